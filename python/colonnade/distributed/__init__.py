@@ -1,12 +1,12 @@
 """Data frames on many processes and machines: one plan, tasks over stretches of entries, results that merge.
 
-`DataFrame("Events", files, executor=client)` is all that a user writes. Below it are
+Users write `DataFrame("Events", files, executor=client)`. Its parts are
 
-- `Plan`: what a run computes, as data; `DataFrame.freeze` makes one, `Plan.tasks` cuts it,
-- `count_ranges`: what ranges behind filters let pass of each stretch, counted before,
-- `run_task`: what a worker does, giving a `Partial`,
-- `merge`: puts partials together, in any grouping and order,
-- `Plan.finish`: gives the results back to the DataFrame,
+- `Plan`: the work of a run, as data; `DataFrame.freeze` makes one, `Plan.tasks` cuts it,
+- `count_ranges`: counts in advance the rows of each stretch that reach ranges behind filters,
+- `run_task`: computes a task on a worker, and returns a `Partial`,
+- `merge`: merges partials, in any grouping and order,
+- `Plan.finish`: returns the results to the DataFrame,
 
 and engines, which carry tasks to workers: any `concurrent.futures.Executor`, Dask, Spark, processes of this machine.
 """

@@ -22,7 +22,7 @@ from .worker import Work, attempt, merge
 __all__ = ["Dask", "Homes"]
 
 _GROUP = 8
-"""Partial results that are merged to one."""
+"""The number of partial results that are merged to one."""
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -31,7 +31,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 @functools.cache
 def _keep_buffers() -> None:
-    """Let glibc use freed buffers again, as it does by itself.
+    """Let glibc reuse freed buffers, as it does by default.
 
     Nannies start workers with MALLOC_TRIM_THRESHOLD_, which also makes each buffer of 128 KiB or more a mapping of its
     own: memory that the kernel clears each time, for a sixth of the CPU time of a task.
@@ -39,12 +39,12 @@ def _keep_buffers() -> None:
     if "MALLOC_TRIM_THRESHOLD_" in os.environ and "MALLOC_MMAP_THRESHOLD_" not in os.environ:
         with contextlib.suppress(AttributeError):  # other C libraries
             mallopt = ctypes.CDLL(None).mallopt
-            mallopt(_MMAP_THRESHOLD, 32 << 20)  # as far as glibc would go
+            mallopt(_MMAP_THRESHOLD, 32 << 20)  # the maximum of glibc
             mallopt(_TRIM_THRESHOLD, 64 << 20)
 
 
 class _TaskFailedError(Exception):
-    """Tells the client of failures at once; what is merged on workers it sees at the end."""
+    """Reports failures to the client at once; it sees results that workers merge only at the end."""
 
     def __init__(self, failures: list[Failure], counters: Counters) -> None:
         super().__init__(failures, counters)
@@ -83,11 +83,11 @@ class Dask:
 
     @property
     def slots(self) -> int:
-        """Threads of all workers there are now."""
+        """The threads of all current workers."""
         return max(sum(int(each) for each in self._client.nthreads().values()), 1)
 
     def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
-        """Yield partial results: of each task, or merged by workers."""
+        """Yield partial results: of single tasks, or merged by workers."""
         run = _Futures(self._client, plans, self.slots)
         try:
             run.submit(tasks)
@@ -102,7 +102,7 @@ class Dask:
 
 
 class _Futures:
-    """Those of one run."""
+    """The futures of one run."""
 
     def __init__(self, client: Any, plans: Sequence[Work], slots: int) -> None:
         self._client = client
@@ -115,14 +115,14 @@ class _Futures:
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._slices = {plan.fingerprint: plan.most_slices for plan in plans}
         self.running: dict[Any, tuple[Task | None, int, int]] = {}
-        """What each future is: a task, or a merging; its slice, and how often its result was merged."""
+        """The role of each future: a task or a merge, its slice, and how often its result was merged."""
         self._where: dict[Task, str | None] = {}
         self._of_task: dict[Task, list[Any]] = defaultdict(list)
         self._done: dict[tuple[int, int], list[Any]] = defaultdict(list)
-        """Partial results that stay with the workers, by slice, and how often they were merged."""
+        """Partial results on the workers, by slice and number of merges."""
 
     def submit(self, tasks: deque[Task]) -> None:
-        """Take all tasks; start late ones on another worker, too, when no others are left."""
+        """Submit all tasks; start late ones on another worker, too, when no other tasks are left."""
         taken = [tasks.popleft() for _ in range(len(tasks))]
         for task, where in zip(taken, self._homes.of(taken), strict=True):
             self._tail.begin(task)
@@ -140,7 +140,7 @@ class _Futures:
         self._watch(future, task, 0, 0)
 
     def next_ended(self) -> Any:
-        """Return a future that has ended, or None if it is time to look for late ones."""
+        """Return a future that has ended, or None if it is time to look for late tasks."""
         while True:
             try:
                 future = self._ended.get(timeout=self._tail.pause)
@@ -150,7 +150,7 @@ class _Futures:
                 return future
 
     def take(self, future: Any, piecemeal: bool) -> Iterator[Partial]:
-        """Yield what a future that has ended means for the reader; keep what it gave, or have it merged."""
+        """Yield the outcome of a future that has ended, keep its result, or have it merged."""
         task, part, level = self.running.pop(future)
         failed = future.status != "finished"
         if task is not None:
@@ -165,7 +165,7 @@ class _Futures:
             error = _lost(reason)
             if (
                 task is None
-            ):  # what a merging needs is computed again where a worker was lost: this is something else
+            ):  # Dask computes the inputs of a merge again if a worker is lost: this is another error
                 raise error
             yield Partial(failures=[Failure(task, error)])
             return
@@ -173,7 +173,7 @@ class _Futures:
             yield self._client.gather(future)
             return
         if task is not None:
-            # What was read is known when all is merged; until then it is what was planned.
+            # The counters are known when everything is merged; until then they are those planned.
             self._planned += task.bytes
             yield Partial(counters=Counters(1, task.last - task.first, task.bytes))
         if task is None:
@@ -181,7 +181,7 @@ class _Futures:
             return
         slices = self._slices[task.plan]
         for k in range(slices):
-            # Each by itself from here on, so that a worker has one slice of several tasks rather than all of them.
+            # Slices are separate from here on, so that a worker has one slice of several tasks rather than all slices.
             self._keep(future if slices == 1 else self._client.submit(_slice, future, k), k, 0)
 
     def _cancel_copies(self, task: Task) -> None:
@@ -197,7 +197,7 @@ class _Futures:
             self._watch(self._merging(alike), None, part, level + 1)
 
     def rest(self) -> Iterator[Partial]:
-        """Merge what is left, and bring it here."""
+        """Merge the remaining partial results, and fetch the result."""
         for wanted in sorted({part for part, _ in self._done}):
             left = [
                 future
@@ -220,7 +220,7 @@ class _Futures:
 
 
 def _lost(error: BaseException | None) -> BaseException:
-    """What a future's error means: those of tasks do not come this way, so this is one of the worker itself."""
+    """The failure for a future's error, which is the worker's: errors of tasks are part of their results."""
     if (
         error is None
         or isinstance(error, OSError)
@@ -231,9 +231,9 @@ def _lost(error: BaseException | None) -> BaseException:
 
 
 class Homes:
-    """The same worker for the same entries each time, so that its caches hold what it needs again.
+    """Assigns the same worker to the same entries each time, so that its caches have their data.
 
-    Each thread of a cluster gets as much work as the others: stealing it later takes a second to begin.
+    Each thread of a cluster gets the same amount of work: work stealing takes a second to begin.
     """
 
     def __init__(self, client: Any) -> None:
@@ -242,16 +242,16 @@ class Homes:
         self._load = dict.fromkeys(self._threads, 0)
 
     def of(self, tasks: Sequence[Task]) -> list[str | None]:
-        """A worker for each task."""
+        """Choose a worker for each task."""
         if not self._threads:
             return [None] * len(tasks)
         share = (sum(self._load.values()) + sum(map(_work, tasks))) / sum(self._threads.values())
         return [self._home(task, share) for task in tasks]
 
     def _home(self, task: Task, share: float) -> str:
-        """The first worker with room for it in the order that hashing gives: few tasks move when one leaves.
+        """The first worker with room in the order of a hash: few tasks move when a worker leaves.
 
-        For a task that failed one that has not tried it: what failed may be the worker.
+        A failed task goes to a worker that has not tried it, as the worker may be the reason.
         """
         what = f"{task.uris} {task.first} {task.last}"
 

@@ -1,7 +1,7 @@
-"""The driver: cuts the work of DataFrames into tasks, has an engine do them, and gives the results back.
+"""The driver: cuts the work of DataFrames into tasks, runs them with an engine, and returns the results.
 
-Tasks whose worker was lost, or that could not read their files, are tried again. What still cannot be read is an
-error, or is left out piece by piece, as the user wishes. What is done can be kept in a folder, result by result.
+Tasks whose worker was lost, or that could not read their files, are tried again. Entries that still cannot be read are
+an error, or are left out, as the user chooses. A folder can keep the pieces of each result.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from .worker import Work, is_of_files, loaded, merge
 __all__ = ["Driver", "finish", "here", "remote_of"]
 
 _ATTEMPTS = 4
-"""How often a task is tried."""
+"""The number of attempts for a task."""
 _TASKS_PER_SLOT = 4
-"""Long ones; with the shorter ones at the end there are about eight."""
+"""Long tasks per slot; with the shorter ones at the end there are about eight."""
 _MOST_TASKS = 1 << 13
-"""If that is at least one for each who computes."""
+"""If that is at least one for each worker thread."""
 _MERGED_AT = 16
-"""Partial results that are put together at once."""
+"""The number of partial results that are merged at once."""
 _MANY_FILES = 500
-"""From so many on workers open them: fewer are open sooner than a task is done."""
+"""From this number of files on, workers open them: fewer are opened faster than a task runs."""
 _SHOWN_EVERY = 0.5
-"""Seconds between two looks at partial results, at least."""
+"""The least number of seconds between two updates of partial results."""
 
 
 def remote_of(
@@ -55,7 +55,7 @@ def remote_of(
     on_error: Literal["raise", "skip"] = "raise",
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Driver:
-    """Return what computes the results of a DataFrame; see `colonnade.DataFrame` for the arguments."""
+    """Return the driver for a DataFrame; see `colonnade.DataFrame` for the arguments."""
     if npartitions is not None and (isinstance(npartitions, bool) or npartitions < 1):
         raise UsageError(f"npartitions={npartitions!r} is not a number of tasks", "1, 2, ...")
     if on_error not in ("raise", "skip"):
@@ -65,7 +65,7 @@ def remote_of(
 
 
 def here() -> Driver:
-    """Return what computes in this process, task by task."""
+    """Return a driver that computes in this process, task by task."""
     return Driver(InThisProcess(), 32)
 
 
@@ -76,7 +76,7 @@ Where = tuple[str, int, int]
 
 
 class Checkpoint:
-    """Pieces of results in a folder. What is damaged there is computed again."""
+    """Pieces of results in a folder. Damaged ones are computed again."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ class Checkpoint:
         return self._folder / f"{plan.key(result)[:32]}-{first}-{last}{rows}{of_slice}.piece"
 
     def stretches(self, plan: Plan) -> list[tuple[int, int]]:
-        """Return stretches of which something is kept for a plan, none of which overlap: those of most results."""
+        """Return disjoint stretches for which the folder has pieces of a plan, preferring those with most results."""
         keys = {plan.key(result)[:32] for result in range(len(plan)) if not plan.is_snapshot(result)}
         names = [each.name.removesuffix(".piece").split("-") for each in self._folder.glob("*.piece")]
         found = Counter(
@@ -105,7 +105,7 @@ class Checkpoint:
         return chosen
 
     def load(self, plan: Plan, result: int, task: Task) -> list[Piece] | None:
-        """Return what was kept of a task: all slices, or nothing."""
+        """Return the pieces of a task: all slices, or nothing."""
         pieces = []
         for part in range(plan.slices(result)):
             path = self._path(plan, result, task.first, task.last, task.reached, part)
@@ -119,7 +119,7 @@ class Checkpoint:
         return pieces
 
     def keep(self, plan: Plan, partial: Partial, reached: Mapping[Where, Counts]) -> None:
-        """Keep pieces, each as a whole or not at all."""
+        """Save pieces, each completely or not at all."""
         for (fingerprint, result), pieces in partial.pieces.items():
             if fingerprint != plan.fingerprint or plan.is_snapshot(result):
                 continue
@@ -131,7 +131,7 @@ class Checkpoint:
 
     @staticmethod
     def _digest(path: Path, data: bytes) -> bytes:
-        """Of a piece and its name: one that got another name is none of these."""
+        """The digest of a piece and its name, so that a renamed piece is not accepted."""
         return hashlib.sha256(path.name.encode() + data).digest()
 
     def _write(self, path: Path, data: bytes) -> None:
@@ -143,7 +143,7 @@ class Checkpoint:
 
 @dataclass
 class _State:
-    """How far a run is, with the names that PassBar looks at."""
+    """The progress of a run, with the attributes that PassBar reads."""
 
     total: int
     begin: float
@@ -159,7 +159,7 @@ class _State:
         return time.monotonic() - self.begin
 
     def tasks_of(self, engine: Engine, total: int) -> Tasks:
-        """How far tasks are. Engines are asked twice a second at most how many workers there are: some of afar."""
+        """The progress of tasks. Engines count their workers at most twice a second, as some are remote."""
         if self.seconds - self.looked > _SHOWN_EVERY:
             self.workers, self.looked = engine.slots, self.seconds
         return Tasks(self.tasks, total, min(self.workers, max(total - self.tasks, 0)), self.workers)
@@ -183,16 +183,16 @@ class Driver:
     ) -> None:
         self._engine, self._npartitions = engine, npartitions
         self.setup = ""
-        """What each process calls once before its first task, pickled: see `Plan.set_up`."""
+        """A pickled function that each process calls once before its first task: see `Plan.set_up`."""
         self._skips, self._checkpoint = skips, checkpoint
         self._skipped: weakref.WeakKeyDictionary[Session, list[Skipped]] = weakref.WeakKeyDictionary()
 
     def skipped_of(self, session: Session) -> list[Skipped]:
-        """Return what was left out of the results of a DataFrame, in entry order."""
+        """Return the entries left out of the results of a DataFrame, in entry order."""
         return sorted(self._skipped.get(session, []), key=lambda each: each.first)
 
     def run(self, sessions: list[Session]) -> None:
-        """Compute what is wanted of DataFrames, together."""
+        """Compute the booked results of DataFrames together."""
         plans: list[Plan] = []
         try:
             plans.extend(freeze(each, each.wanted(), claims=True) for each in sessions)
@@ -208,7 +208,7 @@ class Driver:
                 claim.end()
 
     def _computed(self, plans: list[Plan], sessions: list[Session]) -> tuple[_Run, Partial]:
-        """Compute plans; once more where something was left out that ranges had counted."""
+        """Compute plans; again if entries were left out that ranges had counted."""
         while True:
             before = [len(self.skipped_of(session)) for session in sessions]
             run = _Run(self, plans, sessions, merges=True)
@@ -223,7 +223,7 @@ class Driver:
     def open_chain(
         self, name: str, files: list[str], options: _core.ReadOptions, progress: bool | None
     ) -> _core.FrameSource:
-        """Open a chain; workers look into its files if they are many, and this process opens none."""
+        """Open a chain; if it has many files, workers open them and this process none."""
         if len(files) < _MANY_FILES or getattr(self._engine, "is_of_this_machine", False):
             return _core.open_chain(name, files, options)
         survey = Survey.of(name, files, options)
@@ -248,7 +248,7 @@ class Driver:
 
     @staticmethod
     def _as_kept(plan: Plan, tasks: list[Task], checkpoint: Checkpoint) -> list[Task]:
-        """The same work, with the tasks of which something is kept: there may have been other workers then."""
+        """The same work, with the stretches of the kept pieces: the earlier run may have had other workers."""
         kept = checkpoint.stretches(plan)
         if not kept or not tasks:
             return tasks
@@ -261,12 +261,12 @@ class Driver:
         return [plan.task(*each, tasks[0].results) for each in sorted([*kept, *rest])]
 
     def counting(self, session: Session) -> Compute:
-        """What computes the tasks of plans that count rows for a DataFrame's ranges."""
+        """Return a function that computes the tasks of plans that count rows for a DataFrame's ranges."""
         return lambda plan, tasks: _Run(self, [plan], [session], resumes=True).do(tasks)
 
     @property
     def width(self) -> int:
-        """How many stretches of entries are worth being computed at the same time."""
+        """The number of stretches of entries to compute at the same time."""
         return 2 * self._engine.slots
 
     def compute(
@@ -291,11 +291,11 @@ class Driver:
 
     @property
     def engine(self) -> Engine:
-        """What carries the tasks."""
+        """The engine of the tasks."""
         return self._engine
 
     def target(self) -> tuple[int, int]:
-        """How many tasks the work of a plan is cut into, and for how many that work at the same time: see `cut`."""
+        """The number of tasks of a plan, and of those that run at the same time: see `cut`."""
         slots = self._engine.slots
         if self._npartitions:
             return self._npartitions, 0
@@ -303,16 +303,16 @@ class Driver:
 
     @property
     def skips(self) -> bool:
-        """Whether what cannot be read is left out."""
+        """Whether unreadable entries are left out."""
         return self._skips
 
     @property
     def checkpoint(self) -> Checkpoint | None:
-        """Where finished tasks are kept."""
+        """The folder for finished tasks."""
         return self._checkpoint
 
     def skip(self, session: Session, what: Skipped) -> None:
-        """Note what was left out."""
+        """Note entries that were left out."""
         noted = self._skipped.setdefault(session, [])
         if (what.first, what.last) not in [(each.first, each.last) for each in noted]:
             noted.append(what)
@@ -332,7 +332,7 @@ class _Run:
         progress: bool | None = False,
         what: str = "entries",
     ) -> None:
-        """Take what is computed for DataFrames; without any, `progress` and `what` say what is shown of it."""
+        """Make a run of plans for DataFrames; without any, `progress` and `what` determine the progress bar."""
         self._resumes = merges or resumes
         self._reached: dict[Where, Counts] = {}
         self._driver, self._work, self._sessions, self._merges = driver, plans, sessions, merges
@@ -342,13 +342,13 @@ class _Run:
         self._whole = Partial()
         self._parts: list[Partial] = []
         self._bytes = 0
-        # Pieces are there twice while they are merged, and become values.
+        # While pieces are merged and become values, they are in memory twice.
         self._most_bytes = _free_memory() // 3
         self._shown = time.monotonic()
         self._state = _State(0, self._shown)
 
     def do(self, tasks: Sequence[Task]) -> Partial:
-        """Compute tasks, and return their pieces; in one for each result if they are to be merged."""
+        """Compute tasks, and return their pieces; a single one for each result if they are merged."""
         self._noted(tasks)
         left = [part for task in tasks for part in self._readable(task)]
         todo = deque(self._missing(left) if self._resumes else left)
@@ -357,7 +357,7 @@ class _Run:
         wants_bar = True if True in self._progress else None if None in self._progress else False
         total = len(todo)
         with PassBar(wants_bar, self._what if self._merges or not self._resumes else "counting") as bar:
-            # Where they are shown, kept or given back, pieces are needed one by one.
+            # Pieces that are shown, saved or returned are needed one by one.
             piecemeal = watched or not self._merges or self._driver.checkpoint is not None
             while todo:  # an engine whose workers are gone leaves tasks
                 with closing(self._driver.engine.run(self._work, todo, piecemeal)) as outcomes:
@@ -377,25 +377,25 @@ class _Run:
         return self._whole
 
     def add(self, partial: Partial) -> None:
-        """Add what is known beforehand."""
+        """Add pieces that are known in advance."""
         self._parts.append(partial)
 
     def made_of(self, costs: Costs) -> RemoteRun:
-        """Say what the tasks did, for one of the DataFrames."""
+        """Summarise the tasks of one of the DataFrames."""
         state = self._state
         by_kind = sorted(costs.items(), key=lambda each: each[0][0])  # columns, nodes, results
         listed = [(*part[:4], *taken) for part, taken in by_kind]
         return RemoteRun(state.entries, state.bytes, state.seconds, state.tasks, state.workers, listed)
 
     def _noted(self, tasks: Sequence[Task]) -> Sequence[Task]:
-        """The same; what reached their ranges is part of what their pieces are kept as."""
+        """The same tasks; the counts of their ranges are part of the key of their pieces."""
         self._reached.update(
             {(task.plan, task.first, task.last): task.reached for task in tasks if task.reached}
         )
         return tasks
 
     def _readable(self, task: Task) -> list[Task]:
-        """What is left of a task without the entries of which it is known that they cannot be read."""
+        """The parts of a task without entries that are known to be unreadable."""
         plan = self._by_fingerprint.get(task.plan)
         if plan is None:
             return [task]
@@ -427,7 +427,7 @@ class _Run:
             self._parts.append(Partial({(task.plan, result): left_out}))
 
     def _missing(self, tasks: Sequence[Task]) -> list[Task]:
-        """What is not there from an earlier run."""
+        """The tasks whose pieces an earlier run did not save."""
         kept = self._driver.checkpoint
         return (
             list(tasks) if kept is None else [each for task in tasks for each in self._not_kept(task, kept)]
@@ -463,10 +463,10 @@ class _Run:
         self._parts = []
 
     def _check_size(self, partial: Partial) -> None:
-        """Refuse what this process cannot hold, before it is full."""
+        """Refuse results that exceed this process's memory, before it is full."""
         for pieces in partial.pieces.values():
             self._bytes += sum(len(piece.data or b"") for piece in pieces)
-        if self._bytes > self._most_bytes:  # what is there may be less, after merging
+        if self._bytes > self._most_bytes:  # merging may have made them smaller
             self._put_together()
             held = (piece.data or b"" for pieces in self._whole.pieces.values() for piece in pieces)
             self._bytes = sum(map(len, held))
@@ -497,7 +497,7 @@ class _Run:
     # ---- What goes wrong
 
     def _check(self, failures: Iterable[Failure]) -> None:
-        """Raise what trying again does not help."""
+        """Raise errors that another attempt does not solve."""
         for failure in failures:
             is_read_error = is_of_files(failure.error)
             is_damage = is_read_error and isinstance(failure.error, ValueError)  # which stays
@@ -534,14 +534,14 @@ class _Run:
         return []
 
     def _from_the_middle(self, plan: Plan, early: Task, late: Task) -> Task:
-        """The second half of a task, which has to know what reached its ranges in the first one."""
+        """The second half of a task, which needs the counts of its ranges in the first half."""
         count = self._driver.counting(self._session_of(plan))
         reached = count_ranges(plan, [(early.first, early.last)], count, before=early.reached)
         return replace(late, reached=reached.before(1, {node for node, _, _ in early.reached}))
 
 
 def _free_memory() -> int:
-    """Bytes of memory that programs may still take, as the system says."""
+    """The bytes of memory that the system reports as available."""
     with open("/proc/meminfo", encoding="ascii") as file:
         for line in file:
             if line.startswith("MemAvailable:"):

@@ -1,8 +1,8 @@
-"""Engines: what carries tasks to workers and partial results back. This one is for `concurrent.futures`.
+"""Engines carry tasks to workers and partial results back. This module has those for `concurrent.futures`.
 
 An engine has a number of `slots`, and `run`, which takes tasks and yields partial results until all are done or failed.
-What goes wrong in a task comes back in its partial result; what goes wrong with a worker comes back as a failure of the
-tasks that it had. Who reads may add tasks at the end meanwhile, to try again. Closing the generator cancels what has
+Errors of a task are part of its partial result; the loss of a worker is a failure of the
+tasks that it had. The caller may append tasks meanwhile, to try again. Closing the generator cancels tasks that have
 not begun.
 """
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class WorkerLostError(RuntimeError):
-    """A worker went away with its task."""
+    """A worker was lost with its task."""
 
 
 class Engine(Protocol):
@@ -44,14 +44,14 @@ class Engine(Protocol):
 
     @property
     def slots(self) -> int:
-        """How many tasks run at the same time, about."""
+        """The approximate number of tasks that run at the same time."""
 
     def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
-        """Take tasks, and yield their partial results, which may be merged; with `piecemeal`, as they come."""
+        """Run tasks, and yield their partial results, which may be merged; with `piecemeal`, as they complete."""
 
 
 class InThisProcess:
-    """Computes task after task here, with all threads: for those who want to see partial results."""
+    """Computes task after task in this process, with all threads, so that partial results can be shown."""
 
     is_of_this_machine = True
 
@@ -68,7 +68,7 @@ class InThisProcess:
 
 
 class Futures:
-    """Any executor that speaks `concurrent.futures`: processes, loky, Parsl, MPIPoolExecutor."""
+    """Any executor with the interface of `concurrent.futures`: processes, loky, Parsl, MPIPoolExecutor."""
 
     def __init__(self, executor: Executor, slots: int | None = None) -> None:
         self._executor = executor
@@ -81,7 +81,7 @@ class Futures:
         running: dict[Future[Partial], Task] = {}
         try:
             while running or tasks:
-                # No more than workers need to be busy, so that a run that is interrupted ends soon.
+                # Only as many as keep workers busy, so that an interrupted run ends soon.
                 while tasks and len(running) < 2 * self.slots + 2:
                     task = tasks[0]
                     running[self._executor.submit(attempt, sent.of(task), task)] = task
@@ -109,7 +109,7 @@ class Futures:
 
 
 class _Sent:
-    """What travels with tasks: plans that are large go to each process once."""
+    """The plans sent with tasks: a large plan is sent to each process once."""
 
     _SMALL = 8 << 10
 
@@ -118,30 +118,30 @@ class _Sent:
         self._left = dict.fromkeys(self._plans, slots)
 
     def of(self, task: Task) -> bytes | str:
-        """The plan, or its fingerprint for a process that should have it."""
+        """The plan, or its fingerprint for processes that should have it."""
         plan = self._plans[task.plan]
         self._left[task.plan] -= 1
         return plan if len(plan) <= self._SMALL or self._left[task.plan] >= 0 else task.plan
 
     def again(self, task: Task) -> bytes:
-        """The plan, for a process that did not have it."""
+        """The plan, for a process that does not have it."""
         return self._plans[task.plan]
 
     @staticmethod
     def is_missing(partial: Partial) -> bool:
-        """Whether the process did not have it."""
+        """Whether the process does not have the plan."""
         return any(isinstance(each.error, PlanMissingError) for each in partial.failures)
 
 
 class Processes:
-    """Processes of this machine, started when they are needed, and again when one was killed."""
+    """Processes of this machine, started when they are needed, and restarted when one is killed."""
 
     is_of_this_machine = True
     _shared: ClassVar[dict[tuple[int, int], Processes]] = {}
 
     @classmethod
     def shared(cls, number: int) -> Processes:
-        """Those that all DataFrames use which ask for so many: starting one takes longer than many an analysis."""
+        """The processes shared by all DataFrames with this number: starting one takes longer than many an analysis."""
         key = os.getpid(), number  # a forked process has none of them
         if key not in cls._shared:
             cls._shared[key] = cls(number)
@@ -166,7 +166,7 @@ class Processes:
                 self._runs -= 1
 
     def close(self) -> None:
-        """End the processes, after what they are at."""
+        """End the processes after their current tasks."""
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
@@ -174,7 +174,7 @@ class Processes:
             pool.shutdown(cancel_futures=True)
 
     def _started(self) -> _Pool:
-        # Credentials may have come since, and names of files are those of the folder.
+        # Credentials may be newer, and file names are relative to the current folder.
         now = dict(os.environ), os.getcwd()
         if self._runs == 0 and now != self._started_with:
             self.close()
@@ -281,7 +281,7 @@ def _serve(connection: Connection) -> None:
 
 
 def _begin() -> None:
-    """Begin a process of this machine: Ctrl-C is for its client, which ends it, and it does not outlive that."""
+    """Set up a process of this machine: it ignores Ctrl-C, which its client handles, and ends with its client."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     client = multiprocessing.parent_process()
     if client is not None:
@@ -294,7 +294,7 @@ def _end_with(client: BaseProcess) -> None:
 
 
 def engine_of(executor: Any) -> Engine:
-    """Return the engine for what a user gives as `executor`.
+    """Return the engine for the user's `executor`.
 
     Raises:
         UsageError: there is none.
@@ -343,5 +343,5 @@ def _lost(task: Task, error: BaseException) -> Partial:
 
 
 def load_all(plans: Sequence[bytes]) -> list[Work]:
-    """Make plans of bytes; those that this process has are the same ones."""
+    """Load plans from bytes; plans that this process has are reused."""
     return [loaded(each).plan for each in plans]

@@ -1,4 +1,4 @@
-"""Partials: what tasks have computed, piece by piece, so that any grouping and order of merging gives the same bits."""
+"""Partials: the pieces that tasks have computed. Any grouping and order of merging gives the same bits."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ __all__ = ["Costs", "Counters", "Failure", "Partial", "Piece", "by_slice", "cost
 
 @dataclass(frozen=True)
 class Piece:
-    """A result for the entries [first, last), as bytes."""
+    """The partial of a result for the entries [first, last), as bytes."""
 
     first: int
     last: int
     data: bytes | None
     """None if these entries could not be read."""
     slice: int = 0
-    """Which one, of a large result that is in slices."""
+    """The number of the slice, for large results."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that was not done, and why."""
+    """A failed task, and the reason."""
 
     task: Task
     error: BaseException
     results: tuple[int, ...] = ()
-    """The results that were the reason, where that is known."""
+    """The results that caused it, if known."""
     worker: str = ""
-    """Where it failed, if the engine can choose another one."""
+    """The worker, if the engine can choose another one."""
 
 
 @dataclass
 class Counters:
-    """What tasks did."""
+    """The counters of tasks."""
 
     tasks: int = 0
     entries: int = 0
@@ -49,22 +49,22 @@ class Counters:
     cache_bytes: int = 0
     """Of these, from a cache."""
     seconds: float = 0
-    """Of workers."""
+    """Seconds of workers."""
 
     def add(self, other: Counters) -> None:
-        """Add those of another partial."""
+        """Add the counters of another partial."""
         for name in ("tasks", "entries", "bytes", "cache_bytes", "seconds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 Part = tuple[int, str, str, str, int]
-"""A part of a pass: kind, what, name, text as in `FrameGraph.last_costs`; and which of those that are alike."""
+"""A step of a pass: kind, what, name, text as in `FrameGraph.last_costs`, and its number among equal ones."""
 Costs = dict[Part, tuple[int, int | None, int, float]]
-"""What parts of passes took: rows, rows left, bytes, seconds."""
+"""The costs of steps: rows, rows left, bytes, seconds."""
 
 
 def costs_of(measured: Iterable[tuple[int, str, str, str, int, int | None, int, float]]) -> Costs:
-    """Take what a graph has measured."""
+    """Take the costs that a graph has measured."""
     found: Costs = {}
     alike: dict[tuple[int, str, str, str], int] = {}
     for kind, what, name, text, rows, left, size, seconds in measured:
@@ -82,7 +82,7 @@ def _add(costs: Costs, more: Costs) -> None:
 
 
 Key = tuple[str, int]
-"""The fingerprint of a plan, and the place of a result in it."""
+"""The fingerprint of a plan, and the index of a result in it."""
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Partial:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Partial:
-        """Make it again; runs whatever code is in the bytes."""
+        """Restore a partial; runs any code that is in the bytes."""
         found = pickle.loads(data)
         if not isinstance(found, cls):
             raise UsageError("these bytes are no partial result")
@@ -109,10 +109,10 @@ class Partial:
 
 
 def joined(partials: Iterable[Partial]) -> Partial:
-    """Put the pieces of partials beside each other, in order.
+    """Collect the pieces of partials, in order.
 
     Raises:
-        UsageError: entries are there twice.
+        UsageError: entries are included twice.
     """
     made = Partial()
     for partial in partials:
@@ -136,7 +136,7 @@ def joined(partials: Iterable[Partial]) -> Partial:
 
 
 def by_slice(partial: Partial) -> list[Partial]:
-    """Take the slices of large results apart, so that each can be sent and merged by itself."""
+    """Separate the slices of large results, so that each can be sent and merged independently."""
     slices = {0: Partial({}, partial.failures, partial.counters, partial.costs)}
     for key, pieces in partial.pieces.items():
         for piece in pieces:

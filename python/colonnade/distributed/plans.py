@@ -1,7 +1,7 @@
-"""Plans: what a run computes, as data that another process or machine can work from.
+"""Plans: the work of a run, as data that another process or machine can use.
 
 A plan is a JSON text: the graph that the results need, an index of the files (schemas, entries, parts, identities), the
-results, and the version of Colonnade. Nothing is opened to make a graph of it again; a file that was replaced meanwhile
+results, and the version of Colonnade. Restoring the graph opens no file; a file that was replaced meanwhile
 is an error when it is read.
 """
 
@@ -31,28 +31,28 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "freeze"]
 
 _SLICE_BYTES = 256 << 20
-"""Of a large result that travel and are merged at once, about."""
+"""The approximate bytes of a large result that are sent and merged at once."""
 _MOST_SLICES = 1 << 16
 _MOST_URIS = 16
-"""That a task names: they tell where its data lie, and a task may be of thousands of small files."""
+"""The most files that a task lists for data locality: it may have thousands of small files."""
 
 
 class _Rows(NamedTuple):
-    """Which rows reach a node, as far as it follows from numbers: `first`, `first + step`, ... before `last`."""
+    """The rows that reach a node, as far as plain ranges determine them: `first`, `first + step`, ... before `last`."""
 
     first: int
     step: int
     last: int
     is_filtered: bool = False
     ranges: tuple[int, ...] = ()
-    """Behind filters: of these it does not follow."""
+    """Behind filters: the rows are not known."""
 
 
 class Plan:
-    """Results of a DataFrame, ready to be computed elsewhere. `DataFrame.freeze` makes one."""
+    """Results of a DataFrame, ready for computation elsewhere. `DataFrame.freeze` makes one."""
 
     def __init__(self, text: str) -> None:
-        """Take the text of a plan, which is not trusted with anything yet.
+        """Make a plan from its text, which is not trusted.
 
         Raises:
             FormatError: it is not a plan.
@@ -76,9 +76,9 @@ class Plan:
         self._session: Session | None = None
         self._sizes: list[int] | None = None
         self.numbers: tuple[int, ...] = ()
-        """Of the results in the DataFrame that the plan was made of."""
+        """The numbers of the results in the original DataFrame."""
         self.claims: dict[int, Claim] = {}
-        """On the destinations of snapshots."""
+        """The claims on the destinations of snapshots."""
         self._owners: list[tuple[int, ...]] = []
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ class Plan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A number of the plan's text, the same for the same work."""
+        """A hash of the plan's text, equal for equal work."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @cached_property
@@ -117,25 +117,26 @@ class Plan:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Plan:
-        """Make a plan again. Runs nothing of it: `graph` does."""
+        """Restore a plan. Runs no code of it: `graph` does."""
         try:
             return cls(data.decode())
         except UnicodeDecodeError as error:
             raise FormatError(f"this is not a plan of a DataFrame ({error})") from None
 
     def stretches(self, target: int, slots: int = 0) -> list[tuple[int, int]]:
-        """Cut the entries into about so many stretches with as much work each; see `tasks`."""
+        """Cut the entries into about `target` stretches with equal work; see `tasks`."""
         return cut(self.parts, self.files, target, self._sizes, slots)
 
     def tasks(self, target: int, reached: Reached | None = None, slots: int = 0) -> list[Task]:
-        """Cut the work into about so many tasks.
+        """Cut the work into about `target` tasks.
 
         Args:
-            target: how many.
+            target: the approximate number of tasks.
             reached: what `count_ranges` gave for the stretches of as many tasks. Without it all results behind ranges
                 that are behind filters are one task of their own, and with it there are none for stretches of which
                 no result gets anything: see `Reached.rest`.
-            slots: how many are computed at the same time. The last ones are shorter, then, and there are twice as many.
+            slots: the number of tasks that run at the same time. The last ones are shorter then, and there are twice
+                as many.
         """
         everything = tuple(range(len(self)))
         counted = tuple(k for k in everything if self.ranges(k))
@@ -220,7 +221,7 @@ class Plan:
         return found
 
     def ranges(self, result: int) -> tuple[int, ...]:
-        """The ranges behind filters that stand above a result, by their nodes: which rows pass has to be counted."""
+        """The nodes of the ranges behind filters above a result: the rows that pass them must be counted."""
         asked = self._results[result]
         if self.is_report(result) and asked["node"] == 0:  # of the whole graph
             return tuple(sorted({node for rows in self._rows.values() for node in rows.ranges}))
@@ -232,15 +233,15 @@ class Plan:
         return any(map(self.ranges, range(len(self))))
 
     def ranges_above(self, node: int) -> tuple[int, ...]:
-        """The ranges behind filters that stand above one of them."""
+        """The ranges behind filters above another such range."""
         return self._rows[node].ranges[:-1]
 
     def last_row(self, node: int) -> int:
-        """How many rows a range looks at; 0 for all."""
+        """The number of rows up to the end of a range; 0 for all."""
         return int(self._nodes[node]["range"][1])
 
     def passing(self, node: int, rows: int) -> int:
-        """How many of the first rows that reach a range pass."""
+        """The number of the first rows reaching a range that pass it."""
         begin, end, stride = self._nodes[node]["range"]
         return len(range(begin, min(rows, end) if end else rows, max(stride, 1)))
 
@@ -271,7 +272,7 @@ class Plan:
         return self._owners[result] if self._owners else self.numbers[result : result + 1]
 
     def _outside(self) -> Callable[[int, int], bool]:
-        """Says of entries [first, last) whether no result gets anything of them, as plain ranges are elsewhere."""
+        """A function: whether plain ranges exclude the entries [first, last) from all results."""
         wanted = [
             self._rows[0 if self.is_report(k) else asked["node"]] for k, asked in enumerate(self._results)
         ]
@@ -284,7 +285,7 @@ class Plan:
         return tuple(itertools.islice((file[0] for file in inside if file[2]), _MOST_URIS))
 
     def key(self, result: int) -> str:
-        """A number of one result: the same in any plan that computes it of the same entries."""
+        """A hash of one result: the same in all plans that compute it from the same entries."""
         graph = self._content["graph"]
         needed = set()
         at = self._results[result]["node"]
@@ -306,14 +307,14 @@ class Plan:
     def graph(
         self, *, allow_code: bool = True, may_use: Callable[[str, bool], bool] | None = None
     ) -> _core.FrameGraph:
-        """Make the graph again, without results.
+        """Restore the graph, without results.
 
         Args:
-            allow_code: whether callables are unpickled, which runs whatever code is in them.
-            may_use: asked for each URI: may the plan read it (False), or write it (True)? All may be used if None.
+            allow_code: whether callables are unpickled, which runs any code that is in them.
+            may_use: called with each URI, and True if the plan would write it: whether the plan may. None allows all.
 
         Raises:
-            UsageError: it asks for what it may not.
+            UsageError: the plan needs more than it may use.
         """
         if not allow_code and (self._setup or any("calls" in each for each in self._results)):
             raise UsageError(
@@ -328,7 +329,7 @@ class Plan:
         return _core.FrameGraph.from_plan(self._graph_text, load_callable if allow_code else None, may_use)
 
     def set_up(self) -> None:
-        """Call what its maker wants to be called once in each process. Unpickles code, as `booking` does."""
+        """Call the author's function for each process. Unpickles code, as `booking` does."""
         with _set_up_lock:
             if self._setup and self._setup not in _set_up:
                 function, arguments, named = unpickled(self._setup)
@@ -336,7 +337,7 @@ class Plan:
                 _set_up.add(self._setup)
 
     def booking(self, result: int) -> Booking:
-        """Return what is asked of the graph for a result. Unpickles callables: of plans that are trusted."""
+        """Return the booking of a result. Unpickles callables, so only for trusted plans."""
         asked = self._results[result]
         calls = None
         if "calls" in asked:
@@ -344,7 +345,7 @@ class Plan:
         return Booking(asked["kind"], asked["node"], tuple(asked["arguments"]), asked["options"], calls)
 
     def is_varied(self, result: int) -> bool:
-        """Whether a result is wanted for all variations."""
+        """Whether a result is computed for all variations."""
         return bool(self._results[result]["varied"])
 
     def is_report(self, result: int) -> bool:

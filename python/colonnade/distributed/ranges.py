@@ -1,9 +1,9 @@
 """Ranges behind filters: how many rows reach them before each stretch of entries, which is counted first.
 
-What a range lets pass follows from the rows that reached it before. So a run with such ranges counts these rows for
-each of its stretches, and then computes all stretches at the same time, each from the right number on. Ranges below
-each other are counted from the outermost on. Counting goes from the front in waves that double, and ends as soon as
-every range has all that it lets pass: the first ten rows of a large data set cost a few tasks.
+The rows that pass a range depend on the number of rows that reached it before. A run with such ranges counts these
+rows for each of its stretches, and then computes all stretches at the same time, each from the right number on. Nested
+ranges are counted from the outermost on. Counting proceeds from the front in waves that double, and ends as soon as
+every range has reached its end: the first ten rows of a large data set cost a few tasks.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ Instance = tuple[int, str]
 
 @dataclass(frozen=True)
 class Reached:
-    """Rows that reach the ranges of a plan before each of some stretches, and before what is behind the last."""
+    """The rows that reach the ranges of a plan before each stretch, and in total."""
 
     plan: Plan
     stretches: Sequence[tuple[int, int]]
     rows: Mapping[Instance, Sequence[int]]
 
     def before(self, place: int, ranges: Iterable[int]) -> tuple[tuple[int, str, int], ...]:
-        """What a task of a stretch has to know of some ranges."""
+        """The counts of some ranges that a task of a stretch needs."""
         wanted = set(ranges)
         return tuple((*key, rows[place]) for key, rows in self.rows.items() if key[0] in wanted)
 
     def lets_pass(self, place: int, ranges: Iterable[int]) -> bool:
-        """Whether rows of a stretch may pass all of these ranges, in any variation."""
+        """Whether rows of a stretch can pass all of these ranges, in any variation."""
         return all(
             any(
                 self.plan.passing(node, rows[place]) < self.plan.passing(node, rows[place + 1])
@@ -51,13 +51,13 @@ class Reached:
         )
 
     def needs(self, place: int, result: int) -> bool:
-        """Whether a stretch may matter to a result."""
-        # A report counts before its ranges, too; and somebody has to write a snapshot without rows.
+        """Whether a stretch can contribute to a result."""
+        # A report counts before its ranges, too; and one task has to write a snapshot without rows.
         needs_anyway = self.plan.is_report(result) or (place == 0 and self.plan.is_snapshot(result))
         return needs_anyway or self.lets_pass(place, self.plan.ranges(result))
 
     def rest(self) -> Partial:
-        """Pieces of the stretches that do not matter to a result, for which there are no tasks."""
+        """Pieces of the stretches that contribute nothing to a result, and have no tasks."""
         pieces: dict[Key, list[Piece]] = {}
         for result in range(len(self.plan)):
             left = [s for place, s in enumerate(self.stretches) if not self.needs(place, result)]
@@ -77,14 +77,14 @@ def count_ranges(
     before: Iterable[tuple[int, str, int]] = (),
     wave: int = 16,
 ) -> Reached:
-    """Count the rows that reach the ranges of a plan that stand behind filters.
+    """Count the rows that reach the ranges behind filters of a plan.
 
     Args:
         plan: whose ranges.
         stretches: of entries, which follow each other.
         compute: computes tasks.
         before: the rows that reached them before the first stretch.
-        wave: how many stretches are counted first.
+        wave: the number of stretches that are counted first.
     """
     needed = {node for result in range(len(plan)) for node in plan.ranges(result)}
     start = {(node, variation): rows for node, variation, rows in before}
@@ -98,7 +98,7 @@ def count_ranges(
 
 
 class _Level:
-    """Ranges with as many ranges above, which are known already."""
+    """Ranges of the same depth; the ranges above are counted already."""
 
     def __init__(self, plan: Plan, nodes: list[int], outer: Reached) -> None:
         self._plan, self._nodes, self._outer = plan, nodes, outer
@@ -139,7 +139,7 @@ class _Level:
         return self._counting.task(first, last, results, self._outer.before(at, outer))
 
     def _add(self, found: Partial, first: int, last: int) -> None:
-        """Add what reaches the ranges in a stretch; nothing where it did not matter or could not be read."""
+        """Add the counts of a stretch; nothing if it does not contribute or could not be read."""
         for place, node in enumerate(self._nodes):
             pieces = found.pieces.get((self._counting.fingerprint, place), [])
             data = [

@@ -1,14 +1,14 @@
-"""Claims of snapshots into local files: which runs write parts beside a destination, and which parts are orphans.
+"""Claims of snapshots into local files: the runs that write parts beside a destination, and orphaned parts.
 
-A run holds a lock on a file beside its destination for as long as it lives; its parts bear its name:
+A run holds a lock on a file beside its destination as long as it lives; its parts have its name:
 
     .out.root.0123456789abcdef.run               the claim, locked
     out.part-0123456789abcdef-0-500-0-89ab.root  a part
     out.parts-0123456789abcdef/                  parts of a folder
-    .out.root.0123456789abcdef.part              the destination while it is put together: io/file_system.h
+    .out.root.0123456789abcdef.part              the destination while it is written: io/file_system.h
 
-The process that ends a run removes the claim before it looks for parts, and a worker checks the claim after it has
-written its part. So a worker removes its own part if it comes too late.
+The process that ends a run removes the claim before it searches for parts, and a worker checks the claim after it has
+written its part. So a worker removes its own part if it is late.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Run:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def end(self) -> None:
-        """Remove all parts that are left."""
+        """Remove all remaining parts."""
         end(self._destination, self.name)
         if self._lock >= 0:
             os.close(self._lock)
@@ -63,7 +63,7 @@ def is_claimed(destination: Path, run: str) -> bool:
 
 
 def end(destination: Path, run: str) -> int:
-    """Remove a claim, and then all parts; returns how many."""
+    """Remove a claim, and then all parts; returns their number."""
     _claim(destination, run).unlink(missing_ok=True)
     parts = _parts(destination, run)
     for part in parts:
@@ -76,7 +76,7 @@ def end(destination: Path, run: str) -> int:
 
 def _parts(destination: Path, run: str) -> list[Path]:
     folder, stem = destination.parent, os.path.splitext(destination.name)[0]
-    # Those that are being written have a dot in front: io/file_system.h.
+    # Names of unfinished files begin with a dot: io/file_system.h.
     begins = f"{stem}.part-{run}-", f".{stem}.part-{run}-"
     folders = f"{destination.name}.parts-{run}", f"{destination.name}.new-{run}"
     return [each for each in folder.iterdir() if each.name.startswith(begins) or each.name in folders]
@@ -84,12 +84,12 @@ def _parts(destination: Path, run: str) -> list[Path]:
 
 @dataclass(frozen=True)
 class ClaimedRun:
-    """A run whose claim is there."""
+    """A run with a claim."""
 
     name: str
     is_alive: bool
     parts: int
-    """How many files of it are there."""
+    """The number of its files."""
 
 
 def claimed_runs(destination: Path, *, force: bool, older_than: float | None) -> list[ClaimedRun]:
@@ -97,8 +97,8 @@ def claimed_runs(destination: Path, *, force: bool, older_than: float | None) ->
 
     Args:
         destination: a file, or a folder.
-        force: take all of them to be gone.
-        older_than: seconds; where there are no locks, runs whose files are all older are gone.
+        force: treat all of them as ended.
+        older_than: seconds; without locks, runs whose files are all older count as ended.
     """
     found = []
     for each in sorted(destination.parent.iterdir()):
@@ -112,7 +112,7 @@ def claimed_runs(destination: Path, *, force: bool, older_than: float | None) ->
 
 
 def unfinished(destination: Path, *, force: bool, older_than: float | None) -> list[Path]:
-    """Return files that were to become the destination, of writers that are gone."""
+    """Return unfinished files for the destination, left by writers that have ended."""
     name = re.compile(re.escape(f".{destination.name}.") + "[0-9a-f]{16}[.]part")
     found = sorted(each for each in destination.parent.iterdir() if name.fullmatch(each.name))
     return [each for each in found if force or not _is_alive(each, [], older_than)]

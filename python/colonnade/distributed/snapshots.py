@@ -3,7 +3,7 @@
 Until that commit nothing is visible at the destination, and after it everything is, in entry order. In an object
 store the client claims the destination, tasks write their pages where they will stay, and the commit refers to them.
 Elsewhere pages are copied as they are stored. Parts have names of the run, the entries and the attempt, so that tasks
-that run twice do no harm, and the client removes all of its run's in the end; `gc` does for a client that was killed.
+that run twice do no harm. The client removes all parts of its run at the end; `gc` does so for a killed client.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Destination:
-    """What a snapshot shall be."""
+    """The destination and options of a snapshot."""
 
     uri: str
     name: str
     write: Mapping[str, Any]
     ticket: str = ""
-    """What tasks need to write parts of a data set that the client has claimed."""
+    """The ticket with which tasks write parts of a data set that the client has claimed."""
     run: str = ""
     """The name of the claim on a local file or folder."""
 
     @classmethod
     def of(cls, booking: Booking) -> Destination:
-        """Take it from the options of a booking."""
+        """Read it from the options of a booking."""
         options = json.loads(booking.options)
         return cls(
             options["uri"],
@@ -66,12 +66,12 @@ class Destination:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it shall be a folder of files, one for each task, rather than one data set."""
+        """Whether it is a folder of files, one for each task, rather than one data set."""
         return self.uri.endswith("/")
 
     @property
     def path(self) -> Path:
-        """Where it is, if it is of the local file system."""
+        """Its path, if it is in the local file system."""
         return Path(_core.local_path(self.uri.rstrip("/")))
 
     @property
@@ -80,7 +80,7 @@ class Destination:
         return not self.run or not _is_local(self.uri) or is_claimed(self.path, self.run)
 
     def part(self, task: Task) -> tuple[str, str]:
-        """The place of what a task writes: URI, and the name of a data set or of a part of the destination."""
+        """The URI of a task's part, and the name of its data set or of its part of the destination."""
         if self.ticket:
             return self.uri, f"{self.ticket}-{secrets.randbits(62) + 1:x}"
         run = self.run or task.plan[:16]
@@ -108,7 +108,7 @@ def _is_local(uri: str) -> bool:
 
 
 def part_booking(booking: Booking, task: Task) -> tuple[Booking, tuple[str, str]]:
-    """Return the booking that writes what a task has of a snapshot, and where that is."""
+    """Return the booking that writes a task's part of a snapshot, and the part's place."""
     to = Destination.of(booking)
     place = to.part(task)
     changed = {"part_of": place[1]} if to.ticket else {"uri": place[0], "name": place[1]}
@@ -123,15 +123,15 @@ def saved_parts(parts: Iterable[tuple[str, str]]) -> bytes:
 
 
 def parts_of(data: bytes) -> list[tuple[str, str]]:
-    """Return the places that are in a piece."""
+    """Return the places in a piece."""
     return [(uri, name) for uri, name in json.loads(data)]
 
 
 def remove_unclaimed(booking: Booking, part: tuple[str, str]) -> None:
-    """Remove a part that came too late: its client has ended the run, or `gc` has for a client that was killed.
+    """Remove a late part: its client has ended the run, or `gc` has for a killed client.
 
     Raises:
-        StorageError: it came too late.
+        StorageError: it was too late.
     """
     to = Destination.of(booking)
     if not to.is_wanted:
@@ -142,7 +142,7 @@ def remove_unclaimed(booking: Booking, part: tuple[str, str]) -> None:
 
 
 class Claim:
-    """On the destination of a snapshot. In an object store it commits what tasks have written there."""
+    """A claim on the destination of a snapshot. In an object store it commits the parts that tasks wrote there."""
 
     def __init__(self, booking: Booking) -> None:
         self._to = to = Destination.of(booking)
@@ -159,11 +159,11 @@ class Claim:
             self._added = {"run": secrets.token_hex(8)}
 
     def of(self, booking: Booking) -> Booking:
-        """Return the booking with what tasks need to write parts."""
+        """Return the booking with the ticket for tasks."""
         return replace(booking, options=json.dumps(json.loads(booking.options) | self._added))
 
     def end(self) -> None:
-        """Remove what is left of the run, committed or not."""
+        """Remove what remains of the run, committed or not."""
         if self.writer is not None:
             self.writer.discard()  # what was not committed
         elif self._run is not None:
@@ -173,7 +173,7 @@ class Claim:
 
 
 def _remove_beyond(to: Destination, run: str) -> None:
-    """Parts of a run in S3 or over XRootD; what cannot be listed or removed stays."""
+    """Remove parts of a run in S3 or over XRootD; parts that cannot be listed or removed stay."""
     stem, ending = os.path.splitext(to.uri)
     with contextlib.suppress(Error):
         if to.uri.startswith("s3:"):
@@ -187,19 +187,19 @@ def claimed(booking: Booking) -> tuple[Booking, Claim]:
     """Claim the destination of a snapshot.
 
     Returns:
-        The booking, with what tasks need to write parts of it; and the claim, which has to be ended.
+        The booking, with the ticket for tasks; and the claim, which must be ended.
     """
     claim = Claim(booking)
     return claim.of(booking), claim
 
 
 def commit(booking: Booking, parts: list[tuple[str, str]], claim: Claim | None = None) -> None:
-    """Make one data set of parts, and remove them.
+    """Make one data set from parts, and remove them.
 
     Args:
         booking: the snapshot.
-        parts: what tasks wrote.
-        claim: what `claimed` gave.
+        parts: the places of the parts.
+        claim: from `claimed`.
     """
     to = Destination.of(booking if claim is None else claim.of(booking))
     if not parts:
@@ -210,7 +210,7 @@ def commit(booking: Booking, parts: list[tuple[str, str]], claim: Claim | None =
     if to.is_folder:
         _publish(to, parts)
         return
-    # What is about pages and clusters has been heeded when the parts were written.
+    # Options for pages and clusters were applied when the parts were written.
     settings: dict[str, Any] = {
         key: value
         for key, value in to.write.items()
@@ -221,7 +221,7 @@ def commit(booking: Booking, parts: list[tuple[str, str]], claim: Claim | None =
 
 
 def _publish(to: Destination, parts: list[tuple[str, str]]) -> None:
-    """Give the files of winners their names in a folder that appears with all of them."""
+    """Rename the files of winners into a folder that appears with all of them."""
     folder = to.path
     fresh = Path(f"{folder}.new-{to.run or os.urandom(8).hex()}")
     fresh.mkdir()
@@ -241,7 +241,7 @@ def _publish(to: Destination, parts: list[tuple[str, str]]) -> None:
 
 
 def remove(parts: Iterable[tuple[str, str]]) -> None:
-    """Remove parts; what cannot be removed stays."""
+    """Remove parts; parts that cannot be removed stay."""
     for uri, name in parts:
         with contextlib.suppress(Error):
             if _core.is_object_store(uri):

@@ -18,9 +18,9 @@ from .worker import Work, attempt, merge
 __all__ = ["Spark"]
 
 _BROUGHT = 32
-"""Partial results that the driver merges itself: a tree takes stages, and each of their tasks tens of milliseconds."""
+"""Up to this number of partial results the driver merges them: each stage of a tree takes tens of milliseconds."""
 _POLL = 0.1
-"""Seconds between two looks at how far a job is."""
+"""Seconds between two looks at the progress of a job."""
 
 
 class Spark:
@@ -31,7 +31,7 @@ class Spark:
 
     @property
     def slots(self) -> int:
-        """Tasks that all executors run at the same time."""
+        """The number of tasks that all executors run at the same time."""
         return max(int(self._context.defaultParallelism), 1)
 
     def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
@@ -62,7 +62,7 @@ class Spark:
 
         listed = self._context.parallelize(tasks, len(tasks))
         action: Callable[[], list[Partial]]
-        if slices > 1:  # Spark takes no record of 2 GB
+        if slices > 1:  # records of Spark are smaller than 2 GB
             apart = listed.flatMap(of_slices)
             action = (apart if piecemeal else apart.reduceByKey(together, slices)).values().collect
         elif piecemeal or len(tasks) <= _BROUGHT:
@@ -80,7 +80,7 @@ class Spark:
                     yield Partial(counters=_planned(tasks[done:finished]))
                     done = finished
             if job.error is not None:
-                # Spark has tried each task several times by now.
+                # Spark has already tried each task several times.
                 lost = WorkerLostError(_reason(str(job.error)))
                 yield Partial(failures=[Failure(task, lost) for task in tasks])
                 return
@@ -93,7 +93,7 @@ class Spark:
 
 
 class _Lists:
-    """How Spark brings failures to the driver as soon as a task has ended, and not with the job."""
+    """Spark's accumulator for failures, which reach the driver as soon as a task has ended, not with the job."""
 
     def zero(self, value: list[Failure]) -> list[Failure]:
         return []
@@ -110,7 +110,7 @@ def _new_failures(told: Sequence[Failure], known: set[Task]) -> Iterator[Partial
 
 
 def _reason(text: str) -> str:
-    """What an error of Spark's is about: the last line of a worker's traceback, or what the master says of it."""
+    """The reason of a Spark error: the last line of a worker's traceback, or the master's message."""
     lines = [line.strip() for line in text.splitlines()]
     of_python = [
         line
@@ -122,13 +122,13 @@ def _reason(text: str) -> str:
 
 
 def _planned(tasks: Sequence[Task], sign: int = 1) -> Counters:
-    """What tasks will have done, about."""
+    """The approximate counters of tasks."""
     entries = sum(task.last - task.first for task in tasks)
     return Counters(sign * len(tasks), sign * entries, sign * sum(task.bytes for task in tasks))
 
 
 class _Job:
-    """A job that runs while its caller looks at it, or cancels it."""
+    """A job that its caller can observe and cancel while it runs."""
 
     def __init__(self, context: Any, action: Callable[[], list[Partial]]) -> None:
         from pyspark import InheritableThread
@@ -151,11 +151,11 @@ class _Job:
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended, at the latest after so many seconds."""
+        """Wait for its end, at most `seconds`; return whether it has ended."""
         return self._ended.wait(seconds)
 
     def finished_tasks(self) -> int:
-        """Tasks that have ended in the job's first stage, which computes."""
+        """The number of ended tasks of the job's first stage, which computes."""
         tracker = self._context.statusTracker()
         for job in sorted(tracker.getJobIdsForGroup(self._group)):
             found = tracker.getJobInfo(job)

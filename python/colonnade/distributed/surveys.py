@@ -1,6 +1,6 @@
-"""Surveys: workers open the files of a chain, several at a time on each, and say what is in them.
+"""Surveys: workers open the files of a chain, several at a time on each worker, and describe them.
 
-To an engine a survey is a plan whose entries are files, and whose only result is a text for each stretch of them.
+For an engine a survey is a plan whose entries are files, and whose only result is a text for each stretch of files.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["LoadedSurvey", "Survey"]
 
 _BEGIN = b'{"survey":'
 _MOST_FILES = 256
-"""Of a task: on a worker so many are opened at the same time, more or less."""
+"""The files of a task: a worker opens about this number at the same time."""
 
 
 class Survey:
-    """The question what is in files."""
+    """A request to describe files."""
 
     numbers: tuple[int, ...] = (0,)
 
@@ -44,7 +44,7 @@ class Survey:
 
     @classmethod
     def of(cls, name: str, uris: Sequence[str], options: _core.ReadOptions) -> Survey:
-        """Make the survey of files that are opened with these options."""
+        """Make a survey of files that are opened with these options."""
         asked = {"name": name, "uris": list(uris), "options": _core.options_text(options)}
         return cls(json.dumps({"survey": asked, "colonnade": _core.version}))
 
@@ -55,12 +55,12 @@ class Survey:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A number of the survey's text."""
+        """A hash of the survey's text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @cached_property
     def parts(self) -> list[tuple[int, int]]:
-        """The files, by their places."""
+        """The files, by index."""
         return [(place, place + 1) for place in range(len(self.uris))]
 
     def to_bytes(self) -> bytes:
@@ -68,7 +68,7 @@ class Survey:
         return self.text.encode()
 
     def tasks(self, target: int) -> list[Task]:
-        """Cut the files into about so many tasks."""
+        """Cut the files into about `target` tasks."""
         stretches = cut(self.parts, self.parts, max(target, len(self.uris) // _MOST_FILES))
         return [Task(self.fingerprint, first, last, (0,)) for first, last in stretches]
 
@@ -83,16 +83,16 @@ class Survey:
     most_slices = 1
 
     def may_repeat(self, results: Sequence[int]) -> bool:
-        """It only looks."""
+        """True, as it only reads."""
         return True
 
     def is_snapshot(self, result: int) -> bool:
-        """It writes nothing."""
+        """False, as it writes nothing."""
         return False
 
 
 class LoadedSurvey:
-    """A survey that is ready for tasks."""
+    """A survey that can run tasks."""
 
     def __init__(self, plan: Survey) -> None:
         self.plan = plan
@@ -108,5 +108,5 @@ class LoadedSurvey:
         return Partial(pieces, counters=Counters(1, task.last - task.first))
 
     def merge(self, result: int, pieces: Sequence[bytes], part: int = 0) -> bytes:
-        """Put texts one below the other; empty ones, of files that cannot be described, too."""
+        """Join texts line by line, with empty ones for files that cannot be described."""
         return b"\n".join(pieces)

@@ -1,7 +1,7 @@
-"""The end of a run: the last tasks, of which some take very long, are given to workers that have nothing else to do.
+"""The end of a run: idle workers repeat the last tasks, of which some take very long.
 
-The first result of a task is taken; both would be the same bits. Tasks that do more than compute - snapshots, and
-callables that are called for what they do - are not repeated.
+The first result of a task is used; both have the same bits. Tasks with side effects - snapshots, and
+callables that are called for their side effects - are not repeated.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from .worker import Work
 __all__ = ["Tail"]
 
 _SLOW = 1.5
-"""Times what tasks take on average, beyond which a task is late."""
+"""A task is late after this multiple of the average duration."""
 _AT_LEAST = 0.5
-"""Seconds that it takes in any case, before it is late."""
+"""A task is not late before this number of seconds."""
 _LOOKS_EVERY = 0.25
 """Seconds between two looks."""
 
 
 class Tail:
-    """Which tasks of a run are where."""
+    """The tasks of a run, and their workers."""
 
     def __init__(
         self, plans: Sequence[Work], slots: int, clock: Callable[[], float] = time.monotonic
@@ -32,9 +32,9 @@ class Tail:
         self._plans = {plan.fingerprint: plan for plan in plans}
         self._began = clock()
         self._since: dict[Task, float] = {}
-        """Of those at work, when each began at the latest."""
+        """The last start of each running task."""
         self._copies: dict[Task, int] = {}
-        """How often each of them is at work."""
+        """The number of running copies of each task."""
         self._ended = self._at_work = 0
         self._is_short = False
         self._looked = self._began
@@ -46,24 +46,24 @@ class Tail:
 
     @property
     def pause(self) -> float | None:
-        """Seconds until it is time to look for tasks that are late; None if there is nothing to gain."""
+        """Seconds until the next search for late tasks; None if there is nothing to gain."""
         return _LOOKS_EVERY if 0 < len(self._copies) < self._slots else None
 
     def left(self) -> list[Task]:
-        """Those at work."""
+        """The running tasks."""
         return list(self._copies)
 
     def begin(self, task: Task) -> None:
-        """Note a task that was sent."""
+        """Note that a task was sent."""
         self._since[task] = self._clock()
         self._copies[task] = 1
         self._at_work += 1
         self._is_short = False
 
     def ends(self, task: Task, failed: bool = False) -> bool:
-        """Note that a task ended; returns whether what came of it counts.
+        """Note that a task ended; returns whether its result counts.
 
-        It does not if it has been done already, or if it failed and is still being tried elsewhere.
+        It does not count if the task is done already, or if it failed and another worker is still trying it.
         """
         if task not in self._copies:
             return False
@@ -75,14 +75,14 @@ class Tail:
         del self._copies[task], self._since[task]
         self._ended += 1
         if not self._is_short and len(self._copies) <= self._slots:
-            # From now on all are really at work, and none waits for a worker.
+            # From now on all tasks are running, and none waits for a worker.
             self._is_short = True
             now = self._clock()
             self._since = dict.fromkeys(self._since, now)
         return True
 
     def copies(self) -> list[Task]:
-        """Return tasks to begin once more now: late ones, as many as there are workers without work."""
+        """Return late tasks to repeat now, as many as there are idle workers."""
         idle = self._slots - self._at_work
         now = self._clock()
         if idle <= 0 or not self._is_short or self._ended == 0 or now - self._looked < _LOOKS_EVERY:

@@ -11,9 +11,9 @@ from colonnade._core import redacted
 __all__ = ["Task", "cut", "divided", "halves"]
 
 _SHORTEST = 8
-"""The longest stretch, divided by the last one."""
+"""The ratio of the longest stretch to the last one."""
 _MOST_STRETCHES = 1 << 15
-"""None is shorter than that share of all: a scheduler takes up to half a millisecond for each."""
+"""The least fraction of the work in a stretch: a scheduler takes up to half a millisecond for each."""
 
 
 @dataclass(frozen=True)
@@ -25,20 +25,20 @@ class Task:
     first: int
     last: int
     results: tuple[int, ...]
-    """Which results of the plan."""
+    """The indices of its results in the plan."""
     attempt: int = 0
     tried: tuple[str, ...] = ()
-    """The workers where it failed: what failed may be the worker."""
+    """The workers where it failed, which may be the reason."""
     uris: tuple[str, ...] = ()
     """The first files that it reads, so that a task stays small."""
     bytes: int = 0
-    """Stored ones of the columns in use, about."""
+    """The approximate stored bytes of the columns in use."""
     reached: tuple[tuple[int, str, int], ...] = ()
     """Rows that reach ranges behind filters before `first`: the range's node, the variation, and how many."""
 
     @property
     def where(self) -> str:
-        """Its entries and files, for messages."""
+        """The entries and files of the task, for messages."""
         files = [redacted(uri) for uri in self.uris]
         of_files = f" of '{files[0]}'" if files else ""
         return (
@@ -55,18 +55,18 @@ def cut(
 ) -> list[tuple[int, int]]:
     """Cut entries into about `target` stretches of whole parts, or a few more.
 
-    With `slots` the stretches of the second half become shorter and shorter, down to an eighth, so that all who compute
-    end at the same time: they are twice as many in all.
+    With `slots` the stretches of the second half become shorter and shorter, down to an eighth, so that all workers
+    end at the same time: there are twice as many in total.
 
-    A stretch ends with its file unless it has less than half of what it should have: no file is opened by two workers
-    for nothing, and many small files make no more tasks than large ones.
+    A stretch ends with its file unless it has less than half of its intended size: no file is opened by two workers
+    without need, and many small files do not make more tasks than large ones.
 
     Args:
         parts: (first, last) of each part, in order.
         files: (first, last) of each file, in order.
-        target: how many stretches.
-        sizes: how much work each part is, in any unit; its entries if None.
-        slots: how many stretches are computed at the same time.
+        target: the number of stretches.
+        sizes: the work of each part, in any unit; its entries if None.
+        slots: the number of stretches that are computed at the same time.
 
     Returns:
         (first, last) of each stretch; one without entries if there are no parts.
@@ -94,7 +94,7 @@ def cut(
 
 
 def divided(stretches: Sequence[tuple[int, int]], edges: Iterable[int]) -> list[tuple[int, int]]:
-    """Cut stretches at the edges that are inside of them, too."""
+    """Cut stretches at the edges inside of them, too."""
     ordered = sorted(edges)
     found: list[tuple[int, int]] = []
     for first, last in stretches:
@@ -104,7 +104,7 @@ def divided(stretches: Sequence[tuple[int, int]], edges: Iterable[int]) -> list[
 
 
 def halves(task: Task, parts: Sequence[tuple[int, int]]) -> list[Task]:
-    """Split a task that failed into two; itself if it has one part only."""
+    """Split a failed task into two; unchanged if it has only one part."""
     inside = [first for first, _ in parts if task.first < first < task.last]
     if not inside:
         return [task]

@@ -1,4 +1,4 @@
-"""What workers do: compute a task of a plan, and merge partial results. Plans are kept, so that a task costs little."""
+"""Workers compute tasks of a plan and merge partial results. They keep plans, so that tasks are cheap."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .tasks import Task
 __all__ = ["LoadedPlan", "PlanMissingError", "Work", "attempt", "is_of_files", "loaded", "merge", "run_task"]
 
 Work: TypeAlias = Plan | Survey
-"""What engines carry tasks of."""
+"""The origin of tasks."""
 
 _MOST_PLANS = 16
-"""That a process keeps."""
+"""The number of plans that a process keeps."""
 
 
 class LoadedPlan:
-    """A plan with graphs that are ready for tasks: as many as ever were at work at the same time."""
+    """A plan with graphs for its tasks: as many as have run at the same time."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -38,7 +38,7 @@ class LoadedPlan:
 
     @contextmanager
     def graph(self, results: tuple[int, ...]) -> Iterator[Graph]:
-        """A graph with some of the results booked, for the caller alone. One that fails is not used again."""
+        """Yield a graph with some of the results booked, for the caller alone. After an error it is not used again."""
         with self._lock:
             idle = self._idle.setdefault(results, [])
             graph = idle.pop() if idle else None
@@ -50,8 +50,8 @@ class LoadedPlan:
 
     @contextmanager
     def merged(self, result: int, pieces: Sequence[bytes]) -> Iterator[tuple[_core.FrameGraph, int]]:
-        """A graph that has put pieces of a result together, and the result's number in it."""
-        # One with all results, for all merging: what callables there are is bound, and maybe compiled, once.
+        """Yield a graph that has merged pieces of a result, and the result's number in it."""
+        # One graph with all results merges everything: callables are bound, and perhaps compiled, only once.
         with self.graph(tuple(range(len(self.plan)))) as graph:
             graph.core.begin_anew()
             graph.core.set_stretch(*self.plan.entries, [])  # what is merged is of stretches
@@ -97,14 +97,14 @@ class LoadedPlan:
                 )
 
     def merge(self, result: int, pieces: Sequence[bytes], part: int = 0) -> bytes:
-        """Put pieces of a result together, which follow each other: those of one slice."""
+        """Merge consecutive pieces of one slice of a result."""
         if self.plan.is_snapshot(result):
             return saved_parts(place for each in pieces for place in parts_of(each))
         with self.merged(result, pieces) as (graph, number):
             return graph.save_result(number, part, self.plan.slices(result))
 
     def nothing(self, result: int, part: int = 0) -> bytes:
-        """A result that has seen no entry, or a slice of it."""
+        """The piece of a result without entries, or a slice of it."""
         if self.plan.is_snapshot(result):
             return saved_parts([])
         with self.graph((result,)) as graph:
@@ -120,20 +120,20 @@ class Graph:
     def __init__(self, plan: Plan, results: tuple[int, ...]) -> None:
         self.core = plan.graph()
         self.numbers: dict[int, int] = {}
-        """By the place of the result in the plan."""
+        """By the index of the result in the plan."""
         self._plan = plan
         for result in results:
             if not plan.is_snapshot(result):
                 self.numbers[result] = self._booked(plan, result)
 
     def compute(self, task: Task, threads: int) -> _core.RunReport:
-        """Compute the results of some entries anew."""
+        """Compute the results of some entries from the start."""
         self.core.begin_anew()
         self.core.set_stretch(task.first, task.last, list(task.reached))
         return _core.run_graphs([self.core], threads, None)
 
     def saved(self, result: int) -> list[bytes]:
-        """A result as bytes, in as many slices as the plan says."""
+        """A result as bytes, in the plan's number of slices."""
         slices = self._plan.slices(result)
         return [self.core.save_result(self.numbers[result], part, slices) for part in range(slices)]
 
@@ -145,7 +145,7 @@ class Graph:
 
     @contextmanager
     def writing(self, task: Task) -> Iterator[dict[int, tuple[str, str]]]:
-        """While a task runs, what it writes is booked: gives the places."""
+        """Book the snapshots of a task while it runs; yields their places."""
         places = {}
         booked = []
         try:
@@ -170,7 +170,7 @@ Loaded: TypeAlias = "LoadedPlan | LoadedSurvey"
 
 _plans: OrderedDict[str, Loaded] = OrderedDict()
 _plans_lock = threading.Lock()
-atexit.register(_plans.clear)  # while there is an interpreter that callables can be given up with
+atexit.register(_plans.clear)  # while there is an interpreter to destroy the callables
 
 
 @overload
@@ -178,7 +178,7 @@ def loaded(plan: Plan) -> LoadedPlan: ...
 @overload
 def loaded(plan: Work | bytes) -> Loaded: ...
 def loaded(plan: Work | bytes) -> Loaded:
-    """Return a plan ready for tasks: the one that this process has, if it is the same."""
+    """Return a plan ready for tasks; this process's own if it is the same."""
     fingerprint = hashlib.sha256(plan).hexdigest() if isinstance(plan, bytes) else plan.fingerprint
     with _plans_lock:
         known = _plans.get(fingerprint)
@@ -194,12 +194,12 @@ def _made(plan: Work | bytes) -> Loaded:
     if isinstance(plan, Survey):
         return LoadedSurvey(plan)
     if isinstance(plan, Plan):
-        return LoadedPlan(Plan(plan.text))  # one that a DataFrame made holds on to it
+        return LoadedPlan(Plan(plan.text))  # a plan made by a DataFrame keeps a reference to it
     return LoadedSurvey(Survey(plan.decode())) if Survey.is_one(plan) else LoadedPlan(Plan.from_bytes(plan))
 
 
 def is_of_files(error: BaseException) -> bool:
-    """Whether an error is of what was read, rather than of what was asked."""
+    """Whether the data caused an error, rather than the request."""
     return isinstance(error, StorageError | FormatError)
 
 
@@ -209,11 +209,11 @@ def run_task(plan: Work | bytes, task: Task, threads: int = 1) -> Partial:
     Args:
         plan: the plan, or its bytes.
         task: one of its tasks.
-        threads: how many it is computed with.
+        threads: the number of threads.
 
     Returns:
-        A piece for each of its results; or none, and the failure. Errors do not come out, so that an engine does not
-        take them for those of a worker.
+        A piece for each of its results; or none, and the failure. Errors are not raised, so that an engine does not
+        mistake them for errors of a worker.
 
     Raises:
         UsageError: the task is of another plan.
@@ -225,11 +225,11 @@ def run_task(plan: Work | bytes, task: Task, threads: int = 1) -> Partial:
 
 
 class PlanMissingError(LookupError):
-    """A process was told the fingerprint of a plan that it does not have."""
+    """A process got the fingerprint of a plan that it does not have."""
 
 
 def attempt(plan: bytes | str, task: Task) -> Partial:
-    """Compute a task for an engine: what this process cannot do at all is a failure of the task, too.
+    """Compute a task for an engine: all errors of this process are failures of the task, too.
 
     Args:
         plan: the plan, or its fingerprint if this process should have it.
@@ -253,9 +253,9 @@ def _sendable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
         return error
-    except Exception as problem:  # whatever an exception of the user does when it is pickled
+    except Exception as problem:  # any error when a user's exception is pickled
         made: Exception = RuntimeError(f"{type(error).__name__}: {error}")
-        if isinstance(error, Error):  # the class says what is to be done, even where the rest cannot travel
+        if isinstance(error, Error):  # the class determines the reaction, even if the rest cannot be sent
             made = type(error)(str(error))
         for note in getattr(error, "__notes__", []):
             made.add_note(note)
@@ -264,17 +264,17 @@ def _sendable(error: Exception) -> Exception:
 
 
 def merge(plans: Work | Sequence[Work | bytes], partials: Sequence[Partial]) -> Partial:
-    """Put partial results together, in any grouping and order. No data are read.
+    """Merge partial results, in any grouping and order, without reading data.
 
     Args:
-        plans: those that the partial results are of.
+        plans: the plans of the partial results.
         partials: of tasks, or merged before.
 
     Returns:
-        All of it: pieces that follow each other are one.
+        One partial, in which consecutive pieces are merged.
 
     Raises:
-        UsageError: entries are there twice, or a piece is of another plan.
+        UsageError: entries are included twice, or a piece is of another plan.
     """
     listed = [plans] if isinstance(plans, Plan | Survey) else list(plans)
     known = {each.plan.fingerprint: each for each in map(loaded, listed)}

@@ -1,4 +1,4 @@
-"""What a DataFrame computes: numbers, histograms, arrays, cut flows, new data sets."""
+"""The results of a DataFrame: numbers, histograms, arrays, cut flows, new data sets."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Actions(Node):
         return self._book("count", [], {}, _as_int)
 
     def sum(self, x: ExpressionLike, start: float = 0) -> Result[float]:
-        """Add values up; int for integers, else float."""
+        """Add up values; int for integers, else float."""
         return self._book("sum", [self._text(x)], {"start": start}, _plain)
 
     def min(self, x: ExpressionLike) -> Result[float]:
@@ -132,7 +132,7 @@ class Actions(Node):
         )
 
     def value_counts(self, x: ExpressionLike) -> Result[dict[Any, int]]:
-        """Count how often each value is there, numbers or texts, the most frequent first; at most 10 million values."""
+        """Count how often each value occurs, numbers or texts, the most frequent first; at most 10 million values."""
         return self._counted(
             x, lambda counts: dict(sorted(counts.items(), key=lambda item: -item[1])), "value_counts"
         )
@@ -279,7 +279,7 @@ class Actions(Node):
             x: what is binned.
             y: what is averaged.
             weight: of each value.
-            spread: ROOT's option for the errors of its profiles, kept for who draws them.
+            spread: ROOT's option for the errors of its profiles, kept for drawing.
             limits: the smallest and largest `y` that count; all if None.
 
         Returns:
@@ -309,7 +309,7 @@ class Actions(Node):
         It is filled under the interpreter's lock: `histo1d` and the others use all processors, this does not.
 
         Args:
-            histogram: as it shall be before the first entry.
+            histogram: its state before the first entry.
             *columns: values for its axes: numbers or texts, or lists of these, which count once per item.
             weight: of each value.
         """
@@ -328,7 +328,7 @@ class Actions(Node):
         name: str = "",
         title: str = "",
     ) -> Result[GraphPoints]:
-        """Collect points, sorted as the entries are.
+        """Collect points in entry order.
 
         Args:
             x: one coordinate.
@@ -349,7 +349,7 @@ class Actions(Node):
         )
 
     def take(self, x: ExpressionLike) -> Result[Any]:
-        """Collect values in entry order: a NumPy array of numbers, an Awkward array of all else."""
+        """Collect values in entry order: a NumPy array of numbers, an Awkward array of other values."""
         text = self._text(x)
         return self._take([text], lambda layouts: python_array(layouts[text]), f"take({text})")
 
@@ -381,9 +381,9 @@ class Actions(Node):
         x: ExpressionLike,
         start: Any = None,
     ) -> Result[Any]:
-        """Combine all values of `x` to one by a function of two values.
+        """Combine all values of `x` into one with a function of two values.
 
-        It is called in entry order within parts of the source, then on what the parts gave: it must be associative.
+        It is called in entry order within parts of the source, then on the parts' results: it must be associative.
 
         Args:
             function: a NumPy ufunc (numpy.maximum), which works on whole blocks; or any callable, called per value.
@@ -398,7 +398,7 @@ class Actions(Node):
         def add(state: Any, arrays: list[Any]) -> Any:
             if isinstance(function, np.ufunc):
                 values = np.asarray(ak.flatten(arrays[0], axis=None))
-                if values.size == 0:  # lists without items: not every ufunc has an answer to that
+                if values.size == 0:  # lists without items: not every ufunc accepts these
                     return state
                 block = function.reduce(values)
                 return block if state is None else function(state, block)
@@ -425,7 +425,7 @@ class Actions(Node):
         columns: ExpressionLike | Sequence[ExpressionLike],
         start: S,
     ) -> Result[S]:
-        """Compute a state of one's own.
+        """Compute a custom state.
 
         Args:
             add: called as add(state, array, ...) for a block of entries, returns the new state; it may change the one
@@ -468,7 +468,7 @@ class Actions(Node):
         return cast("ak.Array", self.lazy_awkward(columns).value)
 
     def lazy_awkward(self, columns: Columns = None) -> Result[ak.Array]:
-        """Book what `to_awkward` gives."""
+        """Book the result of `to_awkward`."""
         names = self._select(columns)
         return self._take(
             names, lambda layouts: zip_fields(layouts, next(iter(layouts.values())).length), "to_awkward"
@@ -481,7 +481,7 @@ class Actions(Node):
     as_numpy = to_numpy
 
     def lazy_numpy(self, columns: Columns = None) -> Result[dict[str, NDArray[Any]]]:
-        """Book what `to_numpy` gives."""
+        """Book the result of `to_numpy`."""
         return self._take(
             self._select(columns),
             lambda layouts: {name: to_numpy(layout) for name, layout in layouts.items()},
@@ -503,7 +503,7 @@ class Actions(Node):
         return cast("pl.DataFrame", polars.from_arrow(self.to_arrow(columns)))
 
     def lazy_arrow(self, columns: Columns = None) -> Result[pa.Table]:
-        """Book what `to_arrow` gives."""
+        """Book the result of `to_arrow`."""
         import pyarrow
 
         from colonnade.arrays.arrow import ArrowBuilder
@@ -521,7 +521,7 @@ class Actions(Node):
     ) -> Iterator[Any]:
         """Compute columns step by step, in entry order and in bounded memory.
 
-        Other results stay booked: they are computed when they are looked at, in a pass of their own. Behind a range,
+        Other results stay booked: they are computed when their values are read, in a pass of their own. Behind a range,
         all rows are computed at the first step.
 
         Args:
@@ -557,7 +557,7 @@ class Actions(Node):
         return pyarrow.RecordBatchReader.from_batches(schema, batches)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Give all columns as an Arrow stream, for pyarrow.table(df), polars.DataFrame(df), DuckDB."""
+        """Return all columns as an Arrow stream, for pyarrow.table(df), polars.DataFrame(df), DuckDB."""
         return self.to_arrow_reader().__arrow_c_stream__(requested_schema)
 
     def _steps(self, columns: Columns) -> Steps:
@@ -565,13 +565,13 @@ class Actions(Node):
         return Steps(self, dict(zip(names, self._texts(names), strict=True)))
 
     def cache(self, columns: Columns = None, place: str | os.PathLike[str] | None = None) -> DataFrame:
-        """Compute columns now and keep them, as a new DataFrame of these alone.
+        """Compute columns now and keep them as a new DataFrame.
 
         Args:
             columns: which; all if None.
-            place: a folder, or an object store, that all workers reach: the columns stay there until nothing uses the
+            place: a folder or an object store that all workers can reach: the columns stay there until nothing uses the
                 new DataFrame, whose results are computed as those of this one. In the memory of this process if None;
-                then all that follows is computed here.
+                then later results are computed in this process.
 
         Returns:
             A DataFrame of the columns.
@@ -623,17 +623,17 @@ class Actions(Node):
         """Write columns to a new data set, in entry order, on all processors.
 
         Args:
-            uri: where to, anything that `colonnade.create` writes to. With an executor also a local folder ("out/"),
+            uri: the destination, as for `colonnade.create`. With an executor also a local folder ("out/"),
                 in which each task leaves a file.
             name: of the data set.
             columns: what to write; all columns if None.
-            lazy: only book it. Otherwise it is written now, and with it everything that was booked before is computed.
+            lazy: only book it. Otherwise it is written now, and all earlier bookings are computed in the same pass.
             attributes: take over the attribute sets of the files, all or those named, as soon as it is written: their
                 ranges are those of the entries that are left.
             **options: see `colonnade.create`.
 
         Returns:
-            A DataFrame over what was written, with the same executor.
+            A DataFrame over the new data set, with the same executor.
         """
         from .carried import CarriedAttributes
 
@@ -643,7 +643,7 @@ class Actions(Node):
             raise UsageError("attribute sets are added when the snapshot is complete", "leave out lazy=True")
         names = self._select(columns)
         check_names(options, "a snapshot")
-        write_options(**options)  # refuses what makes no sense
+        write_options(**options)  # refuses invalid options
         written: dict[str, object] = dict(options)
         every = options.get("checkpoint_every")
         if isinstance(every, timedelta):
@@ -653,7 +653,7 @@ class Actions(Node):
         if target.endswith("/"):
             self._check_folder(target)
 
-        # Not asked of the graph, which has no snapshot where others wrote it.
+        # The graph has no snapshot if other processes wrote it.
         result = Result(
             self._session,
             Booking("snapshot", self._node, tuple(self._texts(names)), json.dumps(settings)),
@@ -689,7 +689,7 @@ class Actions(Node):
                 f'"{uri}" is a folder, and this DataFrame writes one file',
                 "the name of a file; or executor=2, for a file of each task",
             )
-        path = _core.local_path(uri.rstrip("/"))  # refuses what is elsewhere
+        path = _core.local_path(uri.rstrip("/"))  # refuses remote URIs
         if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
             raise UsageError(f'"{uri}" already exists', "another name, or remove it", uri=uri)
 
@@ -767,7 +767,7 @@ class Actions(Node):
         """Book a copy of a histogram that `hist` fills itself; `named` are its weight and sample."""
         empty = copy.deepcopy(histogram)
         empty.reset()
-        # Those that grew to other edges cannot be added: their fills are kept until the end.
+        # Axes that grew to different edges cannot be added: the fills are kept until the end.
         is_kept = any(axis.traits.growth and axis.traits.continuous for axis in histogram.axes)
 
         def fill(target: Any, flat: list[Any]) -> Any:
@@ -822,7 +822,7 @@ class Actions(Node):
 
 
 class _Written:
-    """Opens what a snapshot wrote, to be computed as the DataFrame was that it was made of."""
+    """Opens the data set that a snapshot wrote, with the settings of the original DataFrame."""
 
     def __init__(self, name: str, files: str, session: Session) -> None:
         self._name, self._files = name, files

@@ -1,4 +1,4 @@
-"""Columns that are kept in a place that all workers reach: a data set that lives as long as its DataFrame."""
+"""Cached columns in a location that all workers can reach: a data set that lives as long as its DataFrame."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["CachePlace"]
 
 
 class CachePlace:
-    """Where the columns of one DataFrame are kept: in an object store, a local folder, or one beyond it."""
+    """The location of one DataFrame's columns: an object store, a local folder, or a remote one."""
 
     def __init__(self, place: str | os.PathLike[str], of_tasks: bool) -> None:
         where = os.fspath(place).rstrip("/")
@@ -38,11 +38,11 @@ class CachePlace:
 
     @property
     def files(self) -> str:
-        """What a DataFrame over the columns opens."""
+        """The files that a DataFrame over the columns opens."""
         return f"{self.target}*.root" if self._is_folder else self.target
 
     def leave_with(self, session: Session) -> None:
-        """Remove the columns when nothing uses a DataFrame's session any more, or this process ends."""
+        """Remove the columns when nothing uses a DataFrame's session any longer, or when this process ends."""
         weakref.finalize(session, _remove, self.target, self.name, self._is_store, self._is_folder)
 
 

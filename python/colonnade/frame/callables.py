@@ -1,8 +1,8 @@
 """Python callables as definitions and conditions: per block of entries on arrays, or per entry on plain values.
 
-What a callable gives is known before anything is read: from `returns`, from its annotation, or from a trial on two
+The result type of a callable is known before anything is read: from `returns`, its annotation, or a trial on two
 made-up entries (ones, "a", lists of one item). A callable per entry is compiled by Numba where that is installed and
-understands it; it then runs without the interpreter's lock. Otherwise it is called for each entry.
+supports it; it then runs without the interpreter's lock. Otherwise it is called for each entry.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 Returns: TypeAlias = "str | type | np.dtype[Any] | None"
-"""A type of results: "float", "std::vector<int>", numpy.float32, bool; None where it is found out."""
+"""A result type: "float", "std::vector<int>", numpy.float32, bool; None to determine it."""
 Definable: TypeAlias = Callable[..., Any]
 Call: TypeAlias = Callable[[list["_core.Values"], int], "_core.Values"]
 
@@ -54,13 +54,13 @@ class _Spec(NamedTuple):
     per_row: bool
     returns: str | None
     stack: tuple[int, ...]
-    """How many values of one entry the callable gives one by one: (tags,), or (columns, tags); none: ()."""
+    """The shape of the values that the callable returns for an entry: (tags,), (columns, tags), or () for one value."""
     per_sample: bool = False
-    """Whether it is called for each file, with its name."""
+    """True if it is called once for each file, with its name."""
 
 
 def columns_of(function: Definable, columns: Sequence[str] | None) -> list[str]:
-    """Return the columns that a callable takes: those that are given, or its parameters.
+    """Return the columns that a callable takes: `columns` if given, or its parameters.
 
     Raises:
         UsageError: it does not take as many arguments, or its parameters have no names.
@@ -104,7 +104,7 @@ def define_callable(
     stack: tuple[int, ...] = (),
     travels: bool = False,
 ) -> _core.Definition:
-    """Make the definition of what a callable computes.
+    """Make a definition of a callable.
 
     Raises:
         UsageError: its parameters do not fit the columns.
@@ -118,7 +118,7 @@ def define_callable(
 
 
 def define_function(function: Definable, *, travels: bool = False) -> _core.Definition:
-    """Make what `FrameGraph.add_function` takes of a callable: called with what stands between the parentheses."""
+    """Make the argument of `FrameGraph.add_function` from a callable, which is called with the function's arguments."""
     spec = _Spec(function, False, _type_text(function, None), ())
     if travels:
         _pickled(spec)
@@ -128,14 +128,14 @@ def define_function(function: Definable, *, travels: bool = False) -> _core.Defi
 def define_per_sample(
     function: Definable, returns: Returns = None, *, travels: bool = False
 ) -> _core.Definition:
-    """Make the definition of what a callable says of each file, called with its name."""
+    """Make a definition of a callable that is called with the name of each file."""
     if travels:
         _pickled(_Spec(function, False, None, (), True))
     return _per_sample(_Spec(function, False, _type_text(function, returns), (), True))
 
 
 def load_callable(payload: str, columns: Sequence[str]) -> _core.Definition:
-    """Make a definition again from what `define_callable` and `define_per_sample` put into the plan of a graph."""
+    """Restore a definition that `define_callable` or `define_per_sample` put into the plan of a graph."""
     spec = _Spec(*unpickled(payload))
     return _per_sample(spec) if spec.per_sample else _definition(spec, list(columns))
 
@@ -163,7 +163,7 @@ def _per_sample(spec: _Spec) -> _core.Definition:
 
 
 def _payload(spec: _Spec) -> str:
-    """The callable as text that can be sent; empty if cloudpickle is not there or cannot take it."""
+    """The callable as text that can be sent; empty if cloudpickle is missing or cannot pickle it."""
     try:
         return _pickled(spec)
     except UnsupportedError:  # it just cannot be sent
@@ -175,16 +175,16 @@ def _pickled(spec: _Spec) -> str:
 
 
 def pickled(things: tuple[object, ...], what: str) -> str:
-    """Return callables as text that can be sent.
+    """Pickle callables to text.
 
     Raises:
-        UnsupportedError: cloudpickle is not there, or cannot take them.
+        UnsupportedError: cloudpickle is missing, or cannot pickle them.
     """
     try:
         import cloudpickle
 
         return base64.b64encode(cloudpickle.dumps(things)).decode()
-    except Exception as error:  # whatever the objects that a callable holds raise
+    except Exception as error:  # any exception of objects that the callable holds
         raise UnsupportedError(
             f"{what} cannot be sent to workers ({type(error).__name__}: {error})",
             "pip install cloudpickle; callables that hold no open files, locks or results",
@@ -192,7 +192,7 @@ def pickled(things: tuple[object, ...], what: str) -> str:
 
 
 def unpickled(text: str) -> tuple[Any, ...]:
-    """Return what `pickled` was given.
+    """Restore the callables from the text of `pickled`.
 
     Raises:
         UnsupportedError: a package that the callables need is not installed here.
@@ -209,7 +209,7 @@ def unpickled(text: str) -> tuple[Any, ...]:
 
 
 def _place(function: Definable) -> str:
-    """Where a callable is written."""
+    """The source location of a callable."""
     code = getattr(getattr(function, "py_func", function), "__code__", None)
     return "" if code is None else f" ({code.co_filename}, line {code.co_firstlineno})"
 
@@ -234,7 +234,7 @@ def _type_text(function: Definable, returns: Returns) -> str | None:
         return found
     try:
         annotation = typing.get_type_hints(getattr(function, "py_func", function)).get("return")
-    except Exception:  # hints may name what is not there at run time: then they say nothing
+    except Exception:  # hints may refer to names that do not exist at run time: they are ignored
         return None
     return None if annotation is None else _named(annotation)
 
@@ -261,16 +261,16 @@ def _named(kind: Any) -> str | None:
 def _weak(call: Call) -> Callable[[], Call | None]:
     try:
         return weakref.ref(call)
-    except TypeError:  # compiled code, which holds nothing
+    except TypeError:  # compiled code without references
         return lambda: call
 
 
 class _Binder:
-    """Settles the types of a callable's arguments: once for each combination."""
+    """Binds the argument types of a callable, once for each combination."""
 
     def __init__(self, spec: _Spec, columns: list[str]) -> None:
         self._spec, self._columns = spec, columns
-        # Kernels hold what is bound, and that holds the binder: a cycle would keep what the callable holds.
+        # Kernels hold the bound call, which holds the binder: a cycle would keep the callable's objects alive.
         self._bound: dict[tuple[_core.ValueType, ...], tuple[_core.ValueType, Callable[[], Call | None]]] = {}
 
     def bind(self, types: list[_core.ValueType]) -> tuple[_core.ValueType, Call]:
@@ -322,7 +322,7 @@ class _Binder:
     def _bind_items(
         self, function: ItemFunction, types: list[_core.ValueType], wanted: _core.ValueType | None
     ) -> tuple[_core.ValueType, Call]:
-        """Functions that declare their result type, and return arrays that they do not share."""
+        """Binds functions that declare their result type and return arrays that they do not share."""
         try:
             made = function.result_type(types)
         except TypeMismatchError as error:
@@ -373,7 +373,7 @@ class _Binder:
         return self._stacked(answer, self._spec.stack, lambda part: self._checked(part, size)), shared
 
     def _stacked(self, answer: Any, shape: tuple[int, ...], finish: Callable[[Any], Content]) -> Content:
-        """What the callable gave one by one, as an array with lists of these."""
+        """Stacks the callable's separate values to an array of lists."""
         if not shape:
             return finish(answer)
         parts = self._variations(answer, shape[0])
@@ -415,7 +415,7 @@ class _Binder:
             answer = self._spec.function(*row)
             is_others = is_shared(answer)
             shared = shared or is_others
-            # Lists are copied in any case: what is in them may be used again.
+            # Lists are always copied: the callable may use their items again.
             answers.append(answer if isinstance(answer, np.ndarray) and not is_others else kept(answer))
         return self._gathered(answers, self._spec.stack), shared
 
@@ -440,13 +440,13 @@ def _layout(answer: Any) -> Content:
 
 
 def _interleaved(parts: list[Content]) -> Content:
-    """Arrays of one element per entry as one array of lists, with an item of each."""
+    """Interleaves arrays of one element per entry to one array of lists with an item of each."""
     columns = [ak.unflatten(ak.Array(part), 1) for part in parts]
     return ak.to_layout(ak.concatenate(columns, axis=1))
 
 
 def _items(layout: Content) -> Any:
-    """Values one by one: Python numbers, str, NumPy arrays for lists of numbers, Awkward for all else."""
+    """Values one by one: Python numbers, str, NumPy arrays for lists of numbers, Awkward arrays for other values."""
     if layout.is_numpy:
         return layout.data.tolist()
     if layout.parameter("__array__") == "string":
@@ -458,7 +458,7 @@ def _items(layout: Content) -> Any:
 
 
 def _collected(answers: list[Any]) -> Content:
-    """What a callable gave entry by entry, as one array."""
+    """Collects the results of single entries in one array."""
     first = answers[0]
     if isinstance(first, bool | int | float | np.generic):
         return _layout(np.asarray(answers))
@@ -470,7 +470,7 @@ def _collected(answers: list[Any]) -> Content:
 
 
 class _PerSample:
-    """Calls once per file, and repeats what came out for each of its entries."""
+    """Calls the callable once per file, and repeats its result for each entry of the file."""
 
     def __init__(self, function: Definable, returns: str | None) -> None:
         self._function, self._returns = function, returns
@@ -500,5 +500,5 @@ class _PerSample:
 
 
 def _single(names: _core.Values) -> _core.Values:
-    """The one text of a constant: its arrays hold just that."""
+    """The only text in the arrays of a constant."""
     return _core.string_values(names.offsets(), names.children[0].data())

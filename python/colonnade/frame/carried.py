@@ -1,4 +1,4 @@
-"""Attribute sets that a snapshot takes over: their ranges, by the entries that are left of them."""
+"""Attribute sets that a snapshot takes over, with ranges adjusted to the entries that pass its filters."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["CarriedAttributes"]
 
 
 class CarriedAttributes:
-    """The attribute sets of all files that a data frame reads, and how many entries before each border are left.
+    """The attribute sets of all files that a data frame reads, and the number of selected entries before each border.
 
-    Made before the snapshot is computed, which counts these entries by the way.
+    It is made before the snapshot is computed, which also counts these entries.
     """
 
     def __init__(self, node: Actions, names: Sequence[str] | None) -> None:

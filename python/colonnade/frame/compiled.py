@@ -17,7 +17,7 @@ __all__ = ["compile_rows"]
 
 
 class _Argument(NamedTuple):
-    """How a column is handed over: numbers as Python has them, lists as slices of their items."""
+    """How a column is passed: numbers as Python's types, lists as slices of their items."""
 
     is_list: bool
     cast: str
@@ -37,8 +37,8 @@ def compile_rows(
     """Compile a callable for columns of these types.
 
     Returns:
-        The type of the result (`wanted` if given) and the call for a block; None if Numba is not installed, or cannot
-        compile the callable: it takes scalars and lists of numbers, and gives a number or a one-dimensional array.
+        The result type (`wanted` if given) and the function for a block; None if Numba is not installed, or cannot
+        compile the callable, which takes scalars and lists of numbers, and returns a number or a one-dimensional array.
     """
     try:
         import numba
@@ -59,7 +59,7 @@ def compile_rows(
             if result is None:
                 return None
             loop = _Loop(numba, inner, plain, types, *result, wanted)
-    except Exception:  # Numba's many ways to say no: the callable runs as it is
+    except Exception:  # Numba raises many exceptions: the callable runs uncompiled
         return None
     return loop.result, loop
 
@@ -108,7 +108,7 @@ def _signature(arguments: list[_Argument]) -> tuple[str, str]:
 def _result_of(
     numba: Any, inner: Any, arguments: list[_Argument], types: list[_core.ValueType]
 ) -> tuple[np.dtype[Any], bool] | None:
-    """The NumPy type of what the callable gives, and whether it gives lists of these."""
+    """The NumPy type of the callable's results, and whether these are lists."""
     parameters, call = _signature(arguments)
     probe = _compiled(numba, inner, f"def loop(row, {parameters}):\n    return {call}\n")
     probe.compile(tuple(numba.typeof(each) for each in (0, *_trial_arrays(types))))

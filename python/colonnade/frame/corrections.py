@@ -1,6 +1,6 @@
 """Corrections of correctionlib - scale factors, weights, smearings - as functions of columns.
 
-correctionlib computes them, in blocks: what comes out is what `evaluate` gives for each value.
+correctionlib computes them in blocks, with the same results as `evaluate` for each value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Correction(ItemFunction):
 
     def __init__(self, correction_set: CorrectionSet, name: str) -> None:
         self._set, self.name = correction_set, name
-        # Its mappings raise IndexError for what is not there.
+        # Its mappings raise IndexError for missing keys.
         group = correction_set if name in list(correction_set) else correction_set.compound
         self._correction = group[name]
         self._base = self._correction._base
@@ -44,7 +44,7 @@ class Correction(ItemFunction):
 
     @property
     def description(self) -> str:
-        """What its makers say of it."""
+        """The description by its authors."""
         return str(self._base.description)
 
     def __reduce__(self) -> tuple[type[Correction], tuple[CorrectionSet, str]]:
@@ -114,7 +114,7 @@ class Correction(ItemFunction):
             ) from error
 
     def _place(self, arguments: list[Any]) -> str:
-        """The first arguments for which it fails."""
+        """The first arguments for which the evaluation fails."""
         size = max((len(each) for each in arguments if not isinstance(each, str)), default=1)
         first, last = 0, size
         while last - first > 1:
@@ -179,5 +179,5 @@ def _read(path: str) -> CorrectionSet:
         raise
     except OSError as error:
         raise StorageError(f"the corrections cannot be read: {error.strerror or error}", uri=path) from error
-    except Exception as error:  # whatever its parser raises
+    except Exception as error:  # any exception of its parser
         raise FormatError(f"the file has no corrections of correctionlib: {error}", uri=path) from error

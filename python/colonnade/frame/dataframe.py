@@ -55,7 +55,7 @@ _OTHER_NAMES = {
     "with_column": "define(name, expression)",
     "with_columns": "define(name, expression)",
 }
-"""What people look for who come from pandas, Polars or uproot, and what it is here."""
+"""Names in pandas, Polars or uproot, and their equivalents here."""
 OnError: TypeAlias = Literal["raise", "skip"]
 Friend: TypeAlias = "PathLike | list[PathLike | tuple[PathLike, str]] | tuple[str, PathLike | list[PathLike]]"
 """Files, or the name of a data set and files."""
@@ -64,8 +64,8 @@ Friend: TypeAlias = "PathLike | list[PathLike | tuple[PathLike, str]] | tuple[st
 class DataFrame(Actions):
     """A lazy analysis of the entries of data sets: definitions, filters and results over columns.
 
-    Each method returns a new node or a result, and nothing is read before the `value` of a result is asked for. One
-    pass over the entries then computes everything that was booked. What comes out is the same, bit for bit, for any
+    Each method returns a new node or a result, and nothing is read before the `value` of a result is needed. One
+    pass over the entries then computes everything that was booked. Results are the same, bit for bit, for any
     number of threads.
 
     Args:
@@ -73,24 +73,24 @@ class DataFrame(Actions):
             of entries for a DataFrame without a source; a `DataSet`; or, without `files`, a file ("f*.root:Events").
         files: a file, or several; wildcards and all that a reader opens. Entries are numbered through all of them.
             Where data sets have names of their own, pairs of file and name.
-        threads: how many threads passes are made with; 0 for one per processor.
-        entries: (start, stop), the entries to look at; all if None. They keep their numbers.
+        threads: the number of threads of a pass; 0 for one per processor.
+        entries: (start, stop), the entries to process; all if None. They keep their numbers.
         progress: show a progress bar: always, never, or for passes over two seconds (None).
-        block_entries: how many entries callables see at once, at most; fewer use less memory, more save calls.
+        block_entries: the most entries that a callable gets at once; fewer use less memory, more save calls.
         friends: other data sets with as many entries, whose columns are beside those of this one: by the name that goes
-            before theirs, files, or the name of the data set and files. A column "x" of the friend "f" is "f.x", and
-            "x" where nothing else is called so.
-        executor: what computes results elsewhere: a `concurrent.futures.Executor`, a client of Dask, a session or
+            before theirs, files, or the name of the data set and files. A column "x" of the friend "f" is "f.x", or
+            just "x" if that name is unique.
+        executor: computes results in other processes: a `concurrent.futures.Executor`, a client of Dask, a session or
             context of Spark, or a number of processes of this machine. None: the threads of this process.
-        npartitions: how many tasks a run is cut into, about; if None, four for each worker, and more if they are few.
-        on_error: "raise", or "skip" to leave out what cannot be read; `skipped` says what that is.
-        checkpoint: a folder in which finished tasks are kept, for a run that is repeated or goes on.
+        npartitions: the approximate number of tasks of a run; if None, four per worker, and more if workers are few.
+        on_error: "raise", or "skip" to leave out entries that cannot be read; `skipped` lists them.
+        checkpoint: a folder for finished tasks, from which a repeated or interrupted run continues.
         **options: how files are read, see `colonnade.open`.
 
     Raises:
         NotFoundError: no such file or data set.
-        SchemaError: files whose columns do not fit together.
-        UsageError: arguments that make no sense.
+        SchemaError: files with incompatible columns.
+        UsageError: invalid arguments.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class DataFrame(Actions):
         progress: bool | None = None,
         block_entries: int = BLOCK_ENTRIES,
     ) -> D:
-        """Make a DataFrame of arrays in memory, which are not copied where that is possible.
+        """Make a DataFrame of arrays in memory, without copies if possible.
 
         Args:
             data: a mapping from names to NumPy, Awkward or Arrow arrays of one length, an Awkward array of records, a
@@ -154,7 +154,7 @@ class DataFrame(Actions):
         Callables of `define_per_sample` get a `SampleInfo`, with the name and the metadata of the sample.
 
         Args:
-            specification: a JSON file, or what is in one: {"samples": {"signal": {"trees": ["Events"], "files":
+            specification: a JSON file or its content: {"samples": {"signal": {"trees": ["Events"], "files":
                 ["s*.root"], "metadata": {"xsec": 1.5}}}, "range": [0, 1000]}.
             **options: see `DataFrame`.
 
@@ -206,9 +206,9 @@ class DataFrame(Actions):
                 `x.has_value()` and `x.value_or(0)` tell what they have.
             columns: of the other data set; all but the keys if None. Keys may be named.
             prefix: of the names of all joined columns. Without one, "Name_" stands before those that are taken.
-            duplicates: what is done where several entries there have the same key: an error, or the first is taken.
-            table: a file for the table of keys. One that was made of the same files is used; else it is made anew, and
-                replaces what is there. With an executor it is made once, before the tasks begin, and each of these
+            duplicates: what happens if several entries there have the same key: an error, or the first one is used.
+            table: a file for the table of keys. It is used if it was made from the same files, and otherwise replaced.
+                With an executor it is made once, before the tasks begin, and each task
                 opens only those files of the other data set that have entries for it.
             **options: see `open`.
 
@@ -218,7 +218,7 @@ class DataFrame(Actions):
         Raises:
             NotFoundError: no such column.
             TypeMismatchError: a key is not an integer.
-            UsageError: no keys; a joined column has a name that is taken.
+            UsageError: no keys; the name of a joined column is in use.
         """
         if how not in ("inner", "left"):
             raise UsageError(f"how={how!r} is not a way to join", "'inner' or 'left'")
@@ -240,9 +240,9 @@ class DataFrame(Actions):
     # ---- Columns
 
     def with_functions(self: D, functions: Mapping[str, Definable]) -> D:
-        """Let expressions call functions of one's own: `df.with_functions({"sf": f}).define("w", "sf(pt) * weight")`.
+        """Let expressions call your own functions: `df.with_functions({"sf": f}).define("w", "sf(pt) * weight")`.
 
-        They belong to the whole DataFrame, with all its nodes.
+        All nodes of the DataFrame can use them.
 
         Args:
             functions: by their names in expressions: callables, which are called for blocks of entries with an array
@@ -273,18 +273,18 @@ class DataFrame(Actions):
         Args:
             name: of the new column.
             value: an expression; a number; or a callable over columns, see `columns`.
-            columns: what a callable is called with (expressions); the columns with the names of its parameters if
+            columns: the arguments of a callable (expressions); the columns with the names of its parameters if
                 None.
             per_row: call it for each entry with Python numbers, str, and NumPy arrays for lists, compiled by Numba if
-                that is installed and understands it. Otherwise it is called for a block of entries, with NumPy arrays
-                for numbers and Awkward arrays for all else, and gives as many values.
-            returns: the type that a callable gives, as "float", "std::vector<int>" or numpy.float32. If it is not given
+                that is installed and supports it. Otherwise it is called for a block of entries, with NumPy arrays
+                for numbers and Awkward arrays for other values, and returns as many values.
+            returns: the result type of a callable, as "float", "std::vector<int>" or numpy.float32. If it is not given
                 here or by an annotation, the callable is tried on two made-up entries.
 
         Raises:
-            UsageError: there is a column of that name; an expression is not understood.
+            UsageError: a column of that name exists; an expression is invalid.
             NotFoundError: unknown columns and functions.
-            TypeMismatchError: types that do not fit.
+            TypeMismatchError: types that do not match.
         """
         return self._at(
             self._graph.define(self._node, name, self._definition(value, columns, per_row, returns))
@@ -346,17 +346,17 @@ class DataFrame(Actions):
         """Add systematic variations of one or several columns.
 
         Args:
-            columns: what varies.
+            columns: the columns that vary.
             values: "{down, up}", with one value per tag, or these values in a list; for several columns
-                "{{x down, x up}, {y down, y up}}". Or a callable that gives a tuple with one array per tag (for several
-                columns a tuple of such).
+                "{{x down, x up}, {y down, y up}}". Or a callable that returns a tuple with one array per tag (for
+                several columns a tuple of such).
             tags: the names of the variations, or their number ("0", "1", ...).
-            name: of all of them together: the variations are called "name:tag". The column's name if left out.
+            name: of the group: the variations are called "name:tag". The column's name by default.
             arguments: the columns that a callable is called with.
             per_row: see `define`.
             returns: see `define`; the type of one value.
 
-        Results are computed for variations when `variations_for` asks for it.
+        Results are computed for variations if `variations_for` books it.
         """
         listed = [columns] if isinstance(columns, str) else list(columns)
         named = [str(k) for k in range(tags)] if isinstance(tags, int) else list(tags)
@@ -407,9 +407,9 @@ class DataFrame(Actions):
         return self._at(self._graph.filter_missing(self._node, column))
 
     def range(self: D, start: int, stop: int | None = None, step: int = 1) -> D:
-        """Keep a range of the entries that get here, in entry order: `range(stop)` or `range(start, stop, step)`.
+        """Keep a range of the entries here, in entry order: `range(stop)` or `range(start, stop, step)`.
 
-        A stop of 0 means all that follow.
+        A stop of 0 means no end.
         """
         begin, end = (0, start) if stop is None else (start, stop)
         if begin < 0 or end < 0 or step < 1:
@@ -422,10 +422,10 @@ class DataFrame(Actions):
     # ---- Variations
 
     def variations_for(self, result: Result[T]) -> Variations[T]:
-        """Book a result for all variations that reach it, too.
+        """Book a result for all variations that affect it, too.
 
         Returns:
-            A mapping from "nominal" and "name:tag" to values, computed when they are looked at.
+            A mapping from "nominal" and "name:tag" to values, which are computed when they are read.
         """
         return variations_for(result)
 
@@ -433,7 +433,7 @@ class DataFrame(Actions):
         """Make the plan of results of this DataFrame, for those who carry the work elsewhere themselves.
 
         Args:
-            results: what the plan computes; all that is booked and not computed if none are named.
+            results: the results of the plan; by default all that are booked and not computed.
 
         Raises:
             UnsupportedError: arrays in memory, and callables that cannot be pickled.
@@ -509,7 +509,7 @@ class DataFrame(Actions):
 
 
 def variations_for(result: Result[T]) -> Variations[T]:
-    """Book a result for all variations that reach it; see `DataFrame.variations_for`."""
+    """Book a result for all variations that affect it; see `DataFrame.variations_for`."""
     return Variations(result, result._vary())
 
 
@@ -517,7 +517,7 @@ def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
     """Compute the results of several DataFrames in one pass, with one pool of threads.
 
     Args:
-        results: results or DataFrames; all that is booked in their graphs is computed.
+        results: results or DataFrames; everything booked in their graphs is computed.
 
     Returns:
         The number of graphs that had something to compute.
@@ -572,7 +572,7 @@ def _open(
             )
         if files is not None or options:
             raise UsageError("a data set that is open needs no files and no options")
-        # Anew, as parts are cut along the clusters of all files; several are opened at a time.
+        # Opened again, as the parts depend on the clusters of all files; several are opened at a time.
         files, more = name.files, f" of {len(name.files)} files" if isinstance(name, Chain) else ""
         return _open_files(name.name, files, name._settings, progress, remote), f"'{name.name}'{more}"
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
@@ -623,7 +623,7 @@ def _open_files(
 
 
 def _open_named(files: list[tuple[str, str]], options: Mapping[str, Any]) -> _core.FrameSource:
-    """Open files with a data set of another name in each."""
+    """Open files whose data sets have different names."""
     settings = read_options(**options)
     text = _core.options_text(settings)
     surveys = []
@@ -654,7 +654,7 @@ def _other_side(
     options: ReadSettings,
     remote: Remote | None,
 ) -> tuple[_core.FrameSource, str]:
-    """Open what is joined, and say how it is called."""
+    """Open the other side of a join, and return it with its name."""
     if isinstance(name, Mapping):
         batch = to_batch(name)
         return _core.array_source(

@@ -1,4 +1,4 @@
-"""What the parts of a pass took: rows, bytes and time of each column, node and result."""
+"""The costs of a pass: rows, bytes and time of each column, node and result."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _HEAD = ["", "", "rows", "left", "values", "seconds", "share"]
 
 @dataclass(frozen=True)
 class StepCost:
-    """What one part of a pass took."""
+    """The cost of one step of a pass."""
 
     kind: Literal["column", "node", "result", "other"]
     """A column of the source that was read; a definition, filter, range or variation; a result; or none of these."""
     what: str
     """ "read", "define", "filter", "histogram", ..."""
     name: str
-    """Of the column or the filter."""
+    """The name of the column or the filter."""
     text: str
     """The expression, or the arguments of the result."""
     rows: int
-    """For which it was computed."""
+    """The variation for which it was computed."""
     rows_left: int | None
-    """Of a filter or a range: those that passed. None also where the rows go together with those of the next filter."""
+    """The rows that passed a filter or a range. None also if the filter is combined with the next one."""
     bytes: int
-    """Of its values in memory."""
+    """The size of its values in memory."""
     seconds: float
-    """Summed over threads, or workers."""
+    """The time, summed over threads or workers."""
 
 
 class Explanation(Sequence[StepCost]):
@@ -55,7 +55,7 @@ class Explanation(Sequence[StepCost]):
 
     @property
     def seconds(self) -> float:
-        """Of all parts, summed over threads."""
+        """The time of all steps, summed over threads."""
         return sum(cost.seconds for cost in self._costs)
 
     def _rows(self) -> list[list[str]]:
@@ -90,7 +90,7 @@ class Explanation(Sequence[StepCost]):
     __repr__ = __str__
 
     def print(self, file: TextIO | None = None) -> None:
-        """Print the costs, one part per line."""
+        """Print the costs, one step per line."""
         print(self, file=file)
 
     def _repr_html_(self) -> str:
@@ -99,7 +99,7 @@ class Explanation(Sequence[StepCost]):
 
 
 def explain(session: Session) -> Explanation:
-    """Say what the last pass over a DataFrame took."""
+    """Return the costs of the last pass over a DataFrame."""
     remote, report = session.last_remote, session.last_run
     if remote is not None:
         head = (

@@ -1,7 +1,7 @@
 """Expressions put together from Python objects: `col("Muon_pt") > 20`, `fn.Sum(col("Jet_pt"))`, `np.sqrt(col("x"))`.
 
-What comes out is a text in the language of expression strings, fully parenthesised, so that both spellings are one
-thing. Operators mean what Python says where that differs from C++: `/` divides integers to a floating-point number, and
+An expression becomes a text in the language of expression strings, fully parenthesised, so that both spellings mean the
+same. Operators follow Python where it differs from C++: `/` divides integers to a floating-point number, and
 `&`, `|`, `^` and `~` are logical where they are applied to truth values.
 """
 
@@ -92,8 +92,8 @@ _INT32 = 2**31
 class Expression:
     """An expression over columns; made by `col` and `fn`, and by operators and NumPy functions on such.
 
-    `str` of it is the text. Members and methods are spelled as in that text: `col("jets").pt`, `col("p4").Pt()`,
-    `col("Muon_pt").size()`; `x["sum"]` is for members whose name is taken here.
+    `str(expression)` is the text. Members and methods are spelled as in that text: `col("jets").pt`, `col("p4").Pt()`,
+    `col("Muon_pt").size()`; `x["sum"]` is for members with the name of a method.
     """
 
     __slots__ = ("_boolean", "_form", "_parts")
@@ -107,7 +107,7 @@ class Expression:
         """Return the text.
 
         Args:
-            types: tells the type of a text, or None where it is not known. Without it, columns are taken for numbers
+            types: returns the type of a text, or None if it is unknown. Without it, columns are treated as numbers
                 that are neither truth values nor integers.
         """
         texts = [part if isinstance(part, str) else part.render(types) for part in self._parts]
@@ -339,7 +339,7 @@ class Expression:
 
 
 class _Kind:
-    """What is known of an operand."""
+    """The known properties of an operand."""
 
     def __init__(self, part: str | Expression, text: str, types: Types | None) -> None:
         self.is_boolean = isinstance(part, Expression) and part._boolean
@@ -360,7 +360,7 @@ class _Kind:
 
 
 def col(name: str) -> Expression:
-    """Return the expression that is a column: `col("Muon_pt")`, `col("jets.pt")`, and of any other name, `col("a+b")`.
+    """Return the expression of a column: `col("Muon_pt")`, `col("jets.pt")`, or with any other name, `col("a+b")`.
 
     Raises:
         UsageError: the name is empty, or has backticks.
@@ -421,7 +421,7 @@ fn = _Functions()
 
 
 def text_of(value: ExpressionLike, graph: _core.FrameGraph, node: int) -> str:
-    """Return the text of an expression at a node, whose columns tell the types.
+    """Return the text of an expression at a node, whose columns determine the types.
 
     The name of a column is that column, even if it is not a name in C++ ("AnalysisJetsAuxDyn:pt").
     """
@@ -438,7 +438,7 @@ def text_of(value: ExpressionLike, graph: _core.FrameGraph, node: int) -> str:
         try:
             return graph.column_type(node, text)
         except Error:
-            return None  # booking the whole says what is wrong, with its place
+            return None  # booking the whole expression reports the error, with its position
 
     return value.render(types)
 
@@ -447,7 +447,7 @@ def text_of(value: ExpressionLike, graph: _core.FrameGraph, node: int) -> str:
 
 
 def literal(value: object) -> str:
-    """Return a constant as expressions spell it: C++ literals that give back the same value."""
+    """Return the text of a constant: a C++ literal with the same value."""
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, int | np.integer):

@@ -1,4 +1,4 @@
-"""Histograms and profiles: what they are booked with, and how they become `hist.Hist`."""
+"""Histograms and profiles: their models, and their conversion to `hist.Hist`."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ class Model(NamedTuple):
     title: str
     axes: list[dict[str, Any]]
     given: list[Any]
-    """For each axis the one of `hist` that it was given as, or None."""
+    """For each axis the axis of `hist` from the user, or None."""
 
     @property
     def is_native(self) -> bool:
-        """Whether all processors can fill it; else `hist` does."""
+        """True if all processors can fill it; else `hist` fills it."""
         return all("kind" not in axis or axis["kind"] for axis in self.axes)
 
     def options(self, **more: object) -> dict[str, object]:
-        """Return the options of a result, as the C++ side takes them."""
+        """Return the options of a result for the C++ side."""
         return {"name": self.name, "title": self.title, "axes": self.axes, **more}
 
 
 def histogram_model(model: Any, arguments: Sequence[str]) -> Model:
-    """Understand the model of a histogram with an axis for each of `arguments`.
+    """Parse the model of a histogram with an axis for each of `arguments`.
 
     Raises:
-        UsageError: the model does not fit.
+        UsageError: the model is invalid, or has another number of axes.
     """
     dimensions = len(arguments)
     name = title = ""
@@ -137,7 +137,7 @@ def _regular(bins: Any, low: Any, high: Any) -> dict[str, Any]:
     if not _is_number(bins) or int(bins) != bins or bins < 1 or not _is_number(low) or not _is_number(high):
         raise UsageError(f"an axis cannot have {bins!r} bins from {low!r} to {high!r}", "100, 0.0, 200.0")
     if low == high:
-        return {"bins": int(bins)}  # ROOT's way to ask for the range of what is filled
+        return {"bins": int(bins)}  # in ROOT, the range of the filled values
     return {"bins": int(bins), "low": float(low), "high": float(high)}
 
 
@@ -149,7 +149,7 @@ def _variable(edges: Any, bins: Any) -> dict[str, Any]:
 
 
 def _axis_object(axis: Any) -> dict[str, Any]:
-    """An axis of `hist` or `boost_histogram`. The kind "" is for those that only `hist` itself can fill."""
+    """An axis of `hist` or `boost_histogram`. The kind "" is for axes that only `hist` can fill."""
     made = _kind_of(axis) or {"kind": ""}
     name = getattr(axis, "name", "")
     return {**made, **({"name": name} if name else {}), "given": copy.deepcopy(axis)}
@@ -175,7 +175,7 @@ def _kind_of(axis: Any) -> dict[str, Any] | None:
             **ends,
         } | transform
     if kind == "Variable":
-        # The edges that are shown of a circular axis are not those that it computes with.
+        # A circular axis computes with other edges than it shows.
         own = [float(edge) for edge in axis._ax.__getstate__()[1]] if traits.circular else edges
         return {"kind": "variable", "edges": own, **ends} if ends else {"edges": own}
     if kind == "Integer":
@@ -189,7 +189,7 @@ def _kind_of(axis: Any) -> dict[str, Any] | None:
 
 
 def _transform(transform: Any) -> dict[str, Any] | None:
-    """Options for a transform of `hist`; None for functions of one's own."""
+    """Options for a transform of `hist`; None for user functions."""
     if transform is None:
         return {}
     if hasattr(transform, "power"):
@@ -229,7 +229,7 @@ def storage_of(name: str) -> Any:
 
 
 def flat_together(arrays: list[Any]) -> list[Any]:
-    """Make arrays with one element per value: lists are spread out, and what stands beside them is repeated."""
+    """Make arrays with one element per value: lists are flattened, and scalars beside them repeated."""
     if any(isinstance(each, ak.Array) and each.ndim > 1 for each in arrays):
         spread = ak.broadcast_arrays(*arrays)
         arrays = [ak.flatten(each, axis=None) if each.ndim > 1 else each for each in spread]
@@ -242,7 +242,7 @@ def flat_together(arrays: list[Any]) -> list[Any]:
 
 
 def add_histograms(a: Any, b: Any) -> Any:
-    """Add histograms, where `hist` forgets that the variances of plain counts are known."""
+    """Add histograms; `hist` alone would forget that the variances of plain counts are known."""
     total = a + b
     if total.variances() is not None or a.variances() is None or b.variances() is None:
         return total
@@ -279,7 +279,7 @@ def _axes_of(axes: Sequence[_core.AxisValue], labels: list[str], objects: Sequen
         if number < len(objects) and objects[number] is not None:
             made.append(copy.deepcopy(objects[number]))
             continue
-        # Names are keyword arguments in hist: those that cannot be are labels only.
+        # Names are keyword arguments in hist: other texts are labels only.
         is_name = re.fullmatch(r"[A-Za-z_]\w*", axis.name) and names.index(axis.name) == number
         texts = {"name": axis.name if is_name else "", "label": given.get(number) or axis.name}
         edges = axis.edges
@@ -291,7 +291,7 @@ def _axes_of(axes: Sequence[_core.AxisValue], labels: list[str], objects: Sequen
 
 
 def _shaped(values: Any, axes: Sequence[_core.AxisValue], made: Any) -> Any:
-    """The bins of `made`, which may be without those beyond its edges."""
+    """The bins of `made`, which may lack underflow and overflow."""
     shaped = np.reshape(values, [len(axis.edges) + 1 for axis in axes], order="F")
     return shaped[
         tuple(
@@ -306,7 +306,7 @@ def to_hist(value: _core.HistogramValue, objects: Sequence[Any] = ()) -> hist.Hi
 
     Args:
         value: the bins.
-        objects: for each axis the one that it was given as, or None.
+        objects: for each axis the axis from the user, or None.
     """
     package = _hist()
     storage = package.storage.Weight() if value.weighted else package.storage.Double()

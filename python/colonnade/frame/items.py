@@ -1,6 +1,6 @@
-"""Functions that other libraries compute of numbers and texts: one value per entry, or per item where they get lists.
+"""Functions of numbers and texts that other libraries compute: one value per entry, or per item of lists.
 
-They stand wherever a callable does, and expressions call those that a DataFrame was given by `with_functions`.
+They can be used like callables, and expressions can call them after `DataFrame.with_functions`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ Items: TypeAlias = "NDArray[Any] | Texts"
 
 
 class ItemFunction(ABC):
-    """A function of numbers and texts. Of lists it gives lists: a value per item, as functions of expressions do."""
+    """A function of numbers and texts. For lists it returns lists: a value per item, like functions of expressions."""
 
     name: str
     parameters: Sequence[str]
-    """The columns that it takes where none are named; () if these have no names."""
+    """The columns that it takes by default; () if its parameters have no names."""
 
     @property
     def __name__(self) -> str:
@@ -62,7 +62,7 @@ class ItemFunction(ABC):
 
     @abstractmethod
     def item_type(self, types: Sequence[_core.ValueType]) -> _core.ValueType:
-        """Return the type of a value that is made of items of these types.
+        """Return the result type for items of these types.
 
         Raises:
             TypeMismatchError: it does not take them.
@@ -73,11 +73,11 @@ class ItemFunction(ABC):
         """Compute a value for each item."""
 
     def item_depth(self, types: Sequence[_core.ValueType]) -> int:
-        """Return how many lists within a value belong to the item: 0, but for functions of vectors."""
+        """Return the number of list levels that belong to an item: 0, except for functions of vectors."""
         return 0
 
     def result_type(self, types: Sequence[_core.ValueType]) -> _core.ValueType:
-        """Return the type of its values for arguments of these types.
+        """Return the result type for arguments of these types.
 
         Raises:
             TypeMismatchError: it does not take them.
@@ -89,7 +89,7 @@ class ItemFunction(ABC):
         return inner
 
     def apply(self, layouts: Sequence[Content], types: Sequence[_core.ValueType], size: int) -> Content:
-        """Compute its values for a block of entries."""
+        """Compute the results for a block of entries."""
         kept = self.item_depth(types)
         flat, levels = list(layouts), []
         while any(_depth_of(each) > kept for each in flat):
@@ -105,7 +105,7 @@ class ItemFunction(ABC):
         return content
 
     def __call__(self, *arrays: Any) -> Any:
-        """Return its values for arrays, or for one number or text each."""
+        """Return the results for arrays, or for one number or text each."""
         from .values import python_array, type_of
 
         lengths = [len(each) for each in arrays if not isinstance(each, _SINGLE)]

@@ -16,23 +16,23 @@ __all__ = ["Library", "LibraryFunction", "get_include", "library"]
 
 @dataclass(frozen=True)
 class LibraryFunction:
-    """A function of a library. It stands wherever a callable does, and calls no Python."""
+    """A function of a library. It can be used like a callable, and calls no Python."""
 
     library: str
     """The path, or the name that the loader searches for."""
     version: str
-    """Of the library, where this was made: workers refuse another one."""
+    """The version of the library in this process: workers refuse another one."""
     name: str
     result: str
-    """The type of what it gives."""
+    """The result type."""
     parameters: tuple[str, ...]
-    """The types of what it takes."""
+    """The parameter types."""
 
     def __repr__(self) -> str:
         return f"<{self.result} {self.name}({', '.join(self.parameters)}) of {self.library!r} {self.version}>"
 
     def definition(self, columns: Sequence[str], payload: str) -> _core.Definition:
-        """Make the definition of what it computes of columns.
+        """Make a definition of the function's value for columns.
 
         Raises:
             NotFoundError: the library cannot be loaded here, or has no such function.
@@ -48,7 +48,7 @@ class LibraryFunction:
         return _core.Definition.of_library(self.library, self.name, list(columns), payload)
 
     def __call__(self, *arrays: Any) -> Any:
-        """Return its values for arrays of one length, one for each parameter."""
+        """Return the results for arrays of the same length, one for each parameter."""
         from .dataframe import DataFrame
 
         names = [f"x{k}" for k in range(len(arrays))]

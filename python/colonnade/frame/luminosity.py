@@ -37,7 +37,7 @@ class LuminosityMask:
         self.__signature__ = inspect.Signature(named)
 
     def __call__(self, run: Any, block: Any) -> NDArray[np.bool_]:
-        """Return which are certified."""
+        """Return which pairs are certified."""
         runs, blocks = np.asarray(run).astype(np.int64), np.asarray(block).astype(np.int64)
         passed = np.zeros(runs.shape, dtype=np.bool_)
         for number in np.unique(runs):

@@ -1,7 +1,7 @@
 """Models in the ONNX format as functions of columns: whole blocks go through onnxruntime.
 
-onnxruntime uses one thread per call here, as blocks run beside each other already, and rows in batches that are never
-odd: with the same rows it gives the same bits, whichever block they are in.
+onnxruntime uses one thread per call, as blocks already run in parallel, and rows in batches whose size is never
+odd: the same rows give the same bits, whichever block they are in.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 }
 _MOST_ROWS = 4096
 _ROUND_TO = 64
-"""Matrices of one row, or of a few, take other loops, whose sums are rounded in another order."""
+"""Matrices with few rows use other loops, which round sums in another order."""
 
 
 class _Tensor(NamedTuple):
@@ -49,7 +49,7 @@ class _Tensor(NamedTuple):
     rows: int | None
     """None: any number."""
     width: int | None
-    """None: any; 1 also where there is one number per row."""
+    """None: any; 1 also if there is one number per row."""
     is_flat: bool
 
     @property
@@ -93,7 +93,7 @@ class Model(ItemFunction):
     # ---- Types
 
     def _widths(self, count: int) -> list[int] | None:
-        """How many columns each input takes, one for each number; None if so many do not fit."""
+        """The number of columns of each input, one for each number; None if the count does not match."""
         widths = [each.width or 0 for each in self.inputs]
         if widths.count(0) == 1:
             widths[widths.index(0)] = count - sum(widths)
@@ -107,7 +107,7 @@ class Model(ItemFunction):
         return are_lists and any(each.width != 1 for each in self.inputs)
 
     def item_depth(self, types: Sequence[_core.ValueType]) -> int:
-        """Return 1 where arguments are vectors."""
+        """Return 1 for arguments that are vectors."""
         return 1 if self._takes_vectors(types) else 0
 
     def item_type(self, types: Sequence[_core.ValueType]) -> _core.ValueType:
@@ -219,11 +219,11 @@ def onnx_model(source: str | os.PathLike[str] | bytes, output: str | None = None
     """Read a model in the ONNX format, for `define` and `with_functions`.
 
     An input [rows, k] takes k columns, or one column of lists with k items; an input [rows] takes one. Columns are
-    converted to its type. Of lists it is computed item by item.
+    converted to its type. For lists it is computed item by item.
 
     Args:
-        source: a file, or what is in it.
-        output: the name of the output that is wanted; the first if None. One number per row is a number, several are
+        source: a file, or its content.
+        output: the name of the output; the first if None. One number per row is a number, several are
             a list.
         name: of the model in messages; that of the file if empty.
 

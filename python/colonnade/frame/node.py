@@ -1,4 +1,4 @@
-"""A node of a DataFrame's graph, and what can be asked of it."""
+"""A node of a DataFrame's graph, and its properties."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Columns = str | Sequence[str] | None
 
 
 class Description:
-    """What a DataFrame is, as text."""
+    """The description of a DataFrame, as text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -57,7 +57,7 @@ class Description:
 
 
 class Node:
-    """Where in a graph one stands."""
+    """A node of a graph."""
 
     def __init__(self, session: Session, node: int = 0) -> None:
         self._session, self._node = session, node
@@ -105,15 +105,15 @@ class Node:
         return Description(self._graph.describe(self._node))
 
     def explain(self) -> Explanation:
-        """Say what the last pass took: rows, bytes and time of each column, node and result.
+        """Return the costs of the last pass: rows, bytes and time of each column, node and result.
 
-        What several parts share is computed once, and belongs to the first of them.
+        Steps that several results share are computed once, and count for the first of them.
         """
         return explain(self._session)
 
     @property
     def num_runs(self) -> int:
-        """How often the entries were gone through."""
+        """The number of passes over the entries."""
         return self._graph.passes
 
     @property
@@ -128,23 +128,23 @@ class Node:
 
     @property
     def threads(self) -> int:
-        """Number of threads that passes are made with; 0: one for each processor."""
+        """The number of threads of a pass; 0: one for each processor."""
         return self._session.threads
 
     @property
     def metrics(self) -> ReadMetrics | None:
-        """What the last pass asked of the storage, and where its time went; None before the first."""
+        """The storage requests of the last pass and its times; None before the first pass."""
         report = self._session.last_run
         return None if report is None else metrics_of(report.metrics)
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What on_error="skip" left out of results so far, in entry order."""
+        """The entries that on_error="skip" left out of results so far, in entry order."""
         remote = self._session.remote
         return [] if remote is None else remote.skipped_of(self._session)
 
     def plan(self) -> str:
-        """Return the whole graph as JSON: the source, expressions and results, nothing of the values.
+        """Return the whole graph as JSON: the source, expressions and results, without values.
 
         Raises:
             UnsupportedError: arrays in memory and callables that cannot be pickled (with cloudpickle) have no plan.
@@ -158,7 +158,7 @@ class Node:
             path: a file to write to, as SVG; ".dot" and ".gv" are written as text for Graphviz, without that program.
 
         Returns:
-            What was drawn, as SVG (or as text for Graphviz).
+            The drawing, as SVG (or as text for Graphviz).
 
         Raises:
             StorageError: `dot` is not installed or fails, or the file cannot be written.
@@ -210,7 +210,7 @@ class Node:
         ]
 
     def _select(self, columns: Columns) -> list[str]:
-        """Names of columns, wildcards replaced by what they match."""
+        """Names of columns, with wildcards replaced by their matches."""
         if columns is None:
             warn_left_out(self._session.left_out, self._session.place, stacklevel=3)
             return self._top_names()
@@ -252,7 +252,7 @@ class Node:
 
 
 def _is_among(path: str, wanted: list[str], selected: dict[str, None]) -> bool:
-    """Whether a field would be among what is wanted: under a name, or of a wildcard."""
+    """Whether a field is selected: by name, or by a wildcard."""
     top = path.partition(".")[0]
     wildcards = [each for each in wanted if any(c in each for c in "*?")]
     return any(path.startswith(f"{name}.") for name in selected) or any(

@@ -9,37 +9,37 @@ from typing import Any, NamedTuple, Protocol
 __all__ = ["HowFar", "PassBar", "Tasks"]
 
 _SHOWN_AFTER = 2.0
-"""Seconds that a pass takes before a bar appears of itself."""
+"""Seconds before a bar appears by default."""
 _SHOWN_EVERY = 0.2
-"""Seconds between two states of a bar in a page."""
+"""Seconds between two updates of a bar in a page."""
 
 
 class HowFar(Protocol):
-    """How far a pass is."""
+    """The progress of a pass."""
 
     @property
     def entries(self) -> int:
-        """Done."""
+        """Entries done."""
 
     @property
     def total(self) -> int:
-        """To be done."""
+        """Entries to do."""
 
     @property
     def bytes(self) -> int:
-        """Read."""
+        """Bytes read."""
 
     @property
     def cache_bytes(self) -> int:
-        """Of these, from a cache."""
+        """Bytes read from a cache."""
 
     @property
     def seconds(self) -> float:
-        """Since the beginning."""
+        """Seconds since the beginning."""
 
 
 class Tasks(NamedTuple):
-    """How far tasks of a cluster are."""
+    """The progress of tasks on a cluster."""
 
     done: int
     total: int
@@ -48,12 +48,12 @@ class Tasks(NamedTuple):
 
 
 class PassBar:
-    """Shows how far a pass is, as a context manager whose `update` the pass calls.
+    """Shows the progress of a pass, as a context manager whose `update` the pass calls.
 
     Args:
-        wanted: always (True), never (False), or for passes over two seconds where somebody sees it: on a terminal and
+        wanted: always (True), never (False), or for passes over two seconds where it is visible: on a terminal and
             in a notebook (None).
-        what: the pass counts.
+        what: the things that the pass counts.
     """
 
     def __init__(self, wanted: bool | None, what: str = "entries") -> None:
@@ -61,7 +61,7 @@ class PassBar:
         self._bar: _TerminalBar | _PageBar | None = None
 
     def update(self, progress: HowFar, tasks: Tasks | None = None) -> bool:
-        """Show the state; never stops the pass."""
+        """Show the state; errors do not stop the pass."""
         if self._bar is None and self._is_time(progress.seconds):
             self._bar = _page_bar(self._what) or _TerminalBar(self._what)
         if self._bar is not None:
@@ -126,7 +126,7 @@ class _TerminalBar:
 
 
 class _PageBar:
-    """A bar in the page of a notebook, which needs no widgets. What is left when the pass ends is its last state."""
+    """A bar in the page of a notebook, without widgets. Its last state remains when the pass ends."""
 
     def __init__(self, what: str, display: Any) -> None:
         self._what, self._last, self._text = what, -1.0, ""
@@ -169,7 +169,7 @@ def _count(number: float) -> str:
 
 
 def bytes_text(number: float) -> str:
-    """Return a number of bytes as people write it."""
+    """Return a number of bytes with a unit."""
     for unit in ("B", "kB", "MB"):
         if number < 1000:
             return f"{number:.3g} {unit}"

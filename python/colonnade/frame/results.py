@@ -1,4 +1,4 @@
-"""What DataFrames give: results that are computed when they are looked at."""
+"""The results of DataFrames, which are computed when their values are read."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Result(Generic[T_co]):
-    """A result that is booked. `value` computes it, and in the same pass everything that was booked before.
+    """A booked result. `value` computes it, and in the same pass everything else that is booked.
 
-    A result to which no reference is kept is not computed.
+    A result without references is not computed.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Result(Generic[T_co]):
         what: str,
         convert: Callable[[_core.FrameGraph, int, str], T_co],
     ) -> None:
-        """`convert(graph, number, variation)` gives the value of a graph in which it is booked and computed."""
+        """`convert(graph, number, variation)` returns the value from a graph in which it is booked and computed."""
         self._session, self._what, self._convert = session, what, convert
         self._values: dict[str, T_co] = {}
         self._number = session.book(booking)
@@ -47,21 +47,21 @@ class Result(Generic[T_co]):
 
     @property
     def value(self) -> T_co:
-        """The value; a pass over the entries is made if it is not there yet.
+        """The value; computed in a pass over the entries if needed.
 
         Raises:
-            Error: a file is damaged, an index is out of bounds, ...; whatever a callable raises passes through.
+            Error: a file is damaged, an index is out of bounds, ...; exceptions of callables pass through.
         """
         return self._value_of("")
 
     @property
     def is_ready(self) -> bool:
-        """Whether `value` is there without a pass."""
+        """Whether `value` is available without a pass."""
         return "" in self._values or self._is_computed
 
     @property
     def _numbers(self) -> list[int]:
-        """What is booked."""
+        """The numbers of its bookings."""
         return [self._number]
 
     @property
@@ -80,11 +80,11 @@ class Result(Generic[T_co]):
         return self._session.vary(self._number)
 
     def on_partial(self, callback: Callable[[T_co], object]) -> Result[T_co]:
-        """Call back with what is computed so far, now and then while a pass runs; see docs/distributed.md.
+        """Call back with partial values from time to time while a pass runs; see docs/distributed.md.
 
         Args:
-            callback: gets a value of its own, of some of the entries, in the thread that asked for the result. What it
-                raises ends the pass.
+            callback: gets a copy of the value of some of the entries, in the thread that requested the result. An
+                exception ends the pass.
 
         Returns:
             This result.
@@ -122,7 +122,7 @@ class Result(Generic[T_co]):
     def __ge__(self, other: Any) -> bool:
         return bool(self._number_value(">=") >= _value_or_number(other))
 
-    # Two results are two bookings, also where their values are equal.
+    # Two results are two bookings, even if their values are equal.
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
@@ -187,7 +187,7 @@ def _value_or_number(other: Any) -> Any:
 
 
 class _NoVariationError(NotFoundError, KeyError):
-    """What `in` and `get` of a mapping expect."""
+    """The exception that `in` and `get` of a mapping expect."""
 
     __str__ = Exception.__str__
 
@@ -200,7 +200,7 @@ class Variations(Mapping[str, T_co]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether all values are there without a pass."""
+        """Whether all values are available without a pass."""
         return self._result._is_computed
 
     def __getitem__(self, name: str) -> T_co:
@@ -250,7 +250,7 @@ class Stats:
 
 @dataclass(frozen=True)
 class Cut:
-    """How often a filter let entries pass."""
+    """The counts of a filter."""
 
     name: str
     all: int
@@ -259,7 +259,7 @@ class Cut:
 
     @property
     def efficiency(self) -> float:
-        """The share that passed, 0 to 1; not a number if none reached it."""
+        """The fraction that passed, 0 to 1; NaN if no entry reached it."""
         return self.passed / self.all if self.all else float("nan")
 
 
@@ -282,7 +282,7 @@ class Report(Sequence[Cut]):
         return len(self._cuts)
 
     def _rows(self) -> list[tuple[Cut, float]]:
-        """Each cut with the share that passed it and all before."""
+        """Each cut with the fraction that passed it and all cuts before."""
         total = self._cuts[0].all if self._cuts else 0
         return [(cut, cut.passed / total if total else float("nan")) for cut in self._cuts]
 
@@ -348,7 +348,7 @@ class Display:
 
 @dataclass(frozen=True)
 class GraphPoints:
-    """Points, with errors if they were asked for."""
+    """Points, with errors if they were requested."""
 
     name: str
     title: str
@@ -381,18 +381,18 @@ def _one_line(value: object) -> str:
 
 
 def stats_of(value: _core.StatsValue) -> Stats:
-    """Take the numbers over from the C++ side."""
+    """Convert the numbers from the C++ side."""
     return Stats(*(getattr(value, each.name) for each in fields(Stats)))
 
 
 def graph_of(value: _core.GraphValue) -> GraphPoints:
-    """Take the points over from the C++ side."""
+    """Convert the points from the C++ side."""
     errors = tuple(value.errors)
     return GraphPoints(value.name, value.title, value.x, value.y, errors if any(map(len, errors)) else ())
 
 
 def report_of(counts: Sequence[tuple[str, int, int]]) -> Report:
-    """Take the counts over from the C++ side."""
+    """Convert the counts from the C++ side."""
     return Report([Cut(*each) for each in counts])
 
 

@@ -1,7 +1,7 @@
-"""TChain and RNTupleProcessor with ROOT's spelling: data sets one behind the other, and side by side.
+"""TChain and RNTupleProcessor with ROOT's spelling: data sets one after the other, and side by side.
 
 `ROOT.RDataFrame(chain)` takes a `TChain` with its friends. A processor goes through entries one by one, as
-`ROOT::Experimental::RNTupleProcessor` does; it reads them in blocks. What it is made of are `colonnade.open`,
+`ROOT::Experimental::RNTupleProcessor` does; it reads them in blocks. It is based on `colonnade.open`,
 `DataSet.with_friends` and `DataSet.join`.
 """
 
@@ -25,10 +25,10 @@ __all__ = ["RNTupleOpenSpec", "RNTupleProcessor", "RNTupleProcessorOptionalPtr",
 
 
 class TChain:
-    """Files whose data sets are one, and friends beside it: `chain.Add("f*.root")`, `chain.AddFriend(other, "f")`."""
+    """Files whose data sets form one, and its friends: `chain.Add("f*.root")`, `chain.AddFriend(other, "f")`."""
 
     def __init__(self, name: str = "", title: str = "") -> None:
-        """`title` is taken and ignored."""
+        """`title` is ignored."""
         self.name = name
         self.files: list[tuple[str, str]] = []
         self.friends: dict[str, TChain] = {}
@@ -91,14 +91,14 @@ def _opened(pairs: Sequence[tuple[str, str]]) -> DataSet:
 
 
 class RNTupleOpenSpec(NamedTuple):
-    """The name of a data set, and the file that it is in."""
+    """The name of a data set, and its file."""
 
     name: str
     storage: str
 
 
 class RNTupleProcessorOptionalPtr:
-    """A field of the current entry of a processor, which may have no value there."""
+    """A field of the current entry of a processor, which may lack a value."""
 
     def __init__(self, processor: RNTupleProcessor, name: str) -> None:
         self._processor, self._name = processor, name
@@ -108,13 +108,13 @@ class RNTupleProcessorOptionalPtr:
         return self._processor._value(self._name)[0]
 
     def GetPtr(self) -> Any:
-        """Return the value; None where there is none."""
+        """Return the value, or None."""
         return self._processor._value(self._name)[1]
 
     GetRawPtr = GetPtr
 
     def BindRawPtr(self, value: object) -> NoReturn:
-        """Raises `UnsupportedError`: values are given out, and not written to memory of others."""
+        """Raises `UnsupportedError`: values are returned, and not written to memory of the caller."""
         raise UnsupportedError("values are not written to memory of others", "GetPtr()")
 
     def __deref__(self) -> Any:
@@ -137,9 +137,9 @@ class RNTupleProcessorOptionalPtr:
 class _Block(NamedTuple):
     first: int
     number: int
-    """Of the inner processor."""
+    """The entries of the inner processor."""
     values: dict[str, list[Any]]
-    """Without those that are not there."""
+    """The fields, without missing ones."""
     found: dict[str, list[bool]]
 
 
@@ -147,7 +147,7 @@ _AT_ONCE = 4096
 
 
 class RNTupleProcessor(ABC):
-    """Goes through the entries of data sets that are chained and joined: `for entry in processor`."""
+    """Iterates over the entries of chained and joined data sets: `for entry in processor`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -159,15 +159,15 @@ class RNTupleProcessor(ABC):
 
     @staticmethod
     def Create(ntuple: Any, processorName: str = "") -> RNTupleProcessor:
-        """Make a processor of one data set, which a pair of name and file says."""
+        """Make a processor of one data set, given by its name and file."""
         spec = RNTupleOpenSpec(*ntuple)
         return _Single([spec], processorName or spec.name)
 
     @staticmethod
     def CreateChain(ntuples: Sequence[Any], processorName: str = "") -> RNTupleProcessor:
-        """Make a processor of data sets, or of other processors, one behind the other.
+        """Make a processor of data sets, or of other processors, one after the other.
 
-        A field that some of them do not have has no value there.
+        A field that some of them lack has no value there.
         """
         inner = [
             each if isinstance(each, RNTupleProcessor) else RNTupleProcessor.Create(each) for each in ntuples
@@ -180,14 +180,14 @@ class RNTupleProcessor(ABC):
     def CreateJoin(
         primary: Any, auxiliary: Any, joinFields: Sequence[str] = (), processorName: str = ""
     ) -> RNTupleProcessor:
-        """Make a processor that has fields of another one beside those of the first: "x", and "aux.y" of that.
+        """Make a processor with the fields of two: "x" of the first, and "aux.y" of the other.
 
         Args:
-            primary: a pair of name and file, or a processor; its entries are gone through.
+            primary: a pair of name and file, or a processor; iteration is over its entries.
             auxiliary: the other one.
             joinFields: integer fields that both have, by which entries are found; if there are none, entries have the
-                same number. Of several entries with the same fields the first one is taken.
-            processorName: that of the first one if left out.
+                same number. Of several entries with the same fields the first one is used.
+            processorName: by default the name of the first one.
         """
         sides = [
             each if isinstance(each, RNTupleProcessor) else RNTupleProcessor.Create(each)
@@ -199,7 +199,7 @@ class RNTupleProcessor(ABC):
 
     @Templated
     def RequestField(self, name: str, value: object = None) -> RNTupleProcessorOptionalPtr:
-        """Ask for a field before going through the entries; its type is known anyway, `RequestField["float"](name)`.
+        """Request a field before the iteration; its type in `RequestField["float"](name)` is optional.
 
         Raises:
             NotFoundError: no part has it.
@@ -228,7 +228,7 @@ class RNTupleProcessor(ABC):
         return (True, block.values[name][at]) if block.found[name][at] else (False, None)
 
     def GetNEntriesProcessed(self) -> int:
-        """Return the number of entries that were gone through."""
+        """Return the number of entries processed."""
         return self._processed
 
     def GetCurrentEntryNumber(self) -> int:
@@ -236,7 +236,7 @@ class RNTupleProcessor(ABC):
         return self._entry
 
     def GetCurrentProcessorNumber(self) -> int:
-        """Return the number of the part of a chain that the current entry is in."""
+        """Return the number of the chain's member with the current entry."""
         return self._block.number if self._block else 0
 
     def GetProcessorName(self) -> str:
@@ -244,7 +244,7 @@ class RNTupleProcessor(ABC):
         return self._name
 
     def PrintStructure(self, output: TextIO | None = None) -> None:
-        """Print the files in boxes: below each other those of chains, beside each other those of joins."""
+        """Print the files in boxes: files of chains below each other, files of joins side by side."""
         print("\n".join(self._picture()), file=output or sys.stdout)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -266,7 +266,7 @@ class RNTupleProcessor(ABC):
 
 
 class _OfDataSet(RNTupleProcessor):
-    """What one data set gives."""
+    """A processor of one data set."""
 
     _opened: DataSet | None = None
 

@@ -46,20 +46,20 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _threads = 0
 _setup = ""
-"""What workers call first, pickled."""
+"""The pickled function that workers call first."""
 
 
 # ---- Threads
 
 
 def EnableImplicitMT(threads: int = 0) -> None:
-    """Let every RDataFrame made from now on use so many threads; 0: one per processor, as it is from the start."""
+    """Set the number of threads of new RDataFrames; 0: one per processor, the default."""
     global _threads  # noqa: PLW0603
     _threads = threads
 
 
 def DisableImplicitMT() -> None:
-    """Let every RDataFrame made from now on use one thread."""
+    """Let new RDataFrames use one thread."""
     EnableImplicitMT(1)
 
 
@@ -87,9 +87,9 @@ class RDataFrame:
 
     `RDataFrame("Events", "f*.root")`, `RDataFrame("Events", ["a.root", "b.root"])`, `RDataFrame(1000)`. Expression
     strings are ROOT's; Python callables are called for each entry, compiled by Numba where it is installed. What is not
-    supported raises when it is booked. With `executor`, a client of Dask or what `colonnade.DataFrame` takes, the work
-    is done there, in about `npartitions` tasks. `RDataFrame(chain)` takes a `TChain` with its friends; `friends` are
-    those of `colonnade.DataFrame`.
+    supported raises when it is booked. With `executor`, as for `colonnade.DataFrame` (a client of Dask, ...), the work
+    is done there, in about `npartitions` tasks. `RDataFrame(chain)` takes a `TChain` with its friends; `friends` is
+    the argument of `colonnade.DataFrame`.
     """
 
     def __init__(
@@ -163,13 +163,13 @@ class RDataFrame:
         return self._at(self._frame.redefine(name, value, **self._callable(value, columns)))
 
     def DefineSlot(self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()) -> RDataFrame:
-        """Add a column by a callable that gets the number of the worker first."""
+        """Add a column by a callable whose first argument is the number of the worker."""
         return self.Define(name, value, ["rdfslot_", *columns])
 
     def DefineSlotEntry(
         self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()
     ) -> RDataFrame:
-        """Add a column by a callable that gets the numbers of the worker and of the entry first."""
+        """Add a column by a callable whose first arguments are the numbers of the worker and of the entry."""
         return self.Define(name, value, ["rdfslot_", "rdfentry_", *columns])
 
     def DefinePerSample(self, name: str, value: Any) -> RDataFrame:
@@ -185,7 +185,7 @@ class RDataFrame:
         return self._at(self._frame.alias(name, column))
 
     def Filter(self, condition: Any, columns: Any = None, name: str = "") -> RDataFrame:
-        """Keep the entries for which it holds: `Filter("x > 0", "name")`, `Filter(callable, ["x"], "name")`."""
+        """Keep the entries that pass a condition: `Filter("x > 0", "name")`, `Filter(callable, ["x"], "name")`."""
         if isinstance(condition, str | Expression):
             if columns is not None and not isinstance(columns, str):
                 raise UsageError(
@@ -209,13 +209,13 @@ class RDataFrame:
         return self._at(self._frame.default_value_for(column, value))
 
     def Range(self, begin: int, end: int | None = None, stride: int = 1) -> RDataFrame:
-        """Keep a range of the entries that get here: `Range(end)`, `Range(begin, end, stride)`; 0: no end."""
+        """Keep a range of the entries that reach this node: `Range(end)`, `Range(begin, end, stride)`; 0: no end."""
         return self._at(self._frame.range(begin, end, stride))
 
     def Vary(self, columns: Any, values: Any, *arguments: Any, **options: Any) -> RDataFrame:
         """Add variations: `Vary("pt", "RVecD{pt*0.9, pt*1.1}", ["down", "up"], "scale")`.
 
-        Tags may be a number. A callable has its columns before the tags, and gives a list with one value per tag.
+        Tags may be a number. A callable's columns precede the tags, and it returns a list with one value per tag.
         """
         rest = list(arguments)
         inputs = options.pop("inputColumns", None)
@@ -446,7 +446,7 @@ class RDataFrame:
         return DescriptionView(str(self._frame.describe()))
 
     def GetNRuns(self) -> int:
-        """Return how often the entries were gone through."""
+        """Return the number of passes over the entries."""
         return self._frame.num_runs
 
     def GetNSlots(self) -> int:
@@ -581,7 +581,7 @@ class SampleInfoView:
         return not self._info
 
     def EntryRange(self) -> tuple[int, int]:
-        """Return the number of its first entry among all, and the one behind its last."""
+        """Return its first entry, counted through all files, and the entry after its last."""
         return self._info.entries
 
     def NEntries(self) -> int:
@@ -645,7 +645,7 @@ def VariationsFor(result: RResultPtr[T]) -> RResultMap[T]:
 
 
 def initialize(function: Callable[..., object], *arguments: Any, **named: Any) -> None:
-    """Have each worker call a function once, before the first task of RDataFrames that are made from now on.
+    """Have each worker call a function once, before the first task of new RDataFrames.
 
     Raises:
         UnsupportedError: it cannot be sent to workers.
@@ -674,11 +674,11 @@ def LiveVisualize(
     drawables: Mapping[RResultPtr[Any], Callable[[Any], object] | None] | Iterable[RResultPtr[Any]],
     callback: Callable[[Any], object] | None = None,
 ) -> None:
-    """Show results while they are computed: by callbacks, or in the notebook, where each is drawn again as it fills.
+    """Show results while they are computed: by callbacks, or in the notebook, where each is redrawn as it fills.
 
     Args:
         drawables: results, or results with a callback of each.
-        callback: called for all of them with what is computed so far.
+        callback: called for all of them with their partial values.
     """
     own = dict(drawables) if isinstance(drawables, Mapping) else dict.fromkeys(drawables)
     for each in own:

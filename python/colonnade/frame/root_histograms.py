@@ -1,7 +1,7 @@
-"""Histograms, profiles and graphs with the methods that ROOT's have, as far as scripts use them on what they are given.
+"""Histograms, profiles and graphs with the methods of ROOT's classes that scripts use on results.
 
-They are views of values and cannot be changed or drawn; `to_hist()` gives a `hist.Hist`, which plots. Bins are numbered
-as ROOT does: 0 is the underflow, GetNbinsX() + 1 the overflow.
+They are views of values and cannot be changed or drawn; `to_hist()` returns a `hist.Hist`, which plots. Bins are
+numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 the overflow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class UnsupportedAttributeError(UnsupportedError, AttributeError):
 
 
 def refuse(what: str, name: str, advice: str) -> NoReturn:
-    """Raise for an attribute that is not there, so that `hasattr` and copies work as usual."""
+    """Raise for a missing attribute, so that `hasattr` and copies work as usual."""
     if name.startswith("_"):
         raise AttributeError(name)
     raise UnsupportedAttributeError(f"{what} has no {name}", advice)
@@ -53,7 +53,7 @@ class AxisView:
         return float(self._edges[-1])
 
     def GetBinLowEdge(self, number: int) -> float:
-        """Return the lower edge of a bin; beyond the axis bins have the mean width, as in ROOT."""
+        """Return the lower edge of a bin; bins beyond the axis have the mean width, as in ROOT."""
         return self._edge(number - 1)
 
     def GetBinUpEdge(self, number: int) -> float:
@@ -82,7 +82,7 @@ class AxisView:
         return not self._regular
 
     def GetTitle(self) -> str:
-        """Return what is on the axis."""
+        """Return the title of the axis."""
         return self._title
 
     GetName = GetTitle
@@ -98,7 +98,7 @@ class AxisView:
 
 
 class _Binned(ABC):
-    """What histograms and profiles share."""
+    """The common part of histograms and profiles."""
 
     _value: Any
 
@@ -117,10 +117,10 @@ class _Binned(ABC):
 
     @abstractmethod
     def _contents(self) -> Floats:
-        """Return what the bins hold, underflow and overflow included."""
+        """Return the contents of the bins, with underflow and overflow."""
 
     def _summable(self) -> Floats:
-        """Return the contents that sums and comparisons see: to ROOT a mean with a negative weight is 0 there."""
+        """Return the contents for sums and comparisons: ROOT treats a mean with a negative weight as 0 there."""
         return self._contents()
 
     @abstractmethod
@@ -136,7 +136,7 @@ class _Binned(ABC):
         return self._title
 
     def GetEntries(self) -> float:
-        """Return how often it was filled."""
+        """Return the number of fills."""
         return float(self._value.entries)
 
     def GetDimension(self) -> int:
@@ -316,7 +316,7 @@ class _Binned(ABC):
 class HistogramView(_Binned):
     """A histogram with the methods of TH1, TH2, TH3 and THn.
 
-    Statistics (GetMean, GetStdDev, GetEffectiveEntries) are those of what was filled within the axes, as in ROOT.
+    Statistics (GetMean, GetStdDev, GetEffectiveEntries) are those of fills within the axes, as in ROOT.
     """
 
     kind = "COUNT"
@@ -343,7 +343,7 @@ class HistogramView(_Binned):
         return float(moments.sum_w**2 / moments.sum_w2) if moments.sum_w2 else 0.0
 
     def GetStats(self, stats: Any = None) -> Floats:
-        """Return the sums of w, w^2, w x and w x^2, and put them into an array that is given, as ROOT does."""
+        """Return the sums of w, w^2, w x and w x^2, and write them to the given array, as ROOT does."""
         if len(self._axes) != 1:
             refuse("a histogram with several axes", "GetStats", "GetMean(axis) and GetStdDev(axis)")
         moments = self._value.moments
@@ -426,14 +426,14 @@ class HistogramView(_Binned):
         return sums / sums[-1] if sums[-1] else sums
 
     def GetQuantiles(self, number: int, quantiles: Any, probabilities: Any = None) -> int:
-        """Put quantiles into an array that is given, as ROOT does, and return how many they are.
+        """Write quantiles to the given array, as ROOT does, and return their number.
 
         Contents are spread evenly over their bins. A probability at which a bin ends gives its center, as in ROOT.
 
         Args:
             number: of quantiles.
             quantiles: an array with room for them.
-            probabilities: theirs; those of the edges of bins if left out.
+            probabilities: of the quantiles; by default those of the edges of bins.
         """
         if len(self._axes) != 1:
             refuse("a histogram with several axes", "GetQuantiles", "the quantiles of a projection")
@@ -449,7 +449,7 @@ class HistogramView(_Binned):
     def _quantiles_at(probabilities: Any, quantiles: Any, integral: Floats, along: AxisView) -> None:
         bins = along.GetNbins()
         for k, probability in enumerate(probabilities):
-            # How many bins are wholly below it.
+            # The number of bins completely below it.
             below = int(np.searchsorted(integral, probability, side="right")) - 1
             if probability >= 1:
                 filled = np.flatnonzero(np.diff(integral))
@@ -493,11 +493,11 @@ class HistogramView(_Binned):
         return self._squared_errors().ravel(order="F") if self._value.weighted else np.zeros(0)
 
     def GetSumw2N(self) -> int:
-        """Return how many sums of squares there are: 0 without weights."""
+        """Return the number of sums of squares: 0 without weights."""
         return self.GetNcells() if self._value.weighted else 0
 
     def IntegralAndError(self, first: int, last: int, error: Any) -> float:
-        """Return the sum of the contents of bins, and put its error into the first place of an array that is given."""
+        """Return the sum of the contents of bins, and write its error to the first element of the given array."""
         if len(self._axes) != 1:
             refuse("a histogram with several axes", "IntegralAndError", "Integral(...) and GetBinError(...)")
         bins = self._shape[0]
@@ -563,7 +563,7 @@ class ProfileView(_Binned):
         return float(self._shaped(self._value.sum_w)[place] ** 2 / squares) if squares else 0.0
 
     def GetErrorOption(self) -> str:
-        """Return what the errors are: "" for those of the means, or "s", "i", "g"."""
+        """Return the kind of errors: "" for errors of the means, or "s", "i", "g"."""
         return "" if self._value.spread == "mean" else self._value.spread
 
     def _summable(self) -> Floats:
@@ -585,7 +585,7 @@ class ProfileView(_Binned):
         return weights**2 / squares if squares else abs(weights)
 
     def GetMean(self, axis: int = 1) -> float:
-        """Return the mean along an axis; that behind those that are binned, 2 of a TProfile, is of what is averaged."""
+        """Return the mean along an axis; the axis after the binned ones, 2 of a TProfile, has the averaged values."""
         weights = self._sum("sum_w")
         return self._sums(axis)[0] / weights if weights else 0.0
 
@@ -613,7 +613,7 @@ class ProfileView(_Binned):
         return float(self._inner(self._shaped(getattr(self._value, which))).sum())
 
     def _sums(self, axis: int) -> tuple[float, float]:
-        """Return those of what an axis, counted from 1, is about, and of its squares."""
+        """Return the sums of the values along an axis, counted from 1, and of their squares."""
         if axis == len(self._axes) + 1:
             return self._sum("sum_wy"), self._sum("sum_wyy")
         self._axis(axis - 1)
@@ -733,7 +733,7 @@ class StatsView:
         return self.stats.sum_of_squared_weights
 
     def GetNeff(self) -> int:
-        """Return the number of values without weights that say as much, rounded down as ROOT does."""
+        """Return the equivalent number of unweighted values, rounded down as in ROOT."""
         return (
             int(self.stats.sum_of_weights**2 / self.stats.sum_of_squared_weights) if self.stats.count else 0
         )
@@ -744,11 +744,11 @@ class StatsView:
         return self.stats.stddev / effective**0.5 if effective else 0.0
 
     def GetName(self) -> str:
-        """Return "", which results of RDataFrame are called."""
+        """Return "", the name of results of RDataFrame."""
         return ""
 
     def Print(self) -> None:
-        """Print all of it."""
+        """Print the statistics."""
         s = self.stats
         print(
             f" OBJ: TStatistic\t  \t Mean = {s.mean:.4g} +- {self.GetMeanErr():.4g} \t RMS = {s.stddev:.5g} "

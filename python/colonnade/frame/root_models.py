@@ -22,7 +22,7 @@ __all__ = [
 
 
 class _Model(tuple[Any, ...]):
-    """A model as the tuple that it is in Python."""
+    """A model, represented as a tuple."""
 
     __slots__ = ()
 
@@ -60,7 +60,7 @@ def is_model(value: object) -> bool:
 
 
 def histogram_tuple(model: Sequence[Any]) -> tuple[Any, ...]:
-    """Put the model of a histogram as `colonnade.DataFrame` takes it."""
+    """Convert the model of a histogram for `colonnade.DataFrame`."""
     given = tuple(model)
     if len(given) < 5 or not isinstance(given[3], Sequence):
         return given
@@ -79,7 +79,7 @@ def histogram_tuple(model: Sequence[Any]) -> tuple[Any, ...]:
 def profile_tuple(
     model: Sequence[Any], dimensions: int
 ) -> tuple[tuple[Any, ...], str, tuple[float, float] | None]:
-    """Put the model of a profile as `colonnade.DataFrame` takes it, with the kind of errors and limits of values."""
+    """Convert the model of a profile for `colonnade.DataFrame`, with the kind of errors and limits of values."""
     given = list(model)
     option = given.pop() if len(given) > 2 and isinstance(given[-1], str) else ""
     spread = option.strip().lower() or "mean"
@@ -94,7 +94,7 @@ def profile_tuple(
 
 
 class RSnapshotOptions:
-    """How a snapshot is written: fCompressionAlgorithm, fCompressionLevel, fLazy, fMode."""
+    """The options of a snapshot: fCompressionAlgorithm, fCompressionLevel, fLazy, fMode."""
 
     _known = (
         "fMode",

@@ -1,4 +1,4 @@
-"""What `colonnade.RDataFrame` gives: results with the methods that ROOT's have."""
+"""The results of `colonnade.RDataFrame`, with the methods of ROOT's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class RResultPtr(Generic[T]):
-    """A booked result: GetValue() computes it. What is asked of it beyond that is asked of the value."""
+    """A booked result: GetValue() computes it. Other attributes are those of the value."""
 
     def __init__(self, result: Result[S], view: Callable[[S], T]) -> None:
         self._result: Result[Any]
@@ -24,17 +24,17 @@ class RResultPtr(Generic[T]):
         self._result, self._view = result, view
 
     def GetValue(self) -> T:
-        """Return the value; a pass over the entries is made if it is not there yet."""
+        """Return the value; computed in a pass over the entries if needed."""
         return self._view(self._result.value)
 
     GetPtr = GetValue
 
     def IsReady(self) -> bool:
-        """Return whether the value is there without a pass."""
+        """Return whether the value is available without a pass."""
         return self._result.is_ready
 
     def OnPartialResult(self, every: int, callback: Callable[[T], object]) -> RResultPtr[T]:
-        """Call back with what is computed so far, now and then; `every` is ROOT's number of entries, a hint."""
+        """Call back with partial values from time to time; `every` is ROOT's number of entries, a hint."""
         self._result.on_partial(lambda value: callback(self._view(value)))
         return self
 
@@ -102,15 +102,15 @@ class CutView:
         return self.cut.name
 
     def GetAll(self) -> int:
-        """Return how many entries reached it."""
+        """Return the number of entries that reached it."""
         return self.cut.all
 
     def GetPass(self) -> int:
-        """Return how many passed."""
+        """Return the number of entries that passed."""
         return self.cut.passed
 
     def GetEff(self) -> float:
-        """Return the share that passed, in per cent."""
+        """Return the percentage that passed."""
         return 100 * self.cut.efficiency
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ class DisplayView:
         print(self.AsString(), end="")
 
     def AsString(self) -> str:
-        """Return the table as ROOT draws it: an item of a list a line, a rule behind each entry."""
+        """Return the table as ROOT draws it: one line per item of a list, a rule after each entry."""
         names = self.display.arrays.fields
         entries = [
             [[str(number)], *(_lines(row[name]) for name in names)]

@@ -1,4 +1,4 @@
-"""Methods that take C++ types in brackets, as those of ROOT's classes do."""
+"""Methods that take C++ types in brackets, like methods of ROOT's classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ R = TypeVar("R")
 
 
 class Templated(Generic[P, R]):
-    """A method that also takes C++ types in brackets: `df.Take["float"]("x")`. They are known anyway."""
+    """A method that also takes C++ types in brackets, `df.Take["float"]("x")`, and ignores them."""
 
     def __init__(self, function: Callable[Concatenate[Any, P], R]) -> None:
         self._function = function

@@ -1,4 +1,4 @@
-"""What a callable learns of the file that it is called for, and specifications of samples as ROOT has them in JSON."""
+"""The file information for callables of `define_per_sample`, and ROOT's specifications of samples in JSON."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["FriendSpec", "SampleInfo", "SampleSpec", "Specification", "read_spec
 
 
 class SampleInfo(str):
-    """A file of the source: the text "f.root/Events", with what else is known."""
+    """A file of the source: the text "f.root/Events", with further information."""
 
     __slots__ = ("entries", "metadata", "sample", "sample_id")
     entries: tuple[int, int]
-    """The number of its first entry among those of all files, and the one behind its last."""
+    """Its first entry, counted through all files, and the entry after its last."""
     sample: str
     """The name of its sample in a specification; else empty."""
     sample_id: int
     """The number of its sample, or of the file if there is no specification."""
     metadata: Mapping[str, Any]
-    """Of its sample: numbers and texts by name."""
+    """The metadata of its sample: numbers and texts by name."""
 
     def __new__(
         cls,
@@ -37,7 +37,7 @@ class SampleInfo(str):
         sample_id: int = 0,
         metadata: Mapping[str, Any] | None = None,
     ) -> SampleInfo:
-        """Make it of what is known."""
+        """Make it from its parts."""
         made = super().__new__(cls, name)
         made.entries, made.sample, made.sample_id = entries, sample, sample_id
         made.metadata = dict(metadata or {})
@@ -64,7 +64,7 @@ class SampleSpec:
 
     name: str
     files: tuple[tuple[str, str], ...]
-    """With wildcards, each with the name of its data set."""
+    """Files, with wildcards, each with the name of its data set."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -74,12 +74,12 @@ class FriendSpec:
 
     name: str
     files: tuple[tuple[str, str], ...]
-    """Each with the name of its data set."""
+    """Files, each with the name of its data set."""
 
 
 @dataclass(frozen=True)
 class Specification:
-    """Samples that are one data set, and the entries of it that count."""
+    """Samples that form one data set, and the range of its entries."""
 
     samples: tuple[SampleSpec, ...]
     entries: tuple[int, int] | None = None
@@ -87,11 +87,11 @@ class Specification:
 
     @property
     def files(self) -> list[tuple[str, str]]:
-        """Of all samples, in order, each with the name of its data set."""
+        """The files of all samples, in order, each with the name of its data set."""
         return [file for sample in self.samples for file in sample.files]
 
     def infos(self, samples: Sequence[_core.FrameSample]) -> dict[str, SampleInfo]:
-        """Return what is known of each file of a source, by its name there."""
+        """Return the `SampleInfo` of each file of a source, by its name there."""
         found = {}
         for each in samples:
             for number, sample in enumerate(self.samples):
@@ -109,11 +109,11 @@ def _fits(name: str, file: str, data_set: str) -> bool:
 
 
 def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Specification:
-    """Read a specification as `ROOT::RDF::Experimental::FromSpec` does: a JSON file, or what is in one.
+    """Read a specification as `ROOT::RDF::Experimental::FromSpec` does: a JSON file, or its content.
 
         {"samples": {"signal": {"trees": ["Events"], "files": ["s*.root"], "metadata": {"xsec": 1.5}}}}
 
-    "range" beside "samples" has the first entry and the one behind the last, or the latter alone.
+    "range" beside "samples" has the first entry and the end of the range, or its end alone.
 
     Raises:
         FileMissingError: no such file.
@@ -181,14 +181,14 @@ def _texts(value: Any) -> list[str]:
 
 
 class _Told:
-    """Calls a function with what is known of the file whose name it gets."""
+    """Calls a function with the `SampleInfo` of the file whose name it gets."""
 
     def __init__(self, function: Callable[[SampleInfo], Any], infos: Mapping[str, SampleInfo]) -> None:
         functools.update_wrapper(self, function)
         self._function, self._infos = function, dict(infos)
 
     def __call__(self, name: str) -> Any:
-        # A trial has a name of its own, and is made as if for the first file.
+        # A trial has its own name, and runs as if for the first file.
         first = next(iter(self._infos.values()), SampleInfo(name))
         return self._function(self._infos.get(name, first))
 
@@ -198,7 +198,7 @@ def told(
     samples: Sequence[_core.FrameSample],
     specification: Specification | None,
 ) -> Callable[[str], Any]:
-    """Return what calls a function with a `SampleInfo` where it gets the name of a file."""
+    """Wrap a function of a `SampleInfo` as one that gets the name of a file."""
     infos = {
         each.name: SampleInfo(each.name, (each.first, each.first + each.entries), "", number)
         for number, each in enumerate(samples)

@@ -1,4 +1,4 @@
-"""What all nodes of one DataFrame share: its graph, and how passes are made over it."""
+"""The state that all nodes of a DataFrame share: its graph, and the settings of its passes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["BLOCK_ENTRIES", "Booking", "PythonCalls", "Remote", "Session", "Skipped", "run_sessions"]
 
 BLOCK_ENTRIES = 100_000
-"""Entries that Python callables see at once where no other number is given."""
+"""The default number of entries that Python callables get at once."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ class PythonCalls:
 
 @dataclass(frozen=True)
 class Booking:
-    """What is asked of a graph, so that it can be asked of another graph with the same nodes."""
+    """A request to a graph that can be repeated for another graph with the same nodes."""
 
     kind: str
-    """Of src/frame/results/result.h; "report"; or "python", for what `calls` compute."""
+    """A name of src/frame/results/result.h; "report"; or "python" for the result of `calls`."""
     node: int
     arguments: tuple[str, ...] = ()
     options: str = "{}"
     calls: PythonCalls | None = None
 
     def book(self, graph: _core.FrameGraph) -> int:
-        """Book it, and return its number."""
+        """Book the result, and return its number."""
         if self.kind == "report":
             return graph.report(self.node)
         if self.calls is None:
@@ -63,17 +63,17 @@ class Booking:
 
 @dataclass(frozen=True)
 class Skipped:
-    """Entries that are in no result, since they could not be read."""
+    """Entries that results lack, since they could not be read."""
 
     first: int
-    """The first one."""
+    """The first entry."""
     last: int
-    """The one behind the last."""
+    """The entry after the last one."""
     problem: str
 
 
 class Remote(Protocol):
-    """Computes what is booked elsewhere, or in another way than in one pass of this process."""
+    """Computes booked results in other processes, or otherwise than in one pass of this process."""
 
     def open_chain(
         self, name: str, files: list[str], options: _core.ReadOptions, progress: bool | None
@@ -81,11 +81,11 @@ class Remote(Protocol):
         """Open files as one source."""
 
     def run(self, sessions: list[Session]) -> None:
-        """Compute what is wanted of sessions that have this remote."""
+        """Compute the requested results of sessions that have this remote."""
 
     @property
     def width(self) -> int:
-        """How many stretches of entries are worth being computed at the same time."""
+        """The number of stretches of entries to compute at the same time."""
 
     def compute(
         self, session: Session, result: int, stretches: Sequence[tuple[int, int]]
@@ -93,25 +93,25 @@ class Remote(Protocol):
         """Compute one result of each stretch: yields graphs that have it, and its number there."""
 
     def skipped_of(self, session: Session) -> list[Skipped]:
-        """Return what was left out of the results of a session."""
+        """Return the entries that were left out of the results of a session."""
 
 
 @dataclass(frozen=True)
 class RemoteRun:
-    """What the tasks of a pass did."""
+    """The costs of the tasks of a pass."""
 
     entries: int
     bytes: int
-    """Stored ones that were read."""
+    """Stored bytes that were read."""
     seconds: float
     tasks: int
     workers: int
     costs: Sequence[tuple[int, str, str, str, int, int | None, int, float]]
-    """As `FrameGraph.last_costs`, summed over tasks."""
+    """Costs as of `FrameGraph.last_costs`, summed over tasks."""
 
 
 class Session:
-    """The graph of a DataFrame with the options of its passes, and what is booked in it."""
+    """The graph of a DataFrame with the options of its passes, and its bookings."""
 
     def __init__(
         self,
@@ -135,31 +135,31 @@ class Session:
         self.graph.set_block_entries(self.block_entries)
         self.last_run: _core.RunReport | None = None
         self.last_remote: RemoteRun | None = None
-        """In place of it, where tasks made the last pass."""
+        """The costs instead of that, if tasks made the last pass."""
         self.left_out: list[tuple[str, str]] = source.left_out
-        """Fields of the source that no column shows, and why."""
+        """Fields of the source without a column, and the reasons."""
         self.specification: Specification | None = None
-        """Of the samples that the source has, if they were specified."""
+        """The `SampleInfo` of the samples of the source, if they were specified."""
         self.remote = remote
         self.functions: dict[str, Callable[..., Any]] = {}
-        """What expressions may call besides the functions of the language."""
+        """User functions that expressions can call."""
         self.bookings: dict[int, Booking] = {}
         self.joins: list[_core.Join] = []
-        """Whose tables of keys are to be there before tasks look for them."""
+        """Joins whose tables of keys must exist before tasks need them."""
         self.varied: set[int] = set()
-        """Results that are wanted for all variations."""
+        """Results that are computed for all variations."""
         self.written: set[int] = set()
-        """Snapshots that others wrote."""
+        """Snapshots that other processes wrote."""
         self.failed: set[int] = set()
-        """Results that were the reason why a remote run failed: left out until they are asked for."""
+        """Results that made a remote run fail: left out until they are requested."""
         self.watchers: dict[int, list[Callable[[_core.FrameGraph, int], object]]] = {}
-        """Who wants to see partial results."""
+        """The callbacks for partial results."""
 
     def book(self, booking: Booking) -> int:
         """Book a result.
 
         Raises:
-            UnsupportedError: its callables cannot be sent where it shall be computed.
+            UnsupportedError: its callables cannot be sent to the workers.
         """
         if self.remote is not None and booking.calls is not None:
             pickled((booking.calls.add, booking.calls.merge), "the callable of a result")
@@ -168,7 +168,7 @@ class Session:
         return number
 
     def vary(self, result: int) -> list[str]:
-        """Want a result for all variations, and return their names."""
+        """Book a result for all variations, and return their names."""
         names = self.graph.vary_result(result)
         self.varied.add(result)
         return names
@@ -178,22 +178,22 @@ class Session:
         return result in self.written or self.graph.is_ready(result)
 
     def retry(self, result: int) -> None:
-        """Take a result up again that made a pass fail."""
+        """Include a result again that made a pass fail."""
         self.failed.discard(result)
         self.graph.retry(result)
 
     def on_partial(self, result: int, watch: Callable[[_core.FrameGraph, int], object]) -> None:
-        """Have a function called with graphs that have computed a part of the result."""
+        """Register a function, called with graphs that have computed a part of the result."""
         self.watchers.setdefault(result, []).append(watch)
 
     def wanted(self) -> list[int]:
-        """Return what a remote run has to compute."""
+        """Return the results that a remote run has to compute."""
         return [each for each in list(self.bookings) if each not in self.failed and not self.is_ready(each)]
 
     def drop(self, result: int) -> None:
         """Drop a result without references: at once, or after the current pass.
 
-        May be called at any time, by any thread.
+        Any thread may call it at any time.
         """
         self.bookings.pop(result, None)
         for numbers in (self.varied, self.written, self.failed):
@@ -203,7 +203,7 @@ class Session:
 
 
 def run_sessions(sessions: Iterable[Session]) -> int:
-    """Compute what is booked in several graphs in one pass.
+    """Compute the bookings of several graphs in one pass.
 
     Returns:
         The number of graphs that had something to compute.
@@ -221,7 +221,7 @@ def run_sessions(sessions: Iterable[Session]) -> int:
 
 
 def _remote(remote: Remote | None) -> Remote:
-    """The given one; else one that computes stretch by stretch in this process, to show partial results."""
+    """The given remote; else one that computes stretch by stretch in this process, to show partial results."""
     if remote is not None:
         return remote
     from colonnade.distributed.driver import here

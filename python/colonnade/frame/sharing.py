@@ -1,4 +1,4 @@
-"""Whether somebody else may write to what a callable gave, and the turns that callables take where that is so."""
+"""Detects results of callables that other code may write to, and serialises such callables."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _alone() -> int:
 
 
 _ALONE = _alone()
-"""What `_references` says of an object that one variable of the caller holds."""
+"""The result of `_references` for an object that only one variable of the caller holds."""
 
 
 def _others(thing: object, known: int) -> int:
-    """How many hold a thing besides a variable of the caller and `known` others.
+    """The number of references to an object besides a variable of the caller and `known` others.
 
-    An additional reference must not come into being on the way: the count belongs into a statement of its own.
+    The call itself must not add a reference: it belongs into a statement of its own.
     """
     return sys.getrefcount(thing) - _ALONE - known
 
@@ -47,8 +47,8 @@ def is_shared(answer: Any, known: int = 0) -> bool:
     """Whether somebody else may write to what a callable gave.
 
     Args:
-        answer: what it gave, which a variable of the caller holds.
-        known: how many others hold it that do not count.
+        answer: the result, which a variable of the caller holds.
+        known: the number of other references that do not count.
     """
     if isinstance(answer, _PLAIN):
         return False
@@ -65,7 +65,7 @@ def is_shared(answer: Any, known: int = 0) -> bool:
 
 
 def _buffers(layout: Content) -> Iterator[tuple[Any, int]]:
-    """The arrays of a layout, each with the number of others that hold it."""
+    """The arrays of a layout, each with the number of other references."""
     for name in ("_data", "_offsets", "_starts", "_stops", "_index", "_mask", "_tags"):
         part = getattr(layout, name, None)
         if part is None:
@@ -82,7 +82,7 @@ def _buffers(layout: Content) -> Iterator[tuple[Any, int]]:
 
 
 def _is_shared_buffer(array: Any, others: int) -> bool:
-    """`others`: how many more references there are than the one of the result."""
+    """`others`: the number of references besides that of the result."""
     if not isinstance(array, np.ndarray):
         return True
     if not array.flags.writeable and _is_block(array):
@@ -97,7 +97,7 @@ def _is_shared_buffer(array: Any, others: int) -> bool:
 
 
 def _is_block(array: np.ndarray[Any, Any]) -> bool:
-    """True if it is part of an argument; these are read-only."""
+    """True if it is part of an argument; arguments are read-only."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
@@ -105,7 +105,7 @@ def _is_block(array: np.ndarray[Any, Any]) -> bool:
 
 
 def kept(answer: Any) -> Any:
-    """Return a value that stays as it is whatever is done to the answer of a callable later."""
+    """Return a value that later changes of a callable's answer do not affect."""
     if isinstance(answer, _PLAIN):
         return answer
     if isinstance(answer, np.ndarray):
@@ -116,7 +116,7 @@ def kept(answer: Any) -> Any:
 
 
 class Turns:
-    """Lets any number of callables run beside each other, or one alone."""
+    """Lets any number of callables run in parallel, or one exclusively."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -125,7 +125,7 @@ class Turns:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Run beside others that do so, too."""
+        """Run in parallel with others."""
         with self._changed:
             self._changed.wait_for(lambda: not self._alone)
             self._running += 1
@@ -138,7 +138,7 @@ class Turns:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Run beside no other."""
+        """Run exclusively."""
         with self._changed:
             self._changed.wait_for(lambda: not self._alone and self._running == 0)
             self._alone = True
@@ -151,13 +151,13 @@ class Turns:
 
 
 turns = Turns()
-"""Those of all callables: what one writes to may be another one's as well."""
+"""The turns of all callables: one may write to memory of another."""
 
 
 class Guarded(Generic[T]):
-    """Calls what gives values, alone from the moment on when it gave memory that others may write to.
+    """Calls a callable, and exclusively from the first result on that other code may write to.
 
-    A call that shows this is made again, since others may have written in between.
+    That first call is repeated, since other code may have written meanwhile.
     """
 
     def __init__(self, call: Callable[..., tuple[T, bool]]) -> None:

@@ -1,4 +1,4 @@
-"""Computed columns step by step: a DataFrame is gone through in bounded memory."""
+"""Computed columns step by step: iterates over a DataFrame in bounded memory."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Columns = Mapping[str, _core.Values]
 
 
 class Steps:
-    """The columns of a node, computed for one stretch of entries after the other.
+    """The columns of a node, computed for consecutive stretches of entries.
 
     Args:
-        node: where in the graph.
-        columns: the texts of expressions by the names that they get.
+        node: a node of the graph.
+        columns: the texts of expressions by the names of their columns.
         threads: number of threads of a step; 0: one for each processor.
     """
 
@@ -52,15 +52,15 @@ class Steps:
 
     @property
     def is_after_range(self) -> bool:
-        """Whether a range stands above: which entries it keeps is known only when all before are counted."""
+        """Whether there is a range above: its entries are known only after counting all previous ones."""
         return self._graph.is_after_range(self._node._node)
 
     def parts(self) -> list[tuple[int, int]]:
-        """First entry and end of the stretches that are read at once well; they follow from the data alone."""
+        """First entry and end of stretches that are efficient to read at once; they follow from the data alone."""
         return self._graph.parts()
 
     def compute(self, first: int, last: int) -> Columns:
-        """Return the rows of the entries [first, last) that pass the filters; nothing else that is booked is computed.
+        """Return the rows of the entries [first, last) that pass the filters; other bookings are not computed.
 
         Raises:
             UsageError: a range stands above.
@@ -68,17 +68,17 @@ class Steps:
         return self._computed(lambda number: self._graph.run_step(number, first, last, self._threads))
 
     def compute_all(self) -> Columns:
-        """Return all rows; what else is booked is computed in the same pass."""
+        """Return all rows; other bookings are computed in the same pass."""
         from .session import run_sessions
 
         return self._computed(lambda _: run_sessions([self._session]))
 
     def each(self, step_size: int | str) -> Iterator[Columns]:
-        """Yield the rows of consecutive stretches, those without any left out.
+        """Yield the rows of consecutive stretches, except those without rows.
 
         Args:
-            step_size: entries of a stretch before filters; or bytes of its rows ("100 MB"), to which as many parts are
-                taken together as are expected to fit, and one at least.
+            step_size: entries of a stretch before filters; or bytes of its rows ("100 MB"): as many parts are
+                combined as are expected to fit, at least one.
 
         Raises:
             UsageError: a range stands above, or the size is none.
@@ -121,7 +121,7 @@ class Steps:
 
 
 class Stretches:
-    """Consecutive stretches of entries: of so many, or of parts whose rows are expected to fit a number of bytes."""
+    """Consecutive stretches of a number of entries, or of parts whose rows are expected to fit a number of bytes."""
 
     def __init__(self, parts: list[tuple[int, int]], entries: int, budget: int | None) -> None:
         self._parts, self._entries, self._budget = parts, entries, budget
@@ -131,15 +131,15 @@ class Stretches:
 
     @property
     def is_over(self) -> bool:
-        """Whether there is none left."""
+        """Whether no stretch is left."""
         return not self._parts or self._next == self._parts[-1][1]
 
     def note(self, bytes_per_entry: float) -> None:
-        """Take the rows of a stretch as what the next ones will be like."""
+        """Estimate the next stretches from the rows of this one."""
         self._bytes_per_entry = bytes_per_entry
 
     def next(self) -> tuple[int, int]:
-        """Return the next one."""
+        """Return the next stretch."""
         first = self._next
         if self._budget is None:
             self._next = min(first + self._entries, self._parts[-1][1])
@@ -160,7 +160,7 @@ def _columns_of(graph: _core.FrameGraph, number: int) -> Columns:
 
 
 def sliced(columns: Columns, step_size: int | str, library: Library) -> Iterator[Any]:
-    """Yield rows that are there already in steps, as arrays of a library."""
+    """Yield computed rows in steps, as arrays of a library."""
     rows = _rows(columns)
     size, budget = _size_of(step_size)
     if budget is not None:
@@ -221,7 +221,7 @@ def table_as_pandas(table: pa.Table) -> pd.DataFrame:
 
 
 def _size_of(step_size: int | str) -> tuple[int, int | None]:
-    """The entries of a step; or 0, and its bytes."""
+    """The entries of a step; or 0 and its bytes."""
     entries, budget = (0, parse_size(step_size)) if isinstance(step_size, str) else (step_size, None)
     if (entries if budget is None else budget) < 1:
         raise UsageError(f"a step must have at least one {'byte' if budget is not None else 'entry'}")

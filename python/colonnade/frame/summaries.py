@@ -1,4 +1,4 @@
-"""What values of columns are like: their counts, tables of statistics."""
+"""Summaries of columns: counts of values, tables of statistics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATISTICS = ("count", "mean", "std", "min", "25%", "50%", "75%", "max")
 
 
 def flat_values(array: Any) -> Any:
-    """All values of an array, those of lists one by one, without missing ones: a NumPy array or a list of texts."""
+    """All values of an array, with lists flattened and without missing values: a NumPy array or a list of texts."""
     if isinstance(array, np.ndarray):
         return array
     flat = ak.drop_none(ak.flatten(array, axis=None) if array.ndim > 1 else array)
@@ -32,7 +32,7 @@ def flat_values(array: Any) -> Any:
 
 
 def counts_of(values: Any) -> dict[Any, int]:
-    """How often each value is there; all NaN are one value."""
+    """The number of occurrences of each value; all NaN are one value."""
     found, counts = np.unique(
         np.asarray(values, dtype=object if isinstance(values, list) else None), return_counts=True
     )
@@ -40,12 +40,12 @@ def counts_of(values: Any) -> dict[Any, int]:
 
 
 def add_counts(state: dict[Any, int] | None, values: Any) -> dict[Any, int]:
-    """Add the counts of values to those before."""
+    """Add the counts of values to earlier ones."""
     return merge_counts(state or {}, counts_of(values))
 
 
 def merge_counts(a: dict[Any, int], b: dict[Any, int]) -> dict[Any, int]:
-    """Add counts up."""
+    """Merge counts."""
     total = {_key(value): count for value, count in a.items()}
     for value, count in b.items():
         total[_key(value)] = total.get(_key(value), 0) + count

@@ -1,4 +1,4 @@
-"""Values of a DataFrame as Awkward, NumPy and Arrow arrays, and arrays as values; memory is shared, not copied."""
+"""Converts values of a DataFrame to Awkward, NumPy and Arrow arrays and back; memory is shared, not copied."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ELEMENTS: dict[np.dtype[Any], _core.ElementType] = {
 
 
 def assemble(values: _core.Values, builder: Builder[A]) -> A:
-    """Build the array of values, which must be spread out."""
+    """Build the array of values, which must be expanded."""
     kind = values.type
     if kind.kind == "scalar":
         return builder.numbers(values.data())
@@ -74,7 +74,7 @@ def dtype_of(kind: _core.ValueType) -> np.dtype[Any]:
 
 
 def element_of(dtype: np.dtype[Any]) -> _core.ElementType:
-    """Return the element type of a NumPy type; raises `TypeMismatchError` where there is none."""
+    """Return the element type of a NumPy type; raises `TypeMismatchError` if there is none."""
     found = _ELEMENTS.get(dtype.newbyteorder("="))
     if found is None:
         raise TypeMismatchError(
@@ -85,9 +85,9 @@ def element_of(dtype: np.dtype[Any]) -> _core.ElementType:
 
 
 def type_of(content: Content, *, optional: bool = False) -> _core.ValueType:
-    """Return the type that values of a layout have; an array of unknown type counts as one of doubles.
+    """Return the type of the values of a layout; an array of unknown type counts as doubles.
 
-    Where some are missing they are optional, or that is an error.
+    Values of which some are missing are optional, or an error.
     """
     if optional and _has_missing(content):
         return _core.ValueType.optional_of(type_of(_present(content)[1], optional=True))
@@ -109,9 +109,9 @@ def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: 
 
     Args:
         content: one element per value.
-        kind: the type that is wanted, in which numbers are converted as NumPy's "same_kind" allows; that of the layout
+        kind: the requested type, to which numbers are converted as NumPy's "same_kind" allows; that of the layout
             if None.
-        copies: copy the arrays, since somebody else may write to them.
+        copies: copy the arrays, since other code may write to them.
 
     Raises:
         TypeMismatchError: other kinds of values.
@@ -145,7 +145,7 @@ def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: 
 
 
 def type_name(kind: _core.ValueType) -> str:
-    """Return what a type is called; the members for records without a class name."""
+    """Return the name of a type; the members for records without a class name."""
     if kind.kind == "list":
         return f"std::{'optional' if kind.is_optional else 'vector'}<{type_name(kind.item)}>"
     if kind.kind == "record" and not kind.class_name:
@@ -180,7 +180,7 @@ def _has_missing(content: Content) -> bool:
 
 
 def _present(content: Content) -> tuple[NDArray[np.int64], Content]:
-    """Where values are present, as offsets of lists of one or none, and those."""
+    """The present values, and offsets of lists of one or no value each."""
     if not content.is_option:
         return np.arange(content.length + 1, dtype=np.int64), content
     present = np.asarray(content.mask_as_bool(valid_when=True))
@@ -244,7 +244,7 @@ def trial(kind: _core.ValueType, count: int) -> Content:
 
 
 def python_array(layout: Content) -> Any:
-    """Give a layout to users' code: NumPy arrays for numbers, Awkward arrays for all else."""
+    """Convert a layout for users' code: NumPy arrays for numbers, Awkward arrays for other values."""
     if layout.is_numpy:
         return np.asarray(layout.data)
     return ak.Array(layout)

@@ -59,7 +59,7 @@ class _Settings:
 class Batches:
     """Batches of columns for training, in NumPy, PyTorch or JAX arrays.
 
-    Iterating goes through all rows once, an epoch; the next iteration is the next epoch, in another order. Stretches of
+    One iteration over all rows is an epoch; the next iteration is the next epoch, in another order. Stretches of
     entries are read in random order, by all threads, and rows are permuted within windows of several stretches; the
     next window is read meanwhile. The order follows from the data, the seed, the epoch and `window` alone.
 
@@ -74,10 +74,10 @@ class Batches:
         window: entries that are permuted together; twice as many are in memory.
         pad: the length to which lists are cut or filled, for all or by name; lists are `Jagged` otherwise.
         pad_value: what they are filled with.
-        dtype: what features are converted to, as "float32"; their own types if None.
+        dtype: the type of the features, as "float32"; their own types if None.
         matrix: give features as one matrix, padded lists as several columns of it.
         library: "np", "torch" or "jax". Jagged features of "torch" are nested tensors.
-        drop_last: leave a last batch out that has fewer rows.
+        drop_last: leave out a last batch with fewer rows.
         class_weights: what the weight is multiplied by for each value of the target; "balanced" for the number of rows
             over the number of classes times the rows of the class.
         in_memory: keep the columns after the first epoch.
@@ -86,7 +86,7 @@ class Batches:
     Raises:
         NotFoundError: unknown columns.
         TypeMismatchError: a column that is neither numbers nor lists of numbers.
-        UsageError: settings that make no sense together, or a range of entries above.
+        UsageError: contradictory settings, or a range of entries above.
     """
 
     def __init__(
@@ -147,13 +147,13 @@ class Batches:
     # ---- Parts of the rows
 
     def split(self, fraction: float, seed: int = 0) -> tuple[Batches, Batches]:
-        """Split the rows into those to train with and those to validate with; the latter keep the order of entries.
+        """Split the rows into training and validation rows; the latter keep the order of entries.
 
-        A hash of the number of an entry decides, so that an entry is on the same side whatever the filters are.
+        A hash of the number of an entry decides, so that an entry is on the same side with any filters.
 
         Args:
-            fraction: of the rows to train with, about.
-            seed: of the hash; another one gives another split. It is heeded for the first split only.
+            fraction: the approximate fraction of training rows.
+            seed: of the hash; another one gives another split. Only the first split uses it.
         """
         if not 0 < fraction < 1:
             raise UsageError(f"{fraction} is not a fraction of the rows", "a number between 0 and 1")
@@ -163,7 +163,7 @@ class Batches:
     def for_rank(self, rank: int, world_size: int) -> Batches:
         """Return the share of one of several processes that train together: every `world_size`-th window.
 
-        All get the same number of full batches, which one more pass over the filters finds out.
+        All get the same number of full batches, which an additional pass over the filters determines.
         """
         if not 0 <= rank < world_size:
             raise UsageError(f"there is no rank {rank} of {world_size}", "0 <= rank < world_size")
@@ -178,43 +178,43 @@ class Batches:
         self.set_epoch(self._epoch + 1)
 
     def __len__(self) -> int:
-        """Return the number of batches of an epoch; what filters need is computed at the first call."""
+        """Return the number of batches of an epoch; the first call computes the filters."""
         return self._length(self._epoch)
 
     @property
     def num_rows(self) -> int:
-        """Rows of an epoch, before they are shared among ranks."""
+        """The number of rows of an epoch, before they are shared among ranks."""
         return int(self._windows.counts().sum())
 
     @property
     def epoch(self) -> int:
-        """The number of the epoch that the next iteration goes through, or goes on with."""
+        """The number of the epoch that the next iteration begins or continues."""
         return self._epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin with this epoch at the next iteration."""
+        """Begin the next iteration with this epoch."""
         self._epoch, self._window, self._row = epoch, 0, 0
 
     def state_dict(self) -> dict[str, int]:
-        """Return where the iteration is: behind the batch that was given last."""
+        """Return the position of the iteration, after the last batch."""
         return {"epoch": self._epoch, "window": self._window, "row": self._row}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Go on where another iteration over the same data, with the same settings, was."""
+        """Continue another iteration over the same data with the same settings."""
         self._epoch, self._window, self._row = state["epoch"], state["window"], state["row"]
 
     def as_torch(self) -> IterableDataset[Batch]:
         """Return a `torch.utils.data.IterableDataset` for `DataLoader(dataset, batch_size=None, num_workers=...)`.
 
         The order is the same for any number of workers. Reading uses all threads of one process: workers help only
-        where Python code takes the time.
+        if Python code takes most of the time.
         """
         from .torch import BatchDataset
 
         return BatchDataset(self)
 
     def shared_batches(self, worker: int, workers: int) -> Iterator[Batch]:
-        """Iterate over every `workers`-th batch, beginning with the one of number `worker`."""
+        """Iterate over every `workers`-th batch, beginning with number `worker`."""
         for number, (batch, _, _) in enumerate(self._rows(self._epoch, self._window, self._row)):
             if number % workers == worker:
                 yield self._batch(batch)
@@ -251,7 +251,7 @@ class Batches:
         return min(rows) // settings.batch_size
 
     def _rows(self, epoch: int, window: int, row: int) -> Iterator[tuple[Rows, int, int]]:
-        """Yield the rows of each batch, and where the next one begins: in which window, and behind which row."""
+        """Yield the rows of each batch, and the start of the next one: its window, and the row in it."""
         settings = self._settings
         plan = self._plan(epoch)
         left = None
@@ -345,7 +345,7 @@ def _converted(column: Column, convert: Callable[[Any], Any], library: ArrayLibr
 
 
 def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T]]:
-    """Yield what is loaded for each number; the next one is loaded meanwhile."""
+    """Yield the loaded object of each number; the next one is loaded meanwhile."""
     loaded: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(1)
     wanted = threading.Semaphore(0)
     stopped = threading.Event()

@@ -1,4 +1,4 @@
-"""Columns of a batch while they are permuted, cut and put together: numbers, padded lists, lists with offsets."""
+"""Columns of a batch while they are permuted, cut and concatenated: numbers, padded lists, lists with offsets."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ class Jagged(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """What becomes of a column."""
+    """The form of a column in batches."""
 
     name: str
     is_list: bool
     length: int | None
-    """Of padded lists."""
+    """The length of padded lists."""
     dtype: np.dtype[Any] | None
     fill: float
 
     def column(self, values: _core.Values) -> Column:
-        """Make the column of values that a data frame computed."""
+        """Make the column from values that a data frame computed."""
         if not self.is_list:
             return self._typed(np.asarray(values.data()))
         lists = Jagged(
@@ -93,7 +93,7 @@ class Form:
 def form_of(
     name: str, kind: _core.ValueType, pad: Mapping[str, int] | int | None, dtype: Any, fill: float
 ) -> Form:
-    """Return what becomes of a column of a type.
+    """Return the form of a column of a type.
 
     Raises:
         TypeMismatchError: neither numbers nor lists of numbers.
@@ -114,7 +114,7 @@ def form_of(
 
 
 def _check_fill(name: str, dtype: np.dtype[Any], fill: float) -> None:
-    """Refuse what lists of integers cannot be filled with."""
+    """Refuse fill values that lists of integers cannot have."""
     if dtype.kind == "f":
         return
     info = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
@@ -126,7 +126,7 @@ def _check_fill(name: str, dtype: np.dtype[Any], fill: float) -> None:
 
 
 def joined(pieces: Sequence[Rows]) -> Rows:
-    """Put rows behind each other."""
+    """Concatenate rows."""
     if len(pieces) == 1:
         return pieces[0]
     together: Rows = {}
@@ -158,7 +158,7 @@ def cut(rows: Rows, first: int, last: int) -> Rows:
 
 
 def frozen(rows: Rows) -> Rows:
-    """Return the rows, which can no longer be written to: batches may be parts of them."""
+    """Make the rows read-only and return them: batches may be views of them."""
     for column in rows.values():
         for array in column if isinstance(column, Jagged) else [column]:
             array.flags.writeable = False
@@ -172,7 +172,7 @@ def count_of(rows: Rows) -> int:
 
 
 def converter(library: ArrayLibrary) -> Any:
-    """Return the function that makes an array of a library of a NumPy array; NumPy's is not copied.
+    """Return the function that converts a NumPy array to an array of a library; for NumPy it does not copy.
 
     Raises:
         UsageError: no such library.

@@ -1,4 +1,4 @@
-"""What PyTorch needs: a data set for its DataLoader, and nested tensors."""
+"""For PyTorch: a data set for its DataLoader, and nested tensors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BatchDataset(IterableDataset):  # type: ignore[misc]
         return len(self._batches)
 
     def set_epoch(self, epoch: int) -> None:
-        """See `Batches.set_epoch`; with workers, it is to be called before each epoch."""
+        """See `Batches.set_epoch`; with workers, it must be called before each epoch."""
         self._batches.set_epoch(epoch)
 
 

@@ -1,4 +1,4 @@
-"""Which entries are read together, in which order, and what is kept of them."""
+"""The entries that are read together, their order, and the rows that are kept."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ENTRY = "rdfentry_"
 
 @dataclass(frozen=True)
 class Share:
-    """The entries whose hash lies in [first, last), of [0, 1): the same ones whatever is read, filtered or shuffled."""
+    """The entries whose hash is in [first, last) of [0, 1): independent of reading, filters and shuffling."""
 
     first: float = 0.0
     last: float = 1.0
     seed: int = 0
 
     def holds(self, entries: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Return which entries belong to the share."""
+        """Return whether each entry belongs to the share."""
         fractions = (_hash(entries, self.seed) >> np.uint64(11)) * 2.0**-53
         return np.asarray((fractions >= self.first) & (fractions < self.last))
 
@@ -52,7 +52,7 @@ def _hash(numbers: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
 
 
 class Windows:
-    """Rows in windows: stretches of entries in an order that a seed gives, then the rows of each window likewise.
+    """Rows in windows: stretches of entries in the order of a seed, then the rows of each window likewise.
 
     Stretches follow from the data and `window` alone, so that a seed gives the same order everywhere.
     """
@@ -67,7 +67,7 @@ class Windows:
         self._counts: NDArray[np.int64] | None = None
 
     def of(self, share: Share) -> Windows:
-        """Return the same windows with the rows of another share, which are kept apart."""
+        """Return the same windows for another share, whose rows are kept separately."""
         return Windows(self._steps, self._forms, share, self._window, keeps=self._kept is not None)
 
     def plan(self, generator: np.random.Generator | None) -> list[list[int]]:
@@ -87,12 +87,12 @@ class Windows:
         return windows
 
     def rows_of(self, window: Sequence[int], generator: np.random.Generator | None) -> Rows:
-        """Compute the rows of a window, permuted if there is a generator."""
+        """Compute the rows of a window, permuted with a generator if given."""
         rows = joined([self._rows_of(number) for number in window])
         return rows if generator is None else taken(rows, generator.permutation(count_of(rows)))
 
     def counts(self) -> NDArray[np.int64]:
-        """Return the number of rows of each stretch; computes what the filters need, once."""
+        """Return the number of rows of each stretch; computes the filters once."""
         if self._counts is None:
             counting = self._steps.only([ENTRY])
             entries = (np.asarray(counting.compute(*each)[ENTRY].data()) for each in self._stretches)
@@ -118,7 +118,7 @@ class Windows:
 
 
 def _stretches(parts: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int]]:
-    """Parts put together while they do not exceed a number of entries, and cut where one alone does."""
+    """Combines parts up to a number of entries, and cuts parts that exceed it."""
     found: list[tuple[int, int]] = []
     for first, last in parts:
         pieces = [(begin, min(begin + size, last)) for begin in range(first, last, size)]
