@@ -16,6 +16,7 @@ import struct
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -166,6 +167,24 @@ def test_workers_that_join_and_leave_meanwhile(cluster: Any, file: str) -> None:
         finally:
             ended.set()
             changing.join()
+
+
+def test_a_cluster_without_workers_is_told(cluster: Any, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import Client
+
+    monkeypatch.setattr("colonnade.distributed.dask._LOOK_EVERY", 0.05)
+    monkeypatch.setattr("colonnade.distributed.dask._ALONE", 0.2)
+    told = []
+
+    def start_one(message: Any, *_: Any, **__: Any) -> None:
+        told.append(str(message))
+        cluster.scale(1)
+
+    with Client(cluster) as client, warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", start_one)
+        assert DataFrame("Events", file, executor=client).count().value == ENTRIES
+    assert [each for each in told if "has no workers" in each]
 
 
 @pytest.mark.parametrize("processes", [True, False])

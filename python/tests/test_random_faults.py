@@ -376,10 +376,22 @@ def cluster(
         yield engine, ("spawn_main",)
         engine.close()
     elif request.param == "dask":
+        import dask
         from distributed import Client, LocalCluster
 
         options: dict[str, Any] = {"dashboard_address": ":0", "host": "127.0.0.1", "processes": True}
-        with LocalCluster(n_workers=2, threads_per_worker=2, **options) as workers, Client(workers) as client:
+        # Nannies give up workers that are killed while they start: others take their place.
+        heals = {
+            "distributed.deploy.lost-worker-timeout": "1s",
+            "distributed.adaptive.interval": "500ms",
+            "distributed.scheduler.no-workers-timeout": "60s",
+        }
+        with (
+            dask.config.set(heals),
+            LocalCluster(n_workers=2, threads_per_worker=2, **options) as workers,
+            Client(workers) as client,
+        ):
+            workers.adapt(minimum=2, maximum=2)
             yield client, ("spawn_main",)
     else:
         from spark_cluster import SparkCluster, session_of

@@ -8,6 +8,9 @@ import functools
 import hashlib
 import os
 import queue
+import threading
+import time
+import warnings
 from collections import defaultdict, deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
@@ -23,7 +26,10 @@ __all__ = ["Dask", "Homes"]
 
 _GROUP = 8
 """The number of partial results that are merged to one."""
-
+_LOOK_EVERY = 5.0
+"""Seconds between looks for workers by a run that waits."""
+_ALONE = 30.0
+"""Seconds without workers before the warning."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of glibc."""
@@ -111,6 +117,7 @@ class _Futures:
         # can wait for the first one.
         self._plans = client.submit(_same, by_fingerprint, pure=False)
         self._homes, self._tail = Homes(client), Tail(plans, slots)
+        self._workers = _Workers(client)
         self._planned = 0
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._slices = {plan.fingerprint: plan.most_slices for plan in plans}
@@ -141,11 +148,15 @@ class _Futures:
 
     def next_ended(self) -> Any:
         """Return a future that has ended, or None if it is time to look for late tasks."""
+        pause = self._tail.pause
         while True:
             try:
-                future = self._ended.get(timeout=self._tail.pause)
+                future = self._ended.get(timeout=_LOOK_EVERY if pause is None else min(pause, _LOOK_EVERY))
             except queue.Empty:
-                return None
+                self._workers.look()
+                if pause is not None:
+                    return None
+                continue
             if future in self.running:  # others were cancelled
                 return future
 
@@ -205,7 +216,12 @@ class _Futures:
                 if part == wanted
                 for future in alike
             ]
-            whole: Partial = self._client.gather(left[0] if len(left) == 1 else self._merging(left))
+            future = left[0] if len(left) == 1 else self._merging(left)
+            ended = threading.Event()
+            future.add_done_callback(lambda _, ended=ended: ended.set())
+            while not ended.wait(_LOOK_EVERY):
+                self._workers.look()
+            whole: Partial = self._client.gather(future)
             whole.counters.tasks = whole.counters.entries = 0  # they were counted one by one
             if wanted == 0:
                 whole.counters.bytes -= self._planned
@@ -228,6 +244,29 @@ def _lost(error: BaseException | None) -> BaseException:
     ):
         return WorkerLostError(str(error or "a worker went away"))
     return error
+
+
+class _Workers:
+    """Warns of a cluster without workers. The run waits all the same: batch systems may start workers much later."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._seen = self._looked = time.monotonic()
+        self._is_told = False
+
+    def look(self) -> None:
+        """Warn once if there have been none for long."""
+        if time.monotonic() - self._looked < _LOOK_EVERY:
+            return
+        self._looked = time.monotonic()
+        if self._client.scheduler_info()["workers"]:
+            self._seen, self._is_told = time.monotonic(), False
+        elif not self._is_told and time.monotonic() - self._seen > _ALONE:
+            self._is_told = True
+            warnings.warn(
+                "the Dask cluster has no workers, and the run waits for some; try: start workers, or Ctrl-C",
+                stacklevel=2,
+            )
 
 
 class Homes:
