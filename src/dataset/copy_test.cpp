@@ -436,6 +436,22 @@ TEST(DamagedCopy, NamesThePageAndClaimsNothing) {
           .verified);
 }
 
+// Only what the system copies may go unchecked: a new checksum would hide the damage.
+TEST(DamagedCopy, IsFoundWherePagesPassThroughTheProcess) {
+  const MemoryFile from, to;
+  make(from, {.entries = 600, .options = {.compression = "none", .approximate_cluster_size = 20000}});
+  const auto reader = Reader::open("Data", from);
+  Bytes content = from.content();
+  content[reader->descriptor().clusters.at(1).columns.at(0).pages.at(0).locator.offset] ^= std::byte{1};
+  from.store(content);
+  const CopyOptions unchecked{.overwrite = true, .check_pages = false};
+  CopyOptions recompressed = unchecked, decoded = unchecked;
+  recompressed.compression = Compression("lz4:1");
+  decoded.approximate_cluster_size = 100'000;
+  for (const CopyOptions& options : {unchecked, recompressed, decoded})
+    EXPECT_EQ(error_of([&] { copy({from.uri()}, {to.uri()}, options); }).kind(), ErrorKind::checksum);
+}
+
 TEST(DamagedCopy, IsFoundByVerifying) {
   const MemoryFile from, to;
   make(from, {.entries = 600});

@@ -277,6 +277,7 @@ class HostileFiles {
         break;
       case 6:
         field.type_version = static_cast<std::uint32_t>(dice.number());
+        field.field_version = dice.one_in(2) ? 0 : static_cast<std::uint32_t>(dice.number());
         field.soa_collection = !field.soa_collection;
         break;
       case 7:

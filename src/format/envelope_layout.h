@@ -52,6 +52,7 @@ inline constexpr std::uint64_t plain_page_memory = 16;
 inline constexpr std::uint64_t other_page_memory = 3 * sizeof(PageDescriptor);
 
 inline constexpr std::uint16_t known_roles = 5;
+inline constexpr std::uint32_t known_field_version = 0;
 
 }  // namespace colonnade::format
 

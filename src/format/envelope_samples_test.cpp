@@ -250,7 +250,6 @@ Descriptor everything() {
   add_column(descriptor, v, ColumnType::split_index64);
   const auto jet = add_field(descriptor, v, FieldRole::record, "_0", "Jet");
   descriptor.fields[jet].type_version = 0xffffffff;
-  descriptor.fields[jet].field_version = 3;
   descriptor.fields[jet].type_checksum = 0xdeadbeef;
   add_column(descriptor, add_field(descriptor, jet, FieldRole::leaf, "pt", "float"),
              ColumnType::real32_quant);
@@ -271,6 +270,7 @@ Descriptor everything() {
   const auto s = add_field(descriptor, top_level, FieldRole::streamer, "s", "TNamed");
   add_column(descriptor, s, ColumnType::split_index32);
   add_column(descriptor, s, ColumnType::byte);
+  descriptor.fields[s].field_version = 3;
   descriptor.fields[s].unreadable =
       "streamer field (role 0x04): its objects are serialised by ROOT's own streamer";
   const auto n =

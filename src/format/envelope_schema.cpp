@@ -261,6 +261,8 @@ std::string own_reason(const Descriptor& descriptor, const FieldDescriptor& fiel
     return fmt::format("structural role {:#04x} is unknown to this version", field.raw_role);
   if (field.role == FieldRole::streamer)
     return "streamer field (role 0x04): its objects are serialised by ROOT's own streamer";
+  if (field.field_version > known_field_version)
+    return fmt::format("field version {} is unknown to this version", field.field_version);
   // Readers multiply the numbers of leaves only: other fields would be read from wrong positions.
   if (field.array_size > 0 && (field.role != FieldRole::leaf || field.type_name == "std::string"))
     return fmt::format("an array of {} values that is not a std::array", field.array_size);

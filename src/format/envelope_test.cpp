@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "format/envelope_samples.h"
 #include "format/frame.h"
 
@@ -264,6 +267,45 @@ TEST(Finish, UnknownRoleMakesTheFieldAndItsSubFieldsUnreadable) {
             "its parent \"v\" cannot be read: structural role 0x07 is unknown to this version");
   EXPECT_EQ(read.fields[0].unreadable, "");
   EXPECT_EQ(read.fields[1].raw_role, 0x07);
+}
+
+// Random versions against the rules: records read without a member, nothing else without a sub-field, and
+// nothing below or projected from what does not read.
+TEST(Finish, FieldsOfLaterVersionsAreUnreadableAndTheRestReads) {
+  std::minstd_rand random(16);
+  for (int round = 0; round < 300; ++round) {
+    Descriptor descriptor = everything();
+    for (FieldDescriptor& field : descriptor.fields)
+      if (random() % 8 == 0) field.field_version = static_cast<std::uint32_t>(random());
+    const Descriptor read = load(store(descriptor));
+    const auto has_bad = [&](const auto& self, const FieldDescriptor& field) -> bool {
+      if (field.field_version > 0) return true;
+      return field.role != FieldRole::record && std::ranges::any_of(field.children, [&](std::uint32_t child) {
+               return self(self, read.fields[child]);
+             });
+    };
+    const auto is_bad = [&](const FieldDescriptor& field) {
+      for (const FieldDescriptor* at = &field;; at = &read.fields[at->parent]) {
+        if (has_bad(has_bad, *at)) return true;
+        if (at->parent == at->id) return false;
+      }
+    };
+    for (const FieldDescriptor& field : read.fields) {
+      const bool projects_bad = field.source_field && is_bad(read.fields[*field.source_field]);
+      EXPECT_EQ(!field.unreadable.empty(), is_bad(field) || projects_bad) << read.path_of(field.id);
+      EXPECT_EQ(field.field_version, descriptor.fields[field.id].field_version);
+    }
+  }
+}
+
+TEST(Finish, ALaterFieldVersionIsNamed) {
+  Descriptor descriptor = small();
+  descriptor.fields[1].field_version = 4'000'000'000;
+  const Descriptor read = load(store(descriptor));
+  EXPECT_EQ(read.fields[1].unreadable, "field version 4000000000 is unknown to this version");
+  EXPECT_EQ(read.fields[2].unreadable,
+            "its parent \"v\" cannot be read: field version 4000000000 is unknown to this version");
+  EXPECT_EQ(read.fields[0].unreadable, "");
 }
 
 TEST(Finish, StreamerFieldSaysSo) {
