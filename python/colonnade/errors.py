@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from colonnade import _core
 
 __all__ = [
+    "ArgumentError",
     "ChecksumError",
     "ConversionError",
     "Error",
@@ -160,6 +161,10 @@ class UsageError(Error, ValueError):
     """An invalid call, or one that is invalid in this state."""
 
     kind = "usage"
+
+
+class ArgumentError(UsageError, TypeError):
+    """A call with arguments that the function does not have, or without those that it needs."""
 
 
 class ResourceError(Error, MemoryError):

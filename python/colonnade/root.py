@@ -52,7 +52,7 @@ def __getattr__(name: str) -> NoReturn:
     if name.startswith("_"):
         raise AttributeError(name)
     raise MissingNameError(
-        f"colonnade.root has no {name}", _ADVICE.get(name, "ROOT itself for what is not RDataFrame")
+        f"colonnade.root has no {name}", _ADVICE.get(name, "ROOT itself, for anything but RDataFrame")
     )
 
 
@@ -95,7 +95,7 @@ class _Spark(metaclass=_Namespace):
 
 def _on(arguments: tuple[Any, ...], executor: Any, npartitions: int | None) -> RDataFrame:
     if executor is None:
-        raise UsageError("an RDataFrame of a cluster needs the cluster", "executor=client")
+        raise UsageError("a distributed RDataFrame needs a cluster", "executor=client")
     return RDataFrame(*arguments, executor=executor, npartitions=npartitions)
 
 

@@ -407,7 +407,7 @@ def test_a_chain_in_a_data_frame(files):
     frame = colonnade.DataFrame(chain)
     assert frame.sum("n").value == sum(range(30))
     assert frame.filter("n >= 15").count().value == 15
-    with pytest.raises(colonnade.UsageError, match="needs no files"):
+    with pytest.raises(colonnade.UsageError, match="takes no files"):
         colonnade.DataFrame(chain, files)
 
 
@@ -666,7 +666,7 @@ def test_a_missing_file(files):
     [
         (lambda f: colonnade.open([]), colonnade.UsageError, "empty"),
         (lambda f: colonnade.open(f[0].replace("run0", "none*")), colonnade.NotFoundError, "no file fits"),
-        (lambda f: colonnade.open(f, missing="guess"), colonnade.UsageError, "'error', 'fill' and 'skip'"),
+        (lambda f: colonnade.open(f, missing="guess"), colonnade.UsageError, "'error', 'fill' or 'skip'"),
         (lambda f: colonnade.open(f, max_open_files=0), colonnade.UsageError, "max_open_files"),
         (
             lambda f: colonnade.open([f"{f[0]}:Events", f"{f[1]}:Other"]),
@@ -675,7 +675,11 @@ def test_a_missing_file(files):
         ),
         (lambda f: colonnade.open(f, "Other"), colonnade.NotFoundError, "Other"),
         (lambda f: colonnade.open(f).arrays("m"), colonnade.NotFoundError, r"no field 'm'.*and 2 more"),
-        (lambda f: colonnade.open(f).file_of(30), colonnade.UsageError, "entry 30 of a chain with 30"),
+        (
+            lambda f: colonnade.open(f).file_of(30),
+            colonnade.UsageError,
+            "entry 30 is beyond the 30 entries of the chain",
+        ),
     ],
 )
 def test_errors(files, call, kind, message):

@@ -418,7 +418,7 @@ def test_rows_about_entries_that_are_given_up_are_given_up(tmp_path):
             context.fill(x=2)
         context.abort()
         with writer.context() as other:
-            with pytest.raises(colonnade.UsageError, match="not among the 0 entries"):
+            with pytest.raises(colonnade.UsageError, match="reaches beyond the 0 entries"):
                 other.attributes("runs").add({"run": 3}, 0, 1)
             with pytest.raises(colonnade.UsageError, match="with other fields"):
                 other.attributes("runs", {"run": "std::string"})

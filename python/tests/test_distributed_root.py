@@ -375,7 +375,7 @@ def test_live_visualize(executor: Any, files: list[str], monkeypatch: pytest.Mon
     for wrong in (17, note):  # nothing that is called; one that wants two values
         with pytest.raises(UsageError, match="cannot be called"):
             ROOT.RDF.Distributed.LiveVisualize({other: wrong})
-    with pytest.warns(UserWarning, match="computed already"):
+    with pytest.warns(UserWarning, match="already computed"):
         ROOT.RDF.Distributed.LiveVisualize([graph], print)
 
 

@@ -396,7 +396,7 @@ def test_another_version(file: str, request: pytest.FixtureRequest, monkeypatch:
     monkeypatch.setattr(distributed.driver, "freeze", older)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
         df = DataFrame("Events", file, executor=executor)
-        with pytest.raises(UnsupportedError, match=f"made by Colonnade 0.0.1, and this is {_core.version}"):
+        with pytest.raises(UnsupportedError, match=f"made by Colonnade 0.0.1, but this is {_core.version}"):
             df.sum("x").value  # noqa: B018
 
 

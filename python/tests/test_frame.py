@@ -245,7 +245,7 @@ def test_columns_that_only_some_files_have(tmp_path):
         (lambda f: f.histo1d(("h", "t", 10, 0, 1), "tag"), colonnade.TypeMismatchError, None),
         (lambda f: f.graph("x", "w", ["x"]), colonnade.UsageError, "4 errors"),
         (lambda f: f.range(5, 2), colonnade.UsageError, "no entries"),
-        (lambda f: f.range(-5), colonnade.UsageError, "there is no range"),
+        (lambda f: f.range(-5), colonnade.UsageError, "is not valid"),
         (lambda f: f.to_numpy("zz*"), colonnade.NotFoundError, "no column matches"),
         (lambda f: f.to_numpy([]), colonnade.UsageError, "no columns"),
         (lambda f: f.define("z", "x", columns=["x"]), colonnade.UsageError, "are for callables"),
@@ -502,7 +502,7 @@ def test_variations_by_callables(frame, arrays):
     rows = frame.vary("x", lambda x: (x - 1, x + 1), ["down", "up"], per_row=True)
     assert rows.variations_for(rows.sum("x"))["x:up"] == pytest.approx(arrays["x"].sum() + ENTRIES)
     wrong = frame.vary
-    with pytest.raises(colonnade.TypeMismatchError, match="gave 3 values for 2 variations"):
+    with pytest.raises(colonnade.TypeMismatchError, match="returned 3 values for 2 variations"):
         wrong("x", lambda x: (x, x, x), ["down", "up"])
 
 

@@ -213,10 +213,10 @@ def test_files_and_what_is_none(tmp_path):
     assert found["sf"](30.0, "nominal") == 2.5
     assert found["sf"](np.array([10.0, 30.0]), "up").tolist() == [3, 3]
     assert pickle.loads(pickle.dumps(found["sf"])) == found["sf"]
-    with pytest.raises(colonnade.FileMissingError, match="no such file of corrections"):
+    with pytest.raises(colonnade.FileMissingError, match="no such corrections file"):
         colonnade.corrections(tmp_path / "none.json")
     path.write_text('{"schema_version": 2, "corrections": 3}')
-    with pytest.raises(colonnade.FormatError, match="has no corrections"):
+    with pytest.raises(colonnade.FormatError, match="has no correctionlib corrections"):
         colonnade.corrections(path)
     with pytest.raises(colonnade.FormatError, match=r"expected \.json"):
         colonnade.corrections(tmp_path / "sf.root")

@@ -75,7 +75,7 @@ def test_sources(file, tmp_path):
     assert RDataFrame("Events", file, ["x"]).Max().GetValue() == X.max()
     assert ROOT.RDF.FromNumpy({"a": np.arange(5)}).Sum("a").GetValue() == 10
     assert ROOT.RDF.FromRNTuple("Events", file).GetNFiles() == 1
-    with pytest.raises(colonnade.UnsupportedError, match="is not made from a dict"):
+    with pytest.raises(colonnade.UnsupportedError, match="cannot be made from a dict"):
         RDataFrame({"a": 1})
     with pytest.raises(colonnade.NotFoundError):
         RDataFrame("Other", file)
@@ -406,8 +406,8 @@ def test_what_is_missing_says_so(frame, use, problem, advice):
     [
         (lambda f: f.Filter("x > 0", ["x"]), colonnade.UsageError, "named in its text"),
         (lambda f: f.Define("z", "x", ["x"]), colonnade.UsageError, "named in its text"),
-        (lambda f: f.Histo2D(("h", "t", 1, 0, 1, 1, 0, 1), "x"), colonnade.UsageError, "has 2 columns"),
-        (lambda f: f.Profile1D("x", "w"), colonnade.UsageError, "has a model"),
+        (lambda f: f.Histo2D(("h", "t", 1, 0, 1, 1, 0, 1), "x"), colonnade.UsageError, "takes 2 columns"),
+        (lambda f: f.Profile1D("x", "w"), colonnade.UsageError, "takes a model"),
         (
             lambda f: f.Profile1D(("p", "t", 4, -2, 2, "z"), "x", "w"),
             colonnade.UsageError,

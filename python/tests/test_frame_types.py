@@ -255,5 +255,5 @@ def test_advice_reads_on():
         frame.alias("x", "valeu3")
     assert "; did you mean 'value" in str(caught.value)
     assert "try: did" not in str(caught.value)
-    with pytest.raises(colonnade.UsageError, match="there is no range of entries from 5 to 3; try: "):
+    with pytest.raises(colonnade.UsageError, match="entries from 5 to 3 are not a valid range; try: "):
         DataFrame(10, entries=(5, 3))

@@ -438,7 +438,7 @@ def test_verify_finds_another_value(tmp_path, monkeypatch):
     monkeypatch.setattr(importing._Writer, "_append", wrong)
     colonnade.import_tree(source, to)
     with pytest.raises(
-        colonnade.FormatError, match="the values of entry 7 are not those of the tree"
+        colonnade.FormatError, match="the values of entry 7 differ from those of the tree"
     ) as caught:
         colonnade.import_tree(source, to, overwrite=True, verify=True)
     assert caught.value.field == "x"

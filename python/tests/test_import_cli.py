@@ -79,7 +79,7 @@ def test_what_goes_wrong_is_told_in_one_line(run, made, tmp_path):
         (FIXTURES / "several_data_sets.root", to, "--name", "Nope"): 'there is no data set "Nope"',
         (FIXTURES / "README.md", to): "not a ROOT file",
         (f"obj://{tmp_path}/none", to): "there is no object store",
-        (made, TREE, to): "some sources are TTrees and some RNTuples",
+        (made, TREE, to): "some sources are TTrees, others are RNTuples",
         (tmp_path / "no.root", to): "No such file",
         (made, to, "--columns", "none"): "none",
         (TREE, to, "--threads", "1", "--checkpoint-every", "often"): "'often' is not a time",
@@ -139,7 +139,7 @@ def test_ctrl_c_says_how_to_go_on(run, tmp_path, numbers):
         os.kill(process.pid, signal.SIGINT)
         err = process.communicate()[1]
     assert process.returncode == 130
-    assert "--resume goes on after the last checkpoint" in err
+    assert "--resume continues after the last checkpoint" in err
     assert "Traceback" not in err
     there = colonnade.open(to).num_entries
     assert 0 < there <= 50_000

@@ -137,7 +137,7 @@ def test_several_files_columns_and_the_terminal(tmp_path: Path, capsys: pytest.C
     assert "2 entries in 'Other'" in said
     with colonnade.open(f"{out}:t0") as data_set:  # what was there is as it was
         assert data_set.num_entries == 6
-    for wrong, text in ((["--resume"], "cannot be resumed"), (["--tree", "T"], "no data sets with names")):
+    for wrong, text in ((["--resume"], "cannot be resumed"), (["--tree", "T"], "no named data sets")):
         code, said = run(files[0], str(tmp_path / "g.root"), *wrong)
         assert code == 1
         assert text in said
@@ -222,7 +222,7 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
         (torn, colonnade.FormatError, "is not a parquet file", {}),
         ([good, other], colonnade.SchemaError, "'y' is not in all of them", {}),
         (good, colonnade.UsageError, "no column 'z'", {"columns": ["z"]}),
-        (tmp_path / "f.txt", colonnade.UsageError, "do not tell one format", {}),
+        (tmp_path / "f.txt", colonnade.UsageError, "do not say which format to read", {}),
         ("s3://bucket/x.parquet", colonnade.UnsupportedError, "local files", {}),
         ([], colonnade.UsageError, "nothing to import", {}),
         (put(pa.table({"x": pa.nulls(3)}), tmp_path / "n.parquet"), colonnade.SchemaError, "missing", {}),

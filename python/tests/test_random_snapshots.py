@@ -310,7 +310,7 @@ def test_runs_that_are_alive_are_left_alone(claimed: Any) -> None:
     assert (len(report.released), report.leftovers) == (1, 1)
     assert beside(str(target), target.parent) == before
     printed = run_command("gc", str(target), "--force")
-    assert printed.splitlines()[-1] == "1 unfinished files removed"
+    assert printed.splitlines()[-1] == "1 leftover removed"
     assert beside(str(target), target.parent) == []
     with pytest.raises(FileMissingError):
         colonnade.collect_garbage(target / "nowhere" / "f.root")

@@ -49,7 +49,9 @@ class ArrowBuilder:
             try:
                 array.validate(full=True)
             except pa.ArrowInvalid as error:
-                raise ConversionError("a string is not UTF-8, as Arrow wants it", "library='ak'") from error
+                raise ConversionError(
+                    "a string is not valid UTF-8, which Arrow requires", "library='ak'"
+                ) from error
         return array
 
     def list(self, offsets: Flat, content: pa.Array) -> pa.Array:

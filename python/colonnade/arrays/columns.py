@@ -196,7 +196,7 @@ def _required(field: _core.Field, content: Content, path: str) -> Content:
         if missing.any():
             name = _type_of(field)
             raise ConversionError(
-                f"{np.count_nonzero(missing)} values are missing, the first is number {int(np.argmax(missing))}",
+                f"{np.count_nonzero(missing)} values are missing, the first at index {int(np.argmax(missing))}",
                 f"the type std::optional<{name}>, or fill them (ak.fill_none)",
                 field=path,
             )

@@ -118,7 +118,9 @@ class Assembler(Generic[A]):
                 counts = np.diff(self._offsets(info))
                 width = np.uint64 if "uint64" in info.type else np.uint32
                 if counts.size and counts.max() > np.iinfo(width).max:
-                    raise FormatError("a counter of 32 bits counts more than it can say", field=info.path)
+                    raise FormatError(
+                        "a collection has more items than its 32-bit counter can hold", field=info.path
+                    )
                 return self._builder.numbers(counts.astype(width))
         raise FormatError(f"the type '{info.type}' does not fit what is stored", field=info.path)
 

@@ -42,7 +42,7 @@ def _to_list(layout: Content) -> list[Any]:
     try:
         return ak.to_list(layout)  # type: ignore[no-any-return, unused-ignore]
     except UnicodeDecodeError as error:
-        raise ConversionError(f"a string is not UTF-8 ({error})", "library='ak'") from error
+        raise ConversionError(f"a string is not valid UTF-8 ({error})", "library='ak'") from error
 
 
 def _is_text(layout: Content) -> bool:

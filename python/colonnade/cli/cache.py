@@ -10,6 +10,7 @@ import click
 from rich.table import Table
 
 from colonnade import cache as caching
+from colonnade.errors import NotFoundError
 
 from .common import bytes_text, console, count_text, json_option, print_json
 
@@ -42,7 +43,12 @@ def cache() -> None:
 @json_option
 def ls(home: str | None, as_json: bool) -> None:
     """List the data sets of which the cache has something, those used last first."""
-    found = caching.ls(home)
+    try:
+        found = caching.ls(home)
+    except NotFoundError:
+        if home is not None:
+            raise
+        found = []  # the own cache is made when it is first used
     if as_json:
         print_json([_plain(one) for one in found])
         return

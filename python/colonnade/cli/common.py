@@ -68,9 +68,13 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 def transfer_options(command: Callable[..., T]) -> Callable[..., T]:
     """Add what commands take that bring data sets to another place: sizes, checkpoints, verification."""
     options = (
-        click.option("--page-size", metavar="SIZE", help="Limit of a page before compression, as '64 KiB'."),
         click.option(
-            "--cluster-size", metavar="SIZE", help="Compressed size that a cluster should have, as '64 MiB'."
+            "--page-size", metavar="SIZE", help="Limit of a page before compression, such as '64 KiB'."
+        ),
+        click.option(
+            "--cluster-size",
+            metavar="SIZE",
+            help="Compressed size that a cluster should have, such as '64 MiB'.",
         ),
         click.option(
             "--verify",

@@ -28,7 +28,10 @@ __all__ = ["demo"]
     help="Folder for the file and the plot.",
 )
 @click.option(
-    "--compression", default="zstd:5", show_default=True, help="As zstd:5, lz4, zlib:1, lzma:7, none, 505."
+    "--compression",
+    default="zstd:5",
+    show_default=True,
+    help="Such as zstd:5, lz4, zlib:1, lzma:7, none, 505.",
 )
 def demo(events: int, output: Path, compression: str) -> None:
     """Make LHCb-like events, write them, read 18 of the 26 fields, and plot the mass of B candidates."""

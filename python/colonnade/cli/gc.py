@@ -8,12 +8,12 @@ import click
 
 from colonnade.maintenance.garbage import GarbageReport, collect_garbage, remove_data_set
 
-from .common import json_option, print_json
+from .common import count_text, json_option, print_json
 
 __all__ = ["gc", "rm"]
 
 
-@click.command(short_help="Remove what crashed writers left in an object store.")
+@click.command(short_help="Remove what crashed writers and clients left behind.")
 @click.argument("uri")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
 @click.option(
@@ -22,13 +22,14 @@ __all__ = ["gc", "rm"]
 @click.option(
     "--older-than",
     metavar="TIME",
-    help='Watch the claims of writers on other machines for so long, as "5 min", instead of a minute.',
+    help='Watch the claims of writers on other machines for so long, such as "5 min", instead of a minute. '
+    "Where there are no claims, remove files that are older.",
 )
 @json_option
 def gc(uri: str, dry_run: bool, force: bool, older_than: str | None, as_json: bool) -> None:
-    """Remove from the object store URI what crashed writers left behind.
+    """Remove from the object store, file or folder URI what crashed writers left behind.
 
-    Of a file or folder of this machine: what runs of tasks left beside it whose client was killed.
+    Of clients that were killed: parts of their snapshots, beside the file or in a store, and columns that they cached.
 
     Data sets stay as their last commit made them. Writers that still run are left alone. For those on other machines
     that takes up to a minute to find out.
@@ -53,7 +54,7 @@ def _lines(report: GarbageReport, dry_run: bool) -> list[str]:
     lines += [f"{one.data_set}: claim of {one.writer} {would}released" for one in report.released]
     lines += [f"{one.data_set}: left alone, being written by {one.writer}" for one in report.kept]
     if report.leftovers:
-        lines.append(f"{report.leftovers} unfinished files {would}removed")
+        lines.append(f"{count_text(report.leftovers, 'leftover')} {would}removed")
     lines += [f"not touched, since it cannot be read: {problem}" for problem in report.problems]
     return lines or ["nothing to remove"]
 

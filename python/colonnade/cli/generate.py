@@ -61,7 +61,10 @@ def write_sample(
     "--events", type=click.IntRange(min=0), default=100_000, show_default=True, help="How many events."
 )
 @click.option(
-    "--compression", default="zstd:5", show_default=True, help="As zstd:5, lz4, zlib:1, lzma:7, none, 505."
+    "--compression",
+    default="zstd:5",
+    show_default=True,
+    help="Such as zstd:5, lz4, zlib:1, lzma:7, none, 505.",
 )
 @click.option("--seed", type=int, help="Of the random numbers.")
 @click.option("--cluster-size", default="128 MiB", show_default=True, help="Compressed size of a cluster.")

@@ -31,7 +31,8 @@ __all__ = ["import_"]
     "--columns", metavar="NAME", multiple=True, help="Field or branch to take; may be given several times."
 )
 @click.option(
-    "--compression", help="As zstd:5, lz4, none, 505. RNTuples keep theirs if left out, TTrees get zstd:5."
+    "--compression",
+    help="Such as zstd:5, lz4, none, 505. RNTuples keep theirs if left out, TTrees get zstd:5.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace what is at the destination.")
 @click.option("--resume", is_flag=True, help="Go on with an import that was interrupted.")
@@ -49,7 +50,7 @@ __all__ = ["import_"]
     show_default=True,
     help="Pages are moved together up to this.",
 )
-@click.option("--object-class", default="", help="Of DAOS, as SX.")
+@click.option("--object-class", default="", help="Object class of DAOS, such as SX.")
 @transfer_options
 @click.option(
     "--discard-unrepaired",
@@ -81,7 +82,7 @@ def import_(context: click.Context, /, **given: Any) -> None:
     sources = [_place(source, given["tree"] or given["name"]) for source in given["sources"]]
     kinds = {_is_tree(*source, wanted=given["tree"] is not None) for source in sources}
     if len(kinds) > 1:
-        raise UsageError("some sources are TTrees and some RNTuples", "import them one after the other")
+        raise UsageError("some sources are TTrees, others are RNTuples", "import them one after the other")
     _shown((_import_trees if kinds.pop() else _copy)(sources, given), given)
 
 
@@ -142,7 +143,7 @@ def _checkpoints(text: str) -> int | str:
 
 def _copy(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> CopyReport:
     every = _checkpoints(given["checkpoint_every"])
-    with TransferBar("copying") as bar, told("--resume goes on after the last checkpoint"):
+    with TransferBar("copying") as bar, told("--resume continues after the last checkpoint"):
         return copy(
             [source if source[1] else source[0] for source in sources],
             given["destination"],
@@ -160,7 +161,7 @@ def _copy(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> CopyRepo
 
 def _import_trees(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> ImportReport:
     every = _checkpoints(given["checkpoint_every"])
-    with TransferBar("importing") as bar, told("--resume goes on after the last checkpoint"):
+    with TransferBar("importing") as bar, told("--resume continues after the last checkpoint"):
         return import_tree(
             list(sources),
             given["destination"],
@@ -183,9 +184,9 @@ def _import_trees(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> 
 
 def _import_tables(given: dict[str, Any]) -> TableReport:
     if given["resume"]:
-        raise UsageError("imports of tables cannot be resumed", "--overwrite begins again")
+        raise UsageError("imports of tables cannot be resumed", "--overwrite, to begin again")
     if given["tree"] or given["name"]:
-        raise UsageError("a table has no data sets with names", "--destination-name names what is made")
+        raise UsageError("a table has no named data sets", "--destination-name, to name the new data set")
     every = given["checkpoint_every"]
     with TransferBar("importing") as bar:
         return import_table(

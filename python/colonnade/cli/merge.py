@@ -31,7 +31,7 @@ __all__ = ["merge"]
     "--name", "data_sets", metavar="NAME", multiple=True, help="Data set to merge; all if left out."
 )
 @click.option("--columns", metavar="NAME", multiple=True, help="Field to take; may be given several times.")
-@click.option("--recompress", "compression", metavar="SETTING", help="As zstd:5, lz4, none, 505.")
+@click.option("--recompress", "compression", metavar="SETTING", help="Such as zstd:5, lz4, none, 505.")
 @click.option("-f", "--overwrite", is_flag=True, help="Replace the output.")
 @click.option("-a", "--append", is_flag=True, help="Add the inputs that are not in the output yet.")
 @click.option("--resume", is_flag=True, help="Go on with a merge that was interrupted.")
@@ -49,7 +49,7 @@ def merge(**given: Any) -> None:
     """
     as_json = given.pop("as_json")
     every = given.pop("checkpoint_every")
-    with TransferBar("merging") as bar, told("--resume goes on after the last checkpoint"):
+    with TransferBar("merging") as bar, told("--resume continues after the last checkpoint"):
         report = merge_files(
             given.pop("output"),
             given.pop("inputs"),

@@ -30,7 +30,7 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
         stop = int(last) if last else None
     except ValueError:
         raise click.BadParameter(
-            f"'{text}' is not a range of entries; write A:B, as 0:10", param_hint="--entries"
+            f"'{text}' is not a range of entries; write A:B, such as 0:10", param_hint="--entries"
         ) from None
     if not colon and start is not None:
         return start, start + 1 if start != -1 else None
@@ -79,7 +79,9 @@ def show(
             _print_json(data_set, fields, start, stop)
         else:
             begin, end, _ = slice(start, stop).indices(data_set.num_entries)
-            if entries and begin >= end:
+            if data_set.num_entries == 0:
+                click.echo(f"'{data_set.name}' has no entries", err=True)
+            elif entries and begin >= end:
                 click.echo(f"no entries in {entries}: there are {data_set.num_entries}", err=True)
             lines = _lines(data_set, begin, max(begin, end), fields)
             if sys.stdout.isatty():
@@ -93,7 +95,7 @@ def _print_json(data_set: DataSet, fields: list[str] | None, start: int | None, 
     try:
         rows = ak.to_list(data_set.arrays(fields, entry_start=start, entry_stop=stop))
     except UnicodeDecodeError as error:
-        raise ConversionError(f"a string is not UTF-8 ({error})", "leave out --json") from None
+        raise ConversionError(f"a string is not valid UTF-8 ({error})", "leave out --json") from None
     print_json(rows)
 
 
@@ -150,7 +152,7 @@ def _histogram(data_set: DataSet, expression: str, bins: int, entries: str | Non
     low, high = statistics.value.min, statistics.value.max
     if not (low > float("-inf") and high < float("inf")):
         raise UnsupportedError(
-            f"the values of '{expression}' reach from {low} to {high}, which no axis covers",
+            f"the values of '{expression}' reach from {low} to {high}, which no axis can cover",
             f"--histogram 'std::clamp({expression}, 0, 100)'",
         )
     edges = (low, high) if high > low else (low - 0.5, low + 0.5)

@@ -242,7 +242,7 @@ def _lost(error: BaseException | None) -> BaseException:
         or isinstance(error, OSError)
         or type(error).__name__ in ("KilledWorker", "CancelledError")
     ):
-        return WorkerLostError(str(error or "a worker went away"))
+        return WorkerLostError(str(error or "a worker was lost"))
     return error
 
 

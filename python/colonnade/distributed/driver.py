@@ -59,7 +59,7 @@ def remote_of(
     if npartitions is not None and (isinstance(npartitions, bool) or npartitions < 1):
         raise UsageError(f"npartitions={npartitions!r} is not a number of tasks", "1, 2, ...")
     if on_error not in ("raise", "skip"):
-        raise UsageError(f"on_error={on_error!r} is not known", "'raise' or 'skip'")
+        raise UsageError(f"on_error={on_error!r} is unknown", "'raise' or 'skip'")
     kept = None if checkpoint is None else Checkpoint(Path(os.fspath(checkpoint)))
     return Driver(engine_of(executor), npartitions, on_error == "skip", kept)
 
@@ -280,9 +280,7 @@ class Driver:
         for first, last in stretches:
             inside = [piece for piece in pieces if first <= piece.first and piece.last <= last]
             if sum(piece.last - piece.first for piece in inside if piece.slice == 0) != last - first:
-                raise UsageError(
-                    f"the engine gave no result of the entries from {first} to {last} by themselves"
-                )
+                raise UsageError(f"the engine returned no separate result for the entries {first} to {last}")
             data = [piece.data for piece in inside if piece.data is not None]
             with loaded(plan).merged(0, data or [loaded(plan).nothing(0)]) as found:
                 yield found
@@ -472,9 +470,9 @@ class _Run:
             self._bytes = sum(map(len, held))
         if self._bytes > self._most_bytes:
             raise ResourceError(
-                f"the results have more than {self._bytes >> 20} MiB, and this process may use "
-                f"{self._most_bytes >> 20} MiB for them",
-                "snapshot() writes rows, iterate() gives them step by step",
+                f"the results take more than {self._bytes >> 20} MiB, but this process may use "
+                f"only {self._most_bytes >> 20} MiB for them",
+                "snapshot() to write the rows to files, or iterate() to get them in steps",
             )
 
     def _show(self) -> None:
@@ -513,9 +511,9 @@ class _Run:
             if isinstance(failure.error, WorkerLostError):
                 task = failure.task
                 raise WorkerLostError(
-                    f"workers went away each time that {task.where} were to be computed ({task.attempt + 1} times), "
-                    f"maybe for lack of memory: {failure.error}; try: fewer or smaller results in one run, more memory "
-                    "for each worker, and what the logs of the workers say"
+                    f"workers were lost each time they computed {task.where} ({task.attempt + 1} times), perhaps for "
+                    f"lack of memory: {failure.error}; try: fewer or smaller results in one run, more memory for each "
+                    "worker, and the logs of the workers"
                 ) from failure.error
             raise failure.error
 
@@ -565,9 +563,11 @@ def finish(plan: Plan, session: Session, partial: Partial) -> None:
                 plan.fingerprint, place
             ]
         if [(p.slice, p.first, p.last) for p in pieces] != [(k, first, last) for k in range(slices)]:
-            there = ", ".join(f"{piece.first} to {piece.last}" for piece in pieces) or "none"
+            there = dict.fromkeys(f"{piece.first} to {piece.last}" for piece in pieces)
+            some = ", ".join(list(there)[:20]) or "none"
             raise UsageError(
-                f"of the entries from {first} to {last} these are there: {there}",
+                f"partial results are missing: of the entries {first} to {last} there are {some}"
+                + (f", of {len(pieces)} of {slices} slices" if slices > 1 else ""),
                 "the partial results of all tasks of the plan",
             )
         nothing = loaded(plan).nothing

@@ -316,7 +316,7 @@ def engine_of(executor: Any) -> Engine:
     if callable(getattr(executor, "submit", None)):
         return Futures(executor)
     raise UsageError(
-        f"a {type(executor).__name__} is nothing that runs tasks",
+        f"a {type(executor).__name__} cannot run tasks",
         "a number of processes, an Executor of concurrent.futures, a client of Dask, or a session of Spark",
     )
 

@@ -104,7 +104,7 @@ class Partial:
         """Restore a partial; runs any code that is in the bytes."""
         found = pickle.loads(data)
         if not isinstance(found, cls):
-            raise UsageError("these bytes are no partial result")
+            raise UsageError("these bytes are not a partial result")
         return found
 
 
@@ -129,7 +129,7 @@ def joined(partials: Iterable[Partial]) -> Partial:
                 continue
             if after.first < before.last or (after.first, after.last) == (before.first, before.last):
                 raise UsageError(
-                    f"the entries from {after.first} to {min(before.last, after.last)} are there twice",
+                    f"the entries from {after.first} to {min(before.last, after.last)} are included twice",
                     "merge the partial result of each task once",
                 )
     return made

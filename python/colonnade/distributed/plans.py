@@ -70,7 +70,7 @@ class Plan:
             raise FormatError(f"this is not a plan of a DataFrame ({error})") from None
         if version != _core.version:
             raise UnsupportedError(
-                f"the plan was made by Colonnade {version}, and this is {_core.version}",
+                f"the plan was made by Colonnade {version}, but this is {_core.version}",
                 "the same version on all machines",
             )
         self._session: Session | None = None
@@ -319,13 +319,13 @@ class Plan:
         if not allow_code and (self._setup or any("calls" in each for each in self._results)):
             raise UsageError(
                 "the plan carries code, which may do anything on this machine",
-                "allow it where you trust its maker",
+                "allow_code=True, if you trust the author of the plan",
             )
         for result in self._results:
             if result["kind"] == "snapshot" and may_use is not None:
                 uri = json.loads(result["options"]).get("uri", "")
                 if not may_use(uri, True):
-                    raise UsageError(f'the plan writes "{uri}", which it may not', uri=uri)
+                    raise UsageError(f'the plan writes "{uri}", which is not allowed', uri=uri)
         return _core.FrameGraph.from_plan(self._graph_text, load_callable if allow_code else None, may_use)
 
     def set_up(self) -> None:
@@ -381,8 +381,8 @@ class Plan:
 
         if self._session is None:
             raise UsageError(
-                "the plan was made elsewhere: its results belong to a DataFrame there",
-                "finish with the plan that DataFrame.freeze gave",
+                "the plan was not made here: its results belong to another DataFrame",
+                "the plan that DataFrame.freeze returned",
             )
         finish(self, self._session, partial)
 
@@ -409,7 +409,7 @@ def _checked(result: dict[str, Any]) -> dict[str, Any]:
         or not all(isinstance(each, str) for each in texts)
         or not isinstance(json.loads(result["options"]), dict)
     ):
-        raise ValueError("a result is not described as results are")
+        raise ValueError("the description of a result is invalid")
     return result
 
 

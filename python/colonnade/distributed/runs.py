@@ -25,7 +25,16 @@ from pathlib import Path
 
 from colonnade.errors import StorageError
 
-__all__ = ["ClaimedRun", "Run", "claimed_runs", "end", "is_claimed", "unfinished"]
+__all__ = [
+    "ClaimedRun",
+    "Run",
+    "claimed_runs",
+    "end",
+    "is_claimed",
+    "is_held",
+    "of_destination",
+    "unfinished",
+]
 
 _CLAIM = re.compile(r"\.(?P<name>.+)\.(?P<run>[0-9a-f]{16})\.run")
 
@@ -44,7 +53,8 @@ class Run:
             self._lock = os.open(self._claim, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise StorageError(
-                f"no files can be made in the folder of the snapshot ({error.strerror})", uri=str(destination)
+                f"no files can be created in the folder of the snapshot ({error.strerror})",
+                uri=str(destination),
             ) from error
         with contextlib.suppress(OSError):  # a file system without locks: `gc` does not remove anything there
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -101,14 +111,17 @@ def claimed_runs(destination: Path, *, force: bool, older_than: float | None) ->
         older_than: seconds; without locks, runs whose files are all older count as ended.
     """
     found = []
-    for each in sorted(destination.parent.iterdir()):
-        match = _CLAIM.fullmatch(each.name)
-        if match is None or match["name"] != destination.name:
-            continue
-        parts = _parts(destination, match["run"])
-        is_alive = not force and _is_alive(each, parts, older_than)
-        found.append(ClaimedRun(match["run"], is_alive, len(parts)))
+    for run in of_destination(destination):
+        parts = _parts(destination, run)
+        is_alive = not force and _is_alive(_claim(destination, run), parts, older_than)
+        found.append(ClaimedRun(run, is_alive, len(parts)))
     return found
+
+
+def of_destination(destination: Path) -> list[str]:
+    """Return the names of the runs with a claim on a destination."""
+    matches = (_CLAIM.fullmatch(each.name) for each in sorted(destination.parent.iterdir()))
+    return [match["run"] for match in matches if match is not None and match["name"] == destination.name]
 
 
 def unfinished(destination: Path, *, force: bool, older_than: float | None) -> list[Path]:
@@ -116,6 +129,13 @@ def unfinished(destination: Path, *, force: bool, older_than: float | None) -> l
     name = re.compile(re.escape(f".{destination.name}.") + "[0-9a-f]{16}[.]part")
     found = sorted(each for each in destination.parent.iterdir() if name.fullmatch(each.name))
     return [each for each in found if force or not _is_alive(each, [], older_than)]
+
+
+def is_held(lock: Path, files: list[Path], older_than: float | None) -> bool:
+    """Whether a file is locked; where there is none, whether `files` may still be in use for all their age says."""
+    if lock.exists():
+        return _is_alive(lock, files, older_than)
+    return older_than is None or _newest(files) + older_than > time.time()
 
 
 def _is_alive(locked: Path, parts: list[Path], older_than: float | None) -> bool:

@@ -25,6 +25,7 @@ from colonnade.importing.copying import CopySettings, copy
 from colonnade.maintenance.garbage import remove_data_set
 from colonnade.writing.options import write_options
 
+from .presence import Presence, run_name
 from .runs import Run, end, is_claimed
 from .tasks import Task
 
@@ -35,6 +36,7 @@ __all__ = [
     "commit",
     "part_booking",
     "parts_of",
+    "parts_store",
     "remove_unclaimed",
     "saved_parts",
 ]
@@ -95,12 +97,17 @@ class Destination:
         if _core.has_file_names(self.uri):
             return f"{stem}.{token}{ending or '.root'}", self.name
         if self.uri.startswith("s3:"):
-            return f"{stem.removesuffix('?file')}-parts?store", f"{self.name}.{token}"
+            return parts_store(self.uri), f"{self.name}.{token}"
         raise UnsupportedError(
-            "several workers cannot write one file there, as what they write cannot be removed again",
+            "several workers cannot write one file there, because parts of it could not be removed afterwards",
             "a local file, a file over XRootD or in S3, or an object store",
             uri=self.uri,
         )
+
+
+def parts_store(uri: str) -> str:
+    """The object store beside a file of S3 that has the parts of snapshots into it."""
+    return f"{os.path.splitext(uri)[0].removesuffix('?file')}-parts?store"
 
 
 def _is_local(uri: str) -> bool:
@@ -138,7 +145,7 @@ def remove_unclaimed(booking: Booking, part: tuple[str, str]) -> None:
         remove([part])
         if to.is_folder:
             end(to.path, to.run)
-        raise StorageError("the run that this is a part of has ended", uri=to.uri)
+        raise StorageError("the run that this part belongs to has ended", uri=to.uri)
 
 
 class Claim:
@@ -148,6 +155,7 @@ class Claim:
         self._to = to = Destination.of(booking)
         self.writer: _core.SharedWriter | None = None
         self._run: Run | None = None
+        self._presence: Presence | None = None
         if _core.is_object_store(to.uri):
             written = {name: value for name, value in to.write.items() if name != "checkpoint_every"}
             self.writer = _core.open_shared_writer(to.name, to.uri, write_options(**written))
@@ -156,7 +164,9 @@ class Claim:
             self._run = Run(to.path)
             self._added = {"run": self._run.name}
         else:
-            self._added = {"run": secrets.token_hex(8)}
+            self._added = {"run": run_name()}
+            if to.uri.startswith("s3:"):
+                self._presence = Presence(parts_store(to.uri), f"{to.name}.part-{self._added['run']}")
 
     def of(self, booking: Booking) -> Booking:
         """Return the booking with the ticket for tasks."""
@@ -170,6 +180,8 @@ class Claim:
             self._run.end()
         else:
             _remove_beyond(self._to, self._added["run"])
+        if self._presence is not None:
+            self._presence.end()
 
 
 def _remove_beyond(to: Destination, run: str) -> None:
@@ -177,7 +189,7 @@ def _remove_beyond(to: Destination, run: str) -> None:
     stem, ending = os.path.splitext(to.uri)
     with contextlib.suppress(Error):
         if to.uri.startswith("s3:"):
-            store = f"{stem.removesuffix('?file')}-parts?store"
+            store = parts_store(to.uri)
             remove((store, name) for name in _core.data_sets(store) if f".part-{run}-" in name)
         else:
             remove((uri, "") for uri in _core.expand_names([f"{stem}.part-{run}-*{ending or '.root'}"]))
@@ -203,7 +215,7 @@ def commit(booking: Booking, parts: list[tuple[str, str]], claim: Claim | None =
     """
     to = Destination.of(booking if claim is None else claim.of(booking))
     if not parts:
-        raise StorageError("nothing of what the snapshot shall hold could be read", uri=to.uri)
+        raise StorageError("none of the entries for the snapshot could be read", uri=to.uri)
     if claim is not None and claim.writer is not None:
         claim.writer.commit([name for _, name in parts])
         return
@@ -232,8 +244,8 @@ def _publish(to: Destination, parts: list[tuple[str, str]]) -> None:
     except OSError as error:
         kept = fresh.rename(f"{folder}.written-{os.urandom(8).hex()}")  # a name that no run removes
         raise StorageError(
-            f"the folder of a snapshot cannot get its name ({error.strerror})",
-            f"what was written is in {kept}; remove what is in its place, and rename it",
+            f"the finished snapshot cannot be moved to its place ({error.strerror})",
+            f"removing what is in its place, and renaming {kept}, which has the data",
             uri=to.uri,
         ) from error
     for place in {Path(_core.local_path(uri)).parent for uri, _ in parts}:

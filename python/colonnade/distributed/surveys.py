@@ -34,7 +34,7 @@ class Survey:
         asked = content["survey"]
         if content["colonnade"] != _core.version:
             raise UnsupportedError(
-                f"the files are asked for by Colonnade {content['colonnade']}, and this is {_core.version}",
+                f"the request comes from Colonnade {content['colonnade']}, but this is {_core.version}",
                 "the same version on all machines",
             )
         self.name: str = asked["name"]

@@ -92,7 +92,7 @@ class LoadedPlan:
         for result in task.results:
             if not counted.issuperset(self.plan.ranges(result)) and task.first != self.plan.entries[0]:
                 raise UsageError(
-                    "the result is behind a range, and the task does not say what reached it before",
+                    "the result follows a range, and the task does not say how many entries reached it before",
                     "tasks with `reached`, of `Plan.tasks(n, count_ranges(...))`",
                 )
 
@@ -220,7 +220,7 @@ def run_task(plan: Work | bytes, task: Task, threads: int = 1) -> Partial:
     """
     known = loaded(plan)
     if task.plan != known.plan.fingerprint:
-        raise UsageError("the task is one of another plan", "the plan whose `tasks` it comes from")
+        raise UsageError("the task belongs to another plan", "the plan that made it")
     return known.run(task) if isinstance(known, LoadedSurvey) else known.run(task, threads)
 
 
@@ -281,7 +281,9 @@ def merge(plans: Work | Sequence[Work | bytes], partials: Sequence[Partial]) -> 
     made = joined(partials)
     for key, pieces in made.pieces.items():
         if key[0] not in known:
-            raise UsageError("a partial result is one of another plan", "merge what one plan gave")
+            raise UsageError(
+                "a partial result belongs to another plan", "merge the partial results of one plan only"
+            )
         made.pieces[key] = list(_together(known[key[0]], key[1], pieces))
     return made
 

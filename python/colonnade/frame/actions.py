@@ -16,8 +16,10 @@ from colonnade import _core
 from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy
-from colonnade.errors import UsageError, redacted
-from colonnade.writing.options import check_names, write_options
+from colonnade.errors import TypeMismatchError, UsageError, redacted
+from colonnade.misuse import advised
+from colonnade.reading.steps import check_step
+from colonnade.writing.options import check_names, check_order, write_options
 
 from .expressions import ExpressionLike
 from .histograms import (
@@ -178,7 +180,7 @@ class Actions(Node):
                 name for name in names if _is_numeric(self._graph.column_type(self._node, self._text(name)))
             ]
         if not names:
-            raise UsageError("there is no column with numbers")
+            raise UsageError("there is no numeric column")
         tallies = self._tallied(self._texts(names), exact_up_to, "summary", lambda tallies: tallies)
         return JoinedResult(
             "summary",
@@ -208,6 +210,11 @@ class Actions(Node):
 
     # ---- Histograms
 
+    @advised(
+        'histo1d(("name", "title", bins, low, high), x, weight)',
+        bins='histo1d(("name", "title", bins, low, high), x)',
+        range='histo1d(("name", "title", bins, low, high), x)',
+    )
     def histo1d(
         self,
         model: HistogramModel | ExpressionLike,
@@ -232,6 +239,9 @@ class Actions(Node):
             model, x = None, cast("ExpressionLike", model)
         return self._histogram(model, [x], weight)
 
+    @advised(
+        'histo2d(("name", "title", bins, low, high, bins, low, high), x, y), or None for the ranges of values'
+    )
     def histo2d(
         self,
         model: HistogramModel,
@@ -313,6 +323,10 @@ class Actions(Node):
             *columns: values for its axes: numbers or texts, or lists of these, which count once per item.
             weight: of each value.
         """
+        if not hasattr(histogram, "axes") or not hasattr(histogram, "fill"):
+            raise TypeMismatchError(
+                f"an object of type '{type(histogram).__name__}' is not a histogram", "histo1d(model, x)"
+            )
         texts = self._texts([*columns])
         named = {} if weight is None else {"weight": self._text(weight)}
         return self._filled(histogram, texts, named, "fill")
@@ -348,6 +362,7 @@ class Actions(Node):
             lambda value: graph_of(cast("_core.GraphValue", value)),
         )
 
+    @advised("to_numpy([x, y]) for several columns")
     def take(self, x: ExpressionLike) -> Result[Any]:
         """Collect values in entry order: a NumPy array of numbers, an Awkward array of other values."""
         text = self._text(x)
@@ -362,8 +377,11 @@ class Actions(Node):
             lambda graph, number, variation: report_of(graph.report_value(number, variation)),
         )
 
+    @advised("display(columns, rows=5)", n="rows")
     def display(self, columns: Columns = None, rows: int = 5) -> Result[Display]:
         """Show the first entries."""
+        if isinstance(columns, int):
+            raise TypeMismatchError(f"{columns} does not name columns", f"display(rows={columns})")
         names = self._select(columns)
         options: dict[str, object] = {"names": names, "rows": rows}
 
@@ -536,7 +554,10 @@ class Actions(Node):
         Raises:
             UsageError: a size that is none, or an unknown library.
         """
-        steps = self._steps(columns)
+        check_step(step_size)
+        return self._stepwise(self._steps(columns), step_size, library)
+
+    def _stepwise(self, steps: Steps, step_size: int | str, library: Library) -> Iterator[Any]:
         if steps.is_after_range:
             yield from sliced(steps.compute_all(), step_size, library)
             return
@@ -637,8 +658,9 @@ class Actions(Node):
         """
         from .carried import CarriedAttributes
 
-        if not isinstance(name, str) or (name.endswith(".root") and not os.fspath(uri).endswith(".root")):
-            raise UsageError(f"{name!r} is not the name of a data set", "snapshot(uri, name, columns)")
+        if not isinstance(name, str):
+            raise UsageError(f"{name!r} is not a name for a data set", "snapshot(uri, name, columns)")
+        check_order(uri, name, "snapshot")
         if attributes and lazy:
             raise UsageError("attribute sets are added when the snapshot is complete", "leave out lazy=True")
         names = self._select(columns)
@@ -686,8 +708,8 @@ class Actions(Node):
     def _check_folder(self, uri: str) -> None:
         if self._session.remote is None:
             raise UsageError(
-                f'"{uri}" is a folder, and this DataFrame writes one file',
-                "the name of a file; or executor=2, for a file of each task",
+                f'"{uri}" is a folder, but this DataFrame writes one file',
+                "the name of a file, or executor=2 for one file per task",
             )
         path = _core.local_path(uri.rstrip("/"))  # refuses remote URIs
         if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
@@ -731,7 +753,7 @@ class Actions(Node):
         booked = histogram_model(model, texts)
         if not booked.is_native:
             if limits is not None:
-                raise UsageError("a profile with an axis that grows or has texts takes no limits")
+                raise UsageError("a profile with a growing or text axis takes no limits")
             named = {"sample": self._text(value)} | ({} if weight is None else {"weight": self._text(weight)})
             return self._filled(empty_hist(booked, storage_of("WeightedMean")), texts, named, "profile")
         return self._booked_profile(

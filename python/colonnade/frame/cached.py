@@ -10,6 +10,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from colonnade import _core
+from colonnade.distributed.presence import Presence
 from colonnade.errors import Error
 from colonnade.maintenance.garbage import remove_data_set
 
@@ -35,6 +36,7 @@ class CachePlace:
             self.target = f"{where}/{self.name}.root"
         if "://" not in where:
             os.makedirs(where, exist_ok=True)
+        self._presence = Presence(where, self.name)
 
     @property
     def files(self) -> str:
@@ -43,15 +45,18 @@ class CachePlace:
 
     def leave_with(self, session: Session) -> None:
         """Remove the columns when nothing uses a DataFrame's session any longer, or when this process ends."""
-        weakref.finalize(session, _remove, self.target, self.name, self._is_store, self._is_folder)
+        weakref.finalize(
+            session, _remove, self.target, self.name, self._is_store, self._is_folder, self._presence
+        )
 
 
-def _remove(target: str, name: str, is_store: bool, is_folder: bool) -> None:
+def _remove(target: str, name: str, is_store: bool, is_folder: bool, presence: Presence) -> None:
     if is_folder:
         shutil.rmtree(target, ignore_errors=True)
-        return
-    with contextlib.suppress(Error):
-        if is_store:
-            remove_data_set(target, name)
-        else:
-            _core.remove_file(target)
+    else:
+        with contextlib.suppress(Error):
+            if is_store:
+                remove_data_set(target, name)
+            else:
+                _core.remove_file(target)
+    presence.end()

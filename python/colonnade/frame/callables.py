@@ -144,12 +144,12 @@ def _definition(spec: _Spec, columns: list[str]) -> _core.Definition:
     if isinstance(spec.function, LibraryFunction):
         if spec.per_row or spec.stack:
             raise UsageError(
-                f"{spec.function.name} is a function of C++, which gives one value for each row",
-                "leave out per_row; variations by expressions that call it",
+                f"{spec.function.name} is a C++ function, which returns one value per row",
+                "leave out per_row; for variations, write expressions that call it",
             )
         if spec.returns not in (None, spec.function.result):
             raise TypeMismatchError(
-                f"{spec.function.name} gives {spec.function.result}, and {spec.returns} is wanted",
+                f"{spec.function.name} returns {spec.function.result}, not {spec.returns}",
                 "an expression that calls it",
             )
         return spec.function.definition(columns, _payload(spec))
@@ -229,7 +229,7 @@ def _type_text(function: Definable, returns: Returns) -> str | None:
         found = _named(returns)
         if found is None:
             raise TypeMismatchError(
-                f"{returns!r} is not a type of values", "'float', 'std::vector<int>', numpy.float32"
+                f"{returns!r} is not a value type", "'float', 'std::vector<int>', numpy.float32"
             )
         return found
     try:
@@ -355,7 +355,7 @@ class _Binder:
             raise TypeMismatchError(
                 f"{_name(self._spec.function)} failed on a trial of {_TRIAL} entries ({listed}): "
                 f"{type(error).__name__}: {error}",
-                "returns='float', or the type that it gives: then nothing is tried",
+                "returns='float', or whatever type it returns, which skips the trial",
             ) from error
 
     def _converted(self, layout: Content, wanted: _core.ValueType, shared: bool) -> _core.Values:
@@ -385,7 +385,7 @@ class _Binder:
                 f"{len(answer)} values" if isinstance(answer, list | tuple) else f"a {type(answer).__name__}"
             )
             raise TypeMismatchError(
-                f"{_name(self._spec.function)} gave {given} for {count} variations",
+                f"{_name(self._spec.function)} returned {given} for {count} variations",
                 "a tuple with one array for each tag, in a tuple of these for several columns",
             )
         return list(answer)
@@ -394,13 +394,13 @@ class _Binder:
         name = _name(self._spec.function)
         if isinstance(answer, str | bytes | Mapping) or not hasattr(answer, "__len__"):
             raise TypeMismatchError(
-                f"{name} gave one value of type {type(answer).__name__}, not an array with one value per entry",
+                f"{name} returned one value of type {type(answer).__name__}, not an array with one value per entry",
                 "array operations (np.where, ak.sum with axis=1), or per_row=True",
             )
         if len(answer) != size:
             raise UsageError(
-                f"{name} gave {len(answer)} values for {size} entries",
-                "one value per entry; what is dropped is dropped by filters",
+                f"{name} returned {len(answer)} values for {size} entries",
+                "one value per entry; filters drop entries",
             )
         return _layout(answer)
 
@@ -484,7 +484,7 @@ class _PerSample:
             except Exception as error:
                 raise TypeMismatchError(
                     f"{_name(self._function)} failed on a trial: {type(error).__name__}: {error}",
-                    "returns='float', or the type that it gives: then nothing is tried",
+                    "returns='float', or whatever type it returns, which skips the trial",
                 ) from error
 
         def call(arguments: list[_core.Values], size: int) -> _core.Values:

@@ -54,7 +54,7 @@ class CarriedAttributes:
             schema = {field: spec_of(found.schema[field]) for field in found.field_names}
             if self._schemas.setdefault(name, schema) != schema:
                 raise SchemaError(
-                    f"the attribute set '{name}' has other fields than in the files before",
+                    f"the attribute set '{name}' has other fields here than in the files before",
                     "name the sets that are wanted: attributes=[...]",
                     uri=data_set.uri,
                     data_set=data_set.name,

@@ -174,10 +174,10 @@ def _read(path: str) -> CorrectionSet:
     try:
         return correctionlib.CorrectionSet.from_file(path)
     except FileNotFoundError as error:
-        raise FileMissingError("there is no such file of corrections", uri=path) from error
+        raise FileMissingError("there is no such corrections file", uri=path) from error
     except Error:
         raise
     except OSError as error:
         raise StorageError(f"the corrections cannot be read: {error.strerror or error}", uri=path) from error
     except Exception as error:  # any exception of its parser
-        raise FormatError(f"the file has no corrections of correctionlib: {error}", uri=path) from error
+        raise FormatError(f"the file has no correctionlib corrections: {error}", uri=path) from error

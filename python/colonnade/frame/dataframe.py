@@ -10,8 +10,9 @@ import numpy as np
 
 from colonnade import _core
 from colonnade.errors import Error, NotFoundError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.misuse import column_name, names_of, refuse_arguments, whole_number
 from colonnade.reading.chain import Chain
-from colonnade.reading.dataset import DataSet, read_options
+from colonnade.reading.dataset import DataSet, ReadSettings, read_options
 from colonnade.reading.joining import Joined
 from colonnade.reading.opening import split_target, split_targets
 from colonnade.writing.sources import to_batch
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from colonnade.distributed.plans import Plan
-    from colonnade.reading.dataset import ReadSettings
     from colonnade.reading.opening import PathLike
 
 __all__ = ["DataFrame", "compute", "run_graphs"]
@@ -45,17 +45,26 @@ _OTHER_NAMES = {
     "dtypes": "column_type(name)",
     "group_by": "value_counts(x), or histo1d with a category axis",
     "groupby": "value_counts(x), or histo1d with a category axis",
-    "head": "display(), or range(5).to_pandas()",
+    "AsNumpy": "to_numpy(columns)",
+    "cut": "filter(condition)",
+    "head": "range(5).to_pandas(), or display()",
     "hist": "histo1d(model, x)",
+    "median": "quantile(x)",
     "query": "filter(condition)",
+    "quantiles": "quantile(x, [0.25, 0.5, 0.75])",
     "schema": "column_names, column_type(name)",
     "select": "to_arrow(columns), to_pandas(columns), ...",
     "shape": "count(), column_names",
+    "show": "display()",
     "std": "stddev(x)",
+    "to_dict": "to_numpy(columns)",
+    "values": "to_numpy(columns)",
+    "var": "stddev(x)",
     "with_column": "define(name, expression)",
     "with_columns": "define(name, expression)",
 }
 """Names in pandas, Polars or uproot, and their equivalents here."""
+_OPTIONS = (*ReadSettings.__annotations__, "threads", "entries", "progress", "block_entries", "friends")
 OnError: TypeAlias = Literal["raise", "skip"]
 Friend: TypeAlias = "PathLike | list[PathLike | tuple[PathLike, str]] | tuple[str, PathLike | list[PathLike]]"
 """Files, or the name of a data set and files."""
@@ -286,6 +295,7 @@ class DataFrame(Actions):
             NotFoundError: unknown columns and functions.
             TypeMismatchError: types that do not match.
         """
+        column_name(name)
         return self._at(
             self._graph.define(self._node, name, self._definition(value, columns, per_row, returns))
         )
@@ -300,6 +310,7 @@ class DataFrame(Actions):
         returns: Returns = None,
     ) -> D:
         """Give a column other values from here on; see `define`."""
+        column_name(name)
         definition = self._definition(value, columns, per_row, returns)
         return self._at(self._graph.redefine(self._node, name, definition))
 
@@ -315,20 +326,23 @@ class DataFrame(Actions):
                 rdfsampleinfo_ is the name.
             returns: see `define`.
         """
+        column_name(name)
         return self._at(self._graph.define(self._node, name, self._sample_definition(value, returns)))
 
     def redefine_per_sample(
         self: D, name: str, value: ExpressionLike | Definable, *, returns: Returns = None
     ) -> D:
         """Give a column other values that depend on the file alone; see `define_per_sample`."""
+        column_name(name)
         return self._at(self._graph.redefine(self._node, name, self._sample_definition(value, returns)))
 
     def alias(self: D, name: str, column: str) -> D:
         """Give a column a second name."""
-        return self._at(self._graph.alias(self._node, name, column))
+        return self._at(self._graph.alias(self._node, column_name(name), column_name(column)))
 
     def default_value_for(self: D, column: str, value: ExpressionLike | float | str) -> D:
         """Give a column a value for the files that do not have it, or for entries without a match of a left join."""
+        column_name(column)
         text = value if isinstance(value, str) else self._text(_constant(value))
         return self._at(self._graph.default_value_for(self._node, column, _core.Definition.of_text(text)))
 
@@ -358,7 +372,7 @@ class DataFrame(Actions):
 
         Results are computed for variations if `variations_for` books it.
         """
-        listed = [columns] if isinstance(columns, str) else list(columns)
+        listed = names_of(columns)
         named = [str(k) for k in range(tags)] if isinstance(tags, int) else list(tags)
         shape = (len(named),) if len(listed) == 1 else (len(listed), len(named))
         if callable(values) and not isinstance(values, Expression):
@@ -400,11 +414,11 @@ class DataFrame(Actions):
 
     def filter_available(self: D, column: str) -> D:
         """Keep the entries of files that have a column; those with a match if it is one of a left join."""
-        return self._at(self._graph.filter_available(self._node, column))
+        return self._at(self._graph.filter_available(self._node, column_name(column)))
 
     def filter_missing(self: D, column: str) -> D:
         """Keep the entries of files that do not have a column; those without a match if it is one of a left join."""
-        return self._at(self._graph.filter_missing(self._node, column))
+        return self._at(self._graph.filter_missing(self._node, column_name(column)))
 
     def range(self: D, start: int, stop: int | None = None, step: int = 1) -> D:
         """Keep a range of the entries here, in entry order: `range(stop)` or `range(start, stop, step)`.
@@ -412,10 +426,12 @@ class DataFrame(Actions):
         A stop of 0 means no end.
         """
         begin, end = (0, start) if stop is None else (start, stop)
+        begin, end = whole_number("start", begin), whole_number("stop", end)
+        step = whole_number("step", step)
         if begin < 0 or end < 0 or step < 1:
             raise UsageError(
-                f"there is no range from {begin} to {end} in steps of {step}",
-                "numbers that are not negative, and steps of 1 or more",
+                f"range({begin}, {end}, {step}) is not valid",
+                "bounds of 0 or more, and steps of 1 or more",
             )
         return self._at(self._graph.range(self._node, begin, end, step))
 
@@ -442,7 +458,7 @@ class DataFrame(Actions):
 
         for each in results:
             if each._session is not self._session:
-                raise UsageError("a plan has results of one DataFrame", "a plan for each DataFrame")
+                raise UsageError("the results belong to several DataFrames", "a plan for each DataFrame")
         numbers = [number for each in results for number in each._numbers]
         return freeze(self._session, numbers or self._session.wanted())
 
@@ -450,7 +466,7 @@ class DataFrame(Actions):
 
     def __getitem__(self, key: object) -> NoReturn:
         raise TypeMismatchError(
-            "a DataFrame is not indexed: it holds no values", f"take({key!r}), filter(...), or range(10)"
+            "a DataFrame cannot be indexed: it holds no values", f"take({key!r}), filter(...), or range(10)"
         )
 
     def __len__(self) -> NoReturn:
@@ -465,6 +481,8 @@ class DataFrame(Actions):
 
         def __getattr__(self, name: str) -> Any:
             advice = _OTHER_NAMES.get(name, "")
+            if name[:1].isupper() and not advice:
+                advice = "colonnade.RDataFrame, which has the methods of ROOT"
             if not advice and not name.startswith("_") and "_session" in self.__dict__:
                 advice = f"take({name!r}), or colonnade.col({name!r})" if self.has_column(name) else ""
             raise AttributeError(
@@ -510,6 +528,7 @@ class DataFrame(Actions):
 
 def variations_for(result: Result[T]) -> Variations[T]:
     """Book a result for all variations that affect it; see `DataFrame.variations_for`."""
+    _check_result(result)
     return Variations(result, result._vary())
 
 
@@ -522,8 +541,10 @@ def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
     Returns:
         The number of graphs that had something to compute.
     """
-    wanted = list(results)
+    wanted = list(results) if isinstance(results, Iterable) else [results]
     for each in wanted:
+        if not isinstance(each, DataFrame):
+            _check_result(each)
         if isinstance(each, Result):
             for number in each._numbers:
                 each._session.retry(number)
@@ -532,8 +553,18 @@ def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
 
 def compute(*results: Result[Any]) -> tuple[Any, ...]:
     """Compute results of any DataFrames in one pass, and return their values."""
+    for each in results:
+        _check_result(each)
     run_graphs(results)
     return tuple(result.value for result in results)
+
+
+def _check_result(given: object) -> None:
+    if not isinstance(given, Result):
+        raise TypeMismatchError(
+            f"an object of type '{type(given).__name__}' is not a result",
+            "what count(), histo1d(), ... return",
+        )
 
 
 def _remote(
@@ -567,23 +598,23 @@ def _open(
     if isinstance(name, DataSet):
         if isinstance(name, Joined):
             raise UnsupportedError(
-                "a DataFrame is not made from data sets that are joined already",
+                "a DataFrame cannot be made from joined data sets",
                 "DataFrame(data_set).join(...), or friends=...",
             )
         if files is not None or options:
-            raise UsageError("a data set that is open needs no files and no options")
+            raise UsageError("an open data set takes no files or options")
         # Opened again, as the parts depend on the clusters of all files; several are opened at a time.
         files, more = name.files, f" of {len(name.files)} files" if isinstance(name, Chain) else ""
         return _open_files(name.name, files, name._settings, progress, remote), f"'{name.name}'{more}"
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
-        if files is not None or options or name < 0:
-            raise UsageError(f"a DataFrame without files has a number of entries alone, not {name}")
+        if files is not None or options or not 0 <= name < 2**63:
+            raise UsageError(f"a DataFrame without files takes only a number of entries, not {name}")
         return _core.empty_source(int(name)), "no files"
     if isinstance(name, str) and files is None and _may_be_file(name):
         name, files = "", name
     if not isinstance(name, str) or files is None:
         raise UsageError(
-            f"a DataFrame is not made from {name!r} without files",
+            f"a DataFrame cannot be made from {name!r} without files",
             'DataFrame("Events", "f*.root"), DataFrame(1000), or DataFrame.from_arrays(...)',
         )
     given = [files] if isinstance(files, str | os.PathLike) else list(files)
@@ -606,6 +637,7 @@ def _open(
 def _open_files(
     name: str, files: list[str], options: Mapping[str, Any], progress: bool | None, remote: Remote | None
 ) -> _core.FrameSource:
+    refuse_arguments("DataFrame", set(options) - set(ReadSettings.__annotations__), _OPTIONS)
     settings = read_options(**options)
     try:
         if remote is None:
@@ -632,7 +664,7 @@ def _open_named(files: list[tuple[str, str]], options: Mapping[str, Any]) -> _co
             survey = _core.survey_files(name, [file], text)
             if survey is None:
                 raise UnsupportedError(
-                    "a schema that this version does not know whole is not read with those of other names",
+                    "a schema that this version knows only in part cannot be combined with data sets of other names",
                     "a DataFrame for each name, computed together by run_graphs",
                     uri=file,
                     data_set=name,
@@ -677,9 +709,11 @@ def _may_be_file(text: str) -> bool:
 
 
 def _entry_range(entries: tuple[int, int], total: int) -> tuple[int, int]:
-    start, stop = entries
+    if not isinstance(entries, Sequence) or len(entries) != 2:
+        raise UsageError(f"entries={entries!r} is not a range of entries", "(start, stop)")
+    start, stop = (whole_number("entries", each) for each in entries)
     if not 0 <= start <= stop:
         raise UsageError(
-            f"there is no range of entries from {start} to {stop}", "(start, stop) with 0 <= start <= stop"
+            f"entries from {start} to {stop} are not a valid range", "(start, stop) with 0 <= start <= stop"
         )
     return min(start, total), min(stop, total)

@@ -15,6 +15,7 @@ import numpy as np
 
 from colonnade import _core
 from colonnade.errors import Error, TypeMismatchError
+from colonnade.misuse import column_name
 
 __all__ = ["Expression", "ExpressionLike", "col", "fn"]
 
@@ -247,7 +248,7 @@ class Expression:
         if isinstance(index, str):
             return Expression("text", self, f".{_identifier(index)}")
         if isinstance(index, slice):
-            raise TypeMismatchError("expressions have no slices", "fn.Take(x, 3) for the first three items")
+            raise TypeMismatchError("expressions cannot be sliced", "fn.Take(x, 3) for the first three items")
         return Expression("text", self, "[", _operand(index), "]")
 
     def __getattr__(self, name: str) -> Expression:
@@ -365,7 +366,7 @@ def col(name: str) -> Expression:
     Raises:
         UsageError: the name is empty, or has backticks.
     """
-    return Expression("text", _core.column_text(name))
+    return Expression("text", _core.column_text(column_name(name)))
 
 
 def where(condition: object, yes: object, no: object) -> Expression:
@@ -426,11 +427,12 @@ def text_of(value: ExpressionLike, graph: _core.FrameGraph, node: int) -> str:
     The name of a column is that column, even if it is not a name in C++ ("AnalysisJetsAuxDyn:pt").
     """
     if isinstance(value, str):
+        column_name(value, "column or text of an expression")
         is_odd = re.fullmatch(r"[\w.]*", value, re.ASCII) is None and "`" not in value
         return _core.column_text(value) if is_odd and graph.has_column(node, value) else value
     if not isinstance(value, Expression):
         raise TypeMismatchError(
-            f"a {type(value).__name__} is not an expression",
+            f"a value of type {type(value).__name__} is not an expression",
             "a string, or an expression made with colonnade.col",
         )
 
@@ -460,13 +462,14 @@ def literal(value: object) -> str:
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
         return f'"{escaped}"'
     raise TypeMismatchError(
-        f"a {type(value).__name__} has no place in an expression", "numbers, strings, and colonnade.col"
+        f"a value of type {type(value).__name__} cannot be used in an expression",
+        "numbers, strings, and colonnade.col",
     )
 
 
 def _integer(value: int) -> str:
     if not -(2**63) <= value < 2**64:
-        raise TypeMismatchError(f"{value} does not fit 64 bits")
+        raise TypeMismatchError(f"{value} does not fit in 64 bits")
     if value < 0:
         # The smallest integers have no literal of their own.
         return f"({value})" if value > -_INT32 else f"(-{-value - 1} - 1)"

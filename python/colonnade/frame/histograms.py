@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -69,7 +69,12 @@ def histogram_model(model: Any, arguments: Sequence[str]) -> Model:
         )
     if hasattr(model, "axes") and hasattr(model, "fill"):
         raise UsageError(
-            "a histogram is filled by another method", "fill(histogram, x), or its axes as the model"
+            "an existing histogram is filled by another method",
+            "fill(histogram, x), or its axes as the model",
+        )
+    if model is not None and not hasattr(model, "edges") and not isinstance(model, Iterable):
+        raise UsageError(
+            f"the model of a histogram cannot be {model!r}", '("name", "title", bins, low, high)'
         )
     if model is None:
         axes: list[dict[str, Any]] = [{"bins": _DEFAULT_BINS} for _ in arguments]
@@ -78,7 +83,7 @@ def histogram_model(model: Any, arguments: Sequence[str]) -> Model:
         texts = [each for each in rest if isinstance(each, str)]
         if texts and (len(texts) != 2 or rest[:2] != texts):
             raise UsageError(
-                f"the model of a histogram begins with two texts, its name and its title: not {model!r}",
+                f"the model of a histogram begins with two strings, its name and its title, not {model!r}",
                 '("name", "title", bins, low, high)',
             )
         if texts:
@@ -134,7 +139,13 @@ def _is_number(value: object) -> bool:
 
 
 def _regular(bins: Any, low: Any, high: Any) -> dict[str, Any]:
-    if not _is_number(bins) or int(bins) != bins or bins < 1 or not _is_number(low) or not _is_number(high):
+    if not (
+        _is_number(bins)
+        and np.isfinite(bins)
+        and int(bins) == bins
+        and bins >= 1
+        and all(_is_number(each) and np.isfinite(each) for each in (low, high))
+    ):
         raise UsageError(f"an axis cannot have {bins!r} bins from {low!r} to {high!r}", "100, 0.0, 200.0")
     if low == high:
         return {"bins": int(bins)}  # in ROOT, the range of the filled values
@@ -215,7 +226,7 @@ def _plain_axis(axis: dict[str, Any]) -> Any:
         return package.axis.Variable(axis["edges"])
     if "low" not in axis:
         raise UsageError(
-            "beside an axis that grows no axis takes its range from the values", "its low and high"
+            "an axis cannot take its range from the values beside a growing axis", "low and high for it"
         )
     return package.axis.Regular(axis["bins"], axis["low"], axis["high"])
 
@@ -264,7 +275,7 @@ def _hist() -> Any:
         import hist
     except ImportError as error:
         raise UnsupportedError(
-            "histograms are given as hist.Hist, and the package 'hist' is not installed",
+            "histograms are returned as hist.Hist, but the package 'hist' is not installed",
             "pip install 'colonnade[hist]'",
         ) from error
     return hist

@@ -112,7 +112,7 @@ class ItemFunction(ABC):
         count = max(lengths, default=1)
         layouts = [ak.to_layout([each] * count if isinstance(each, _SINGLE) else each) for each in arrays]
         if any(each.length != count for each in layouts):
-            raise UsageError(f"'{self.name}' got arrays of the lengths {lengths}", "arrays of one length")
+            raise UsageError(f"'{self.name}' got arrays of lengths {lengths}", "arrays of one length")
         types = [type_of(each) for each in layouts]
         self.result_type(types)
         values = python_array(self.apply(layouts, types, count))

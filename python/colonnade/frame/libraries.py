@@ -41,8 +41,8 @@ class LibraryFunction:
         found, _ = _core.library_functions(self.library)
         if found != self.version:
             raise UsageError(
-                f"the library '{self.library}' has version {found} here, and {self.version} where the "
-                "DataFrame was made",
+                f"the library '{self.library}' has version {found} here, but "
+                f"{self.version} where the DataFrame was made",
                 "the same library on all machines",
             )
         return _core.Definition.of_library(self.library, self.name, list(columns), payload)

@@ -196,7 +196,7 @@ def _tensor(described: Any, what: str) -> _Tensor:
         raise UnsupportedError(
             f"the {what} '{described.name}' of the model is a {described.type} of shape {shape}",
             "models of numbers in one or two dimensions"
-            + (", or another output" if what == "output" else "; a callable can shape what others need"),
+            + (", or another output" if what == "output" else "; a callable, which can reshape the inputs"),
         )
     sizes = [size if isinstance(size, int) else None for size in shape]
     return _Tensor(described.name, dtype, sizes[0], sizes[1] if len(sizes) > 1 else 1, len(sizes) == 1)

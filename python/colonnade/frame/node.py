@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from colonnade.errors import (
     UsageError,
     warn_left_out,
 )
+from colonnade.misuse import column_name, names_of
 from colonnade.notebook import folded_table, most_rows
 from colonnade.reading.metrics import ReadMetrics, metrics_of
 
@@ -97,8 +98,8 @@ class Node:
         return type_name(self._graph.column_type(self._node, self._text(expression)))
 
     def has_column(self, name: str) -> bool:
-        """Return whether there is a column of that name."""
-        return self._graph.has_column(self._node, name)
+        """Return whether there is already a column of that name."""
+        return self._graph.has_column(self._node, column_name(name))
 
     def describe(self) -> Description:
         """Return a text about the source, the columns and the nodes."""
@@ -197,7 +198,7 @@ class Node:
         return text_of(expression, self._graph, self._node)
 
     def _texts(self, expressions: ExpressionLike | Sequence[ExpressionLike]) -> list[str]:
-        if isinstance(expressions, str | Expression):
+        if isinstance(expressions, str | Expression) or not isinstance(expressions, Iterable):
             return [self._text(expressions)]
         return [self._text(each) for each in expressions]
 
@@ -214,7 +215,7 @@ class Node:
         if columns is None:
             warn_left_out(self._session.left_out, self._session.place, stacklevel=3)
             return self._top_names()
-        wanted = [columns] if isinstance(columns, str) else list(columns)
+        wanted = names_of(columns)
         selected: dict[str, None] = {}
         for each in wanted:
             if not any(c in each for c in "*?") or self.has_column(each):

@@ -101,8 +101,8 @@ class Result(Generic[T_co]):
         if isinstance(value, int | float | np.number | np.bool_):
             return value
         raise TypeMismatchError(
-            f"{self._what} is a {type(value).__name__}, for which {operation} has no unambiguous value",
-            "the same of its .value",
+            f"{self._what} is a {type(value).__name__}, for which {operation} is ambiguous",
+            "the same on its .value",
         )
 
     def __eq__(self, other: object) -> Any:

@@ -84,8 +84,8 @@ def _opened(pairs: Sequence[tuple[str, str]]) -> DataSet:
     names = {name for _, name in pairs}
     if len(names) > 1:
         raise UnsupportedError(
-            f"files with data sets of different names ({', '.join(sorted(names))}) are not opened as one",
-            "RDataFrame, which does",
+            f"files with data sets of different names ({', '.join(sorted(names))}) cannot be opened as one chain",
+            "RDataFrame, which can",
         )
     return opening.open([path for path, _ in pairs], names.pop() or None)
 
@@ -115,7 +115,7 @@ class RNTupleProcessorOptionalPtr:
 
     def BindRawPtr(self, value: object) -> NoReturn:
         """Raises `UnsupportedError`: values are returned, and not written to memory of the caller."""
-        raise UnsupportedError("values are not written to memory of others", "GetPtr()")
+        raise UnsupportedError("values cannot be written to memory that the caller owns", "GetPtr()")
 
     def __deref__(self) -> Any:
         """Return the value.
@@ -127,7 +127,7 @@ class RNTupleProcessorOptionalPtr:
         if not has_value:
             raise UsageError(
                 f"'{self._name}' has no value in entry {self._processor.GetCurrentEntryNumber()}",
-                "ask HasValue() before",
+                "check HasValue() first",
             )
         return value
 
@@ -205,7 +205,7 @@ class RNTupleProcessor(ABC):
             NotFoundError: no part has it.
         """
         if value is not None:
-            raise UnsupportedError("values are not written to memory of others", "GetPtr()")
+            raise UnsupportedError("values cannot be written to memory that the caller owns", "GetPtr()")
         if not self._has(name):
             raise NotFoundError(f"no field '{name}' in the processor '{self._name}'", field=name)
         self._block = None
@@ -365,8 +365,8 @@ class _Chain(RNTupleProcessor):
         flat = [spec for some in specs for spec in some]
         if len(specs) < len(self._inner) or len({spec.name for spec in flat}) > 1:
             raise UnsupportedError(
-                "a chain of joins, or of data sets of different names, is not joined",
-                "join the parts, and chain that",
+                "a chain of joins, or of data sets of different names, cannot be joined",
+                "join the parts, then chain the joins",
             )
         return opening.open([os.fspath(spec.storage) for spec in flat], flat[0].name, missing="fill")
 

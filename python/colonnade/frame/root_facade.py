@@ -110,7 +110,7 @@ class RDataFrame:
         else:
             if not isinstance(name, str | int | np.integer):
                 raise UnsupportedError(
-                    f"an RDataFrame is not made from a {type(name).__name__}",
+                    f"an RDataFrame cannot be made from a {type(name).__name__}",
                     'RDataFrame("Events", "f.root"), a list of files, or RDataFrame(1000)',
                 )
             listed = files if files is None or isinstance(files, str | os.PathLike) else list(files)
@@ -140,11 +140,9 @@ class RDataFrame:
         return made
 
     def __getattr__(self, name: str) -> NoReturn:
-        refuse(
-            "colonnade.RDataFrame",
-            name,
-            _ADVICE.get(name, "the methods of colonnade.DataFrame: AsDataFrame()"),
-        )
+        same = [each for each in dir(type(self)) if each.lower() == name.replace("_", "").lower()]
+        advice = f"{same[0]}(...)" if same else "the methods of colonnade.DataFrame: AsDataFrame()"
+        refuse("colonnade.RDataFrame", name, _ADVICE.get(name, advice))
 
     def __repr__(self) -> str:
         return repr(self._frame).replace("<DataFrame", "<RDataFrame", 1)
@@ -401,6 +399,11 @@ class RDataFrame:
         self, name: str, file: Any, columns: Any = "", options: Any = None
     ) -> RResultPtr[RDataFrame]:
         """Write columns to a new data set, as RNTuple; now, unless options.fLazy."""
+        if name.endswith(".root") and not os.fspath(file).endswith(".root"):
+            raise UsageError(
+                f"'{name}' is the name of a file, not of a data set",
+                f"Snapshot({os.fspath(file)!r}, {name!r}), the name of the data set first",
+            )
         settings, lazy = snapshot_settings(options)
         result: Result[DataFrame] = self._frame.snapshot(
             os.fspath(file), name, self._named(columns), lazy=True, **cast("Any", settings)
@@ -438,7 +441,7 @@ class RDataFrame:
         return DescriptionView("\n".join(self._frame.variation_names))
 
     def HasColumn(self, name: str) -> bool:
-        """Return whether there is a column of that name."""
+        """Return whether there is already a column of that name."""
         return self._frame.has_column(name)
 
     def Describe(self) -> DescriptionView:
@@ -488,6 +491,12 @@ class RDataFrame:
             return [str(each) for each in columns] or self._frame._select(None)
         if self.HasColumn(columns):
             return [columns]
+        try:
+            re.compile(columns)
+        except re.error as error:
+            raise UsageError(
+                f"'{columns}' is not a regular expression: {error}", "'.*' for all columns"
+            ) from None
         found = [name for name in self._frame._select(None) if re.fullmatch(columns, name)]
         found = found or [name for name in self.GetColumnNames() if re.fullmatch(columns, name)]
         if not found:
@@ -497,8 +506,9 @@ class RDataFrame:
     def _histogram(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr[HistogramView]:
         if len(columns) not in (dimensions, dimensions + 1):
             raise UsageError(
-                f"a histogram with {dimensions} axes has {dimensions} columns, or one more for the weight, "
-                f"not {len(columns)}"
+                f"a histogram with {_counted(dimensions, 'axis', 'axes')} takes "
+                f"{_counted(dimensions, 'column', 'columns')} and at most one weight, not {len(columns)} columns",
+                'Histo1D(("name", "title", bins, low, high), "x")',
             )
         weight = columns[dimensions] if len(columns) > dimensions else None
         given = None if model is None else histogram_tuple(model)
@@ -508,7 +518,8 @@ class RDataFrame:
     def _profile(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr[ProfileView]:
         if model is None or len(columns) not in (dimensions + 1, dimensions + 2):
             raise UsageError(
-                f"a profile over {dimensions} axes has a model, {dimensions + 1} columns, and a weight or none"
+                f"a profile over {_counted(dimensions, 'axis', 'axes')} takes a model, {dimensions + 1} columns, "
+                "and at most one weight"
             )
         weight = columns[dimensions + 1] if len(columns) > dimensions + 1 else None
         given, spread, limits = profile_tuple(model, dimensions)
@@ -516,6 +527,10 @@ class RDataFrame:
             given, columns[:dimensions], columns[dimensions], weight or None, spread, limits, _same
         )
         return RResultPtr(result, ProfileView)
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
 
 
 def _same(value: T) -> T:
@@ -665,7 +680,7 @@ def _called_with_a_value(call: object) -> Callable[[Any], object]:
         else:
             return call
     raise UsageError(
-        f"{call!r} cannot be called with what is computed so far",
+        f"{call!r} cannot be called with partial results",
         "a callable with one parameter: functools.partial",
     )
 
@@ -690,7 +705,7 @@ def LiveVisualize(
     for result, of_result in own.items():
         calls = [_called_with_a_value(each) for each in (of_result, callback) if each is not None]
         if result.IsReady():
-            warnings.warn("a result that is computed already is not shown while it fills", stacklevel=2)
+            warnings.warn("a result that is already computed is not shown as it fills", stacklevel=2)
         for call in calls or [_drawing()]:
             result.OnPartialResult(0, call)
 
@@ -701,7 +716,7 @@ def _drawing() -> Callable[[Any], object]:
         from IPython.display import display
     except ImportError:
         raise UsageError(
-            "results are drawn while they fill in a notebook only", "LiveVisualize(results, callback)"
+            "results are drawn as they fill only in a notebook", "LiveVisualize(results, callback)"
         ) from None
     handle: Any = display(display_id=True)
     return lambda value: handle.update(value) if handle is not None else None

@@ -67,7 +67,7 @@ def histogram_tuple(model: Sequence[Any]) -> tuple[Any, ...]:
     # THnDModel: lists of bins, of lower and of upper edges.
     name, title, axes, bins, *rest = given
     if int(axes) != len(bins):
-        raise UsageError(f"a histogram with {axes} axes has as many numbers of bins, not {len(bins)}")
+        raise UsageError(f"a histogram with {axes} axes needs as many numbers of bins, not {len(bins)}")
     if len(rest) == 2:
         parts = [part for each in zip(bins, *rest, strict=True) for part in each]
         return (name, title, *parts)

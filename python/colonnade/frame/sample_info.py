@@ -145,7 +145,7 @@ def _specification(content: Mapping[str, Any]) -> Specification:
         for name, sample in content["samples"].items()
     ]
     if not samples:
-        raise FormatError("a specification without samples")
+        raise FormatError("the specification has no samples")
     friends = [
         FriendSpec(name, _files(f"friend '{name}'", each))
         for name, each in (content.get("friends") or {}).items()
@@ -160,9 +160,7 @@ def _specification(content: Mapping[str, Any]) -> Specification:
 def _metadata(name: str, given: Mapping[str, Any]) -> dict[str, str | int | float]:
     for key, value in given.items():
         if not isinstance(value, str | int | float) or isinstance(value, bool):
-            raise FormatError(
-                f"the metadata '{key}' of sample '{name}' is {value!r}", "texts and numbers are metadata"
-            )
+            raise FormatError(f"the metadata '{key}' of sample '{name}' is {value!r}", "a string or a number")
     return dict(given)
 
 
@@ -176,7 +174,7 @@ def _files(what: str, described: Mapping[str, Any]) -> tuple[tuple[str, str], ..
 def _texts(value: Any) -> list[str]:
     listed = [value] if isinstance(value, str) else list(value)
     if not all(isinstance(each, str) for each in listed):
-        raise TypeError("names and files are texts")
+        raise TypeError("names and files must be strings")
     return listed
 
 

@@ -78,7 +78,7 @@ def element_of(dtype: np.dtype[Any]) -> _core.ElementType:
     found = _ELEMENTS.get(dtype.newbyteorder("="))
     if found is None:
         raise TypeMismatchError(
-            f"values of the NumPy type '{dtype}' have no place in a DataFrame",
+            f"values of the NumPy type '{dtype}' are not supported in a DataFrame",
             "numbers (8 to 64 bits, float32, float64), bool, strings, lists and records of these",
         )
     return found
@@ -159,7 +159,7 @@ def _plain(content: Content) -> Content:
         missing = np.asarray(content.mask_as_bool(valid_when=False))
         if missing.any():
             raise ConversionError(
-                f"{np.count_nonzero(missing)} values are missing, the first is number {int(np.argmax(missing))}",
+                f"{np.count_nonzero(missing)} values are missing, the first at index {int(np.argmax(missing))}",
                 "fill them (ak.fill_none), or drop them (ak.drop_none)",
             )
         content = content.to_IndexedOptionArray64().project()
@@ -169,7 +169,7 @@ def _plain(content: Content) -> Content:
         content = content.to_RegularArray()
     if content.is_union:
         raise TypeMismatchError(
-            f"values of several types ('{content.form.type}') have no place in a DataFrame",
+            f"values of several types ('{content.form.type}') are not supported in a DataFrame",
             "values of one type",
         )
     return content

@@ -271,7 +271,7 @@ class _Walk:
             problem = f"a collection ends at {int(ends[at])} before it starts at {int(before[at])}"
             raise FormatError(problem, cluster=cluster.number)
         if int(ends[-1]) > most:
-            problem = f"a collection ends at item {int(ends[-1])} where the cluster has {most}"
+            problem = f"a collection ends at item {int(ends[-1])}, but the cluster has {most}"
             raise FormatError(problem, cluster=cluster.number)
 
     def _variant(self, info: FieldInfo, ranges: _Ranges) -> list[_Ranges]:
@@ -283,7 +283,7 @@ class _Walk:
             index, tag = indices[first:last], tags[first:last]
             if len(tag) and int(tag.max()) > len(info.children):
                 problem = (
-                    f"a variant has the tag {int(tag.max())} where {len(info.children)} alternatives exist"
+                    f"a variant has the tag {int(tag.max())}, but there are {len(info.children)} alternatives"
                 )
                 raise FormatError(problem, cluster=cluster.number)
             parts.append(tag.astype("<i4"))
@@ -301,9 +301,7 @@ class _Walk:
         wrong = index != expected
         if bool(wrong.any()):
             at = int(self._xp.argmax(wrong))
-            problem = (
-                f"a variant points to value {int(index[at])} of its alternative where {first + at} is next"
-            )
+            problem = f"a variant points to value {int(index[at])} of its alternative instead of {first + at}"
             raise FormatError(problem, cluster=cluster.number)
         return first, first + len(index)
 
@@ -318,7 +316,7 @@ class _Walk:
             there = len(array[0]) if isinstance(array, tuple) else len(array)
             if end > there:
                 raise FormatError(
-                    f"{what} up to {end} are needed where the cluster has {there}", cluster=cluster.number
+                    f"{what} up to {end} are needed, but the cluster has {there}", cluster=cluster.number
                 )
             parts.append((element, array, begin, end))
         return parts

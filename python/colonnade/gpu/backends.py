@@ -62,7 +62,7 @@ def backend_of(name: BackendName, *, direct: bool = False) -> Backend:
         UnsupportedError: CuPy is not installed, or finds no GPU.
     """
     if direct and name != "cupy":
-        raise UsageError("direct reading is for the memory of a GPU", "backend='cupy'")
+        raise UsageError("direct reading needs the memory of a GPU", "backend='cupy'")
     if name == "numpy":
         return Backend("numpy", np)
     if name not in get_args(BackendName):
@@ -83,7 +83,7 @@ def library(name: str) -> Any:
         return importlib.import_module(name)
     except (ImportError, OSError) as error:
         raise UnsupportedError(
-            f"{_PACKAGES[name].partition(',')[0]} is not there ({error})",
+            f"{_PACKAGES[name].partition(',')[0]} is not available ({error})",
             f"install {_PACKAGES[name]}; backend='numpy' needs no GPU",
         ) from error
 

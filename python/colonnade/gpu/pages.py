@@ -217,7 +217,7 @@ def single(data_set: DataSet) -> DataSet:
     """
     if type(data_set) is not DataSet:
         raise UnsupportedError(
-            "sealed pages are those of a data set in one file, and not of a chain or a TTree",
+            "only a data set in one file has sealed pages, not a chain or a TTree",
             "colonnade.open of one file after the other",
             uri=data_set.uri,
             data_set=data_set.name,
@@ -284,7 +284,7 @@ def _read_direct(data_set: DataSet, places: list[_core.SealedColumn], backend: B
             pages = place.places.view(PAGE)
             if not pages["is_in_file"].all():
                 raise UnsupportedError(
-                    "pages do not lie in the file in one piece each", "direct=False", uri=data_set.uri
+                    "not every page is contiguous in the file", "direct=False", uri=data_set.uri
                 )
             for page in pages:
                 at, size = int(page["position"]), int(page["size"]) + 8 * int(page["has_checksum"])

@@ -126,7 +126,7 @@ def merge(
     if mode not in _MODES:
         raise UsageError(f"a merge is 'strict', 'filter' or 'union', not {mode!r}")
     if jobs is not None and jobs < 1:
-        raise UsageError(f"{jobs} jobs do nothing", "one or more")
+        raise UsageError(f"{jobs} is not a number of jobs", "one or more")
     check_names(settings, "a merge")
     settings.setdefault("page_buffer_budget", "32 MiB")  # there may be many inputs, but memory is limited
     names = [data_sets] if isinstance(data_sets, str) else list(data_sets or ())
@@ -175,6 +175,6 @@ def expand_inputs(inputs: Iterable[PathLike] | PathLike) -> list[str]:
             continue
         found = sorted(glob.glob(name, recursive=True))
         if not found:
-            raise FileMissingError(f"no file has a name like '{name}'")
+            raise FileMissingError(f"no file matches '{name}'")
         names += found
     return names

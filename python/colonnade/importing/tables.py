@@ -233,7 +233,7 @@ class _Table:
             yield from self._dataset.to_batches(columns=columns, batch_size=self._batch_size)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
             raise FormatError(
-                f"it cannot be read: {str(error).splitlines()[0]}",
+                f"the file cannot be read: {str(error).splitlines()[0]}",
                 "the values of a column of CSV must be of the type that its first megabyte shows",
                 uri=self.files[0],
             ) from error
@@ -272,7 +272,7 @@ def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
     if len(formats) > 1 or None in formats:
         endings = [ending for ending, kind in FORMATS.items() if kind != "npz"]
         raise UsageError(
-            "the names do not tell one format",
+            "the names do not say which format to read",
             f"names that end in {', '.join(endings)}, or format=",
             uri=files[0],
         )
@@ -282,7 +282,7 @@ def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
             raise UnsupportedError("tables are read from local files", "copy the file here first", uri=file)
         if not os.path.isfile(file):
             raise FileMissingError(
-                "is a folder" if os.path.isdir(file) else "there is no such file", uri=file
+                "this is a folder" if os.path.isdir(file) else "there is no such file", uri=file
             )
     parts = []
     for file in files:
@@ -422,7 +422,7 @@ def _compare(table: _Table, schema: dict[str, Spec], uri: str, name: str) -> Non
                 theirs = ak.to_layout(written[field_name])
                 if not same_arrays(flatten(kind, columns[field_name]), flatten(kind, theirs)):
                     raise FormatError(
-                        f"values of the entries from {begin} are not those of the table",
+                        f"values of the entries from {begin} differ from those of the table",
                         "import again, to another place if the storage may be failing",
                         uri=uri,
                         data_set=name,

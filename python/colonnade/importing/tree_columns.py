@@ -341,7 +341,9 @@ class _Kept:
                 path = f"{folder}/{name}-{_core.sum_of_file(aside):016x}.root"
                 os.replace(aside, path)
             except OSError as error:
-                raise StorageError(f"it cannot be written: {error.strerror}", uri=self.base) from error
+                raise StorageError(
+                    f"the imported columns cannot be written: {error.strerror}", uri=self.base
+                ) from error
             self._whole.add(path)
         else:
             tree.write(branches, path, watch)
@@ -473,7 +475,11 @@ class TreeColumns:
     def _add(self, uri: str, there: str, tree: _TreeFile | None) -> None:
         found = there or (tree.name if tree else "")
         if self.name and found != self.name:
-            raise SchemaError(f"there is '{found}', and '{self.name}' before", "name one of them", uri=uri)
+            raise SchemaError(
+                f"the data set here is '{found}', but '{self.name}' in the files before",
+                "name one of them",
+                uri=uri,
+            )
         self.name = found
         self._trees.append(tree)
         if tree is None:

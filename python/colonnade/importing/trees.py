@@ -238,7 +238,7 @@ def _opened(uri: str) -> Iterator[Any]:
     """A ROOT file, opened by uproot."""
     uproot = _uproot()
     if "://" not in uri and not os.path.isfile(uri):
-        problem = "is a folder" if os.path.isdir(uri) else "there is no such file"
+        problem = "this is a folder" if os.path.isdir(uri) else "there is no such file"
         raise FileMissingError(problem, uri=uri)
     try:
         if "://" in uri:
@@ -251,13 +251,13 @@ def _opened(uri: str) -> Iterator[Any]:
         raise
     except OSError as error:
         if error.errno is not None:
-            raise StorageError(f"it cannot be opened: {short_reason(error)}", uri=uri) from error
+            raise StorageError(f"the file cannot be opened: {short_reason(error)}", uri=uri) from error
         raise FormatError(
-            f"it is not a ROOT file that uproot reads: {short_reason(error)}", uri=uri
+            f"this is not a ROOT file that uproot can read: {short_reason(error)}", uri=uri
         ) from error
     except Exception as error:  # uproot has no common class of errors
         raise FormatError(
-            f"it is not a ROOT file that uproot reads: {short_reason(error)}", uri=uri
+            f"this is not a ROOT file that uproot can read: {short_reason(error)}", uri=uri
         ) from error
     with file:
         yield file
@@ -461,7 +461,7 @@ class _Import:
             why = f"'{name}' is {theirs[name]}, not {ours[name]}" if name else "the order differs"
         raise SchemaError(
             f"the sources have different branches: {why}",
-            "import them into data sets of their own, or name the columns that all of them have",
+            "import them into separate data sets, or name the columns that all of them have",
             **place,
         )
 
@@ -477,7 +477,7 @@ class _Import:
         if found and not overwrite and not resume:
             raise UsageError(
                 "the data set already exists",
-                "another name, or say that it is to be replaced (overwrite), or that the import is to be resumed",
+                "another name, overwrite to replace it, or resume to continue an interrupted import",
                 uri=uri,
                 data_set=name,
             )
@@ -525,8 +525,8 @@ class _Import:
                     why = f"in the field '{error.field}' {error.problem}" if error.field else error.problem
         if why:
             raise UsageError(
-                f"what is at the destination is not the beginning of this import: {why}",
-                "another name, or say that it is to be replaced",
+                f"the destination does not hold the beginning of this import: {why}",
+                "another name, or replace it explicitly",
                 uri=uri,
                 data_set=name,
             )
@@ -602,7 +602,7 @@ class _Import:
         with DataSet(uri, name) as data_set:
             if data_set.num_entries != self.total:
                 raise FormatError(
-                    f"there are {data_set.num_entries} entries, the sources have {self.total}",
+                    f"there are {data_set.num_entries} entries, but the sources have {self.total}",
                     "import again",
                     uri=uri,
                     data_set=name,
@@ -633,7 +633,7 @@ class _Import:
         left, right = ak.Array(ours), ak.Array(theirs)
         row = next((k for k in range(len(left)) if repr(_plain(left[k])) != repr(_plain(right[k]))), 0)
         return FormatError(
-            f"the values of entry {begin + row} are not those of the tree",
+            f"the values of entry {begin + row} differ from those of the tree",
             "import again, to another place if the storage may be failing",
             uri=self.target[0],
             data_set=self.target[1],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import time
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from colonnade import _core
-from colonnade.errors import FileMissingError
+from colonnade.errors import FileMissingError, NotFoundError, UsageError
 from colonnade.reading.opening import PathLike
 from colonnade.writing.options import seconds_of
 
@@ -46,7 +49,8 @@ class GarbageReport:
     kept: tuple[GarbageClaim, ...]
     """Claims of writers that run."""
     leftovers: int
-    """Unfinished files of values in a folder, left by killed writers; parts beside a file, left by runs of tasks."""
+    """Files of unfinished values that killed writers left, in a folder; parts of snapshots, and cached columns, of
+    clients that were killed."""
     problems: tuple[str, ...]
     """Unreadable records; the objects that they name stay."""
 
@@ -60,27 +64,54 @@ def collect_garbage(
 ) -> GarbageReport:
     """Remove what writers left behind in an object store. Data that a committed data set needs are never removed.
 
-    Of a local file, or a folder of files, it removes what runs of tasks on several workers left beside it whose client
-    was killed.
+    It also removes what clients that were killed kept for themselves: parts of snapshots by several workers beside a
+    file or folder, local, in S3 or over XRootD, and columns that `DataFrame.cache` put into a folder or store. Over
+    XRootD nothing tells whether a client is there: what may be in use is kept without `older_than` or `force`.
 
     Args:
-        uri: the object store, or the file or folder that was to be written.
+        uri: the object store, or the file or folder that was to be written, or that has cached columns.
         dry_run: only report what would be done.
         older_than: a time ("5 min", seconds, a timedelta). Claims of writers on other machines, which renew them while
-            they live, are watched for this long instead of a minute.
+            they live, are watched for this long instead of a minute. Where there are no claims and locks, older files
+            are removed.
         force: consider all writers dead. The next commit of one that still runs fails. In a folder, this also removes
             values that no record names, which a crash of the machine may leave.
 
     Raises:
         FileMissingError: no such store.
         StorageError: the store cannot be reached or written.
-        UsageError: neither an object store nor a place of this machine.
+        UsageError: nothing can be removed there.
     """
     age = None if older_than is None else seconds_of(older_than)
     place = os.fspath(uri)
-    if not _core.is_object_store(place) and ("://" not in place or place.startswith("file:")):
+    if _core.is_object_store(place):
+        return _of_store(place, dry_run, age, force)
+    if "://" not in place or place.startswith("file:"):
         return _of_runs(Path(_core.local_path(place.rstrip("/"))), dry_run, age, force)
-    found = _core.collect_garbage(os.fspath(uri), dry_run, age, force)
+    if place.startswith("s3:"):
+        return _of_parts_in_s3(place, dry_run, age, force)
+    if _core.has_file_names(place):
+        return _of_files_beyond(place, dry_run, age, force)
+    raise UsageError(
+        "nothing can be removed there",
+        "an object store, a local path, or a file in S3 or over XRootD",
+        uri=place,
+    )
+
+
+def _of_store(uri: str, dry_run: bool, age: float | None, force: bool) -> GarbageReport:
+    from colonnade.distributed.presence import abandoned_data_sets, kept_by_clients
+
+    # Before the claims: a client that begins in between is not taken to be gone.
+    kept = kept_by_clients(_core.data_sets(uri))
+    found = _core.collect_garbage(uri, dry_run, age, force)
+    abandoned = abandoned_data_sets(kept, [one.data_set for one in found.kept])
+    removed = 0
+    for name in abandoned:
+        with contextlib.suppress(NotFoundError, UsageError):  # gone meanwhile; or a worker still writes it
+            if not dry_run:
+                remove_data_set(uri, name)
+            removed += 1
     return GarbageReport(
         removed=tuple(
             RemovedGeneration(one.data_set, one.generation, one.objects, one.uncommitted_part)
@@ -88,12 +119,13 @@ def collect_garbage(
         ),
         released=tuple(GarbageClaim(one.data_set, one.writer) for one in found.released),
         kept=tuple(GarbageClaim(one.data_set, one.writer) for one in found.kept),
-        leftovers=found.leftovers,
+        leftovers=found.leftovers + removed,
         problems=tuple(found.problems),
     )
 
 
 def _of_runs(destination: Path, dry_run: bool, age: float | None, force: bool) -> GarbageReport:
+    from colonnade.distributed.presence import abandoned_in_folder
     from colonnade.distributed.runs import claimed_runs, end, unfinished
 
     if not destination.parent.is_dir():
@@ -110,7 +142,54 @@ def _of_runs(destination: Path, dry_run: bool, age: float | None, force: bool) -
         leftovers += 1
         if not dry_run:
             file.unlink(missing_ok=True)
+    if destination.is_dir():
+        leftovers += len(abandoned_in_folder(destination, dry_run=dry_run, force=force, older_than=age))
     return GarbageReport((), tuple(released), tuple(kept), leftovers, ())
+
+
+def _of_parts_in_s3(uri: str, dry_run: bool, age: float | None, force: bool) -> GarbageReport:
+    from colonnade.distributed.snapshots import parts_store
+
+    try:
+        return _of_store(parts_store(uri), dry_run, age, force)
+    except NotFoundError:  # no run ever had parts there
+        return GarbageReport((), (), (), 0, ())
+
+
+def _of_files_beyond(uri: str, dry_run: bool, age: float | None, force: bool) -> GarbageReport:
+    """Parts beside a file, or columns in a folder, where a client leaves no sign: by their age."""
+    groups: dict[str, list[str]] = {}
+    for file in _files_of_clients(uri):
+        match = re.search(r"\.part-(r[0-9a-f]{15})-|/(cache-[0-9a-f]{16})\.root$", file)
+        if match is not None:
+            groups.setdefault(match[1] or match[2], []).append(file)
+    kept, released, leftovers = [], [], 0
+    for owner, files in groups.items():
+        claim = GarbageClaim(owner, "a client that may be at work" if not force else "a client")
+        if not force and (age is None or max(map(_changed, files)) + age > time.time()):
+            kept.append(claim)
+            continue
+        released.append(claim)
+        leftovers += len(files)
+        for file in [] if dry_run else files:
+            with contextlib.suppress(NotFoundError):
+                _core.remove_file(file)
+    return GarbageReport((), tuple(released), tuple(kept), leftovers, ())
+
+
+def _files_of_clients(uri: str) -> list[str]:
+    stem, ending = os.path.splitext(uri)
+    pattern = f"{stem}.part-*{ending}" if ending else f"{uri.rstrip('/')}/cache-*.root"
+    try:
+        return list(_core.expand_names([pattern]))
+    except NotFoundError:
+        return []
+
+
+def _changed(uri: str) -> float:
+    """When a file was changed; now if its server does not say."""
+    version = _core.open_bytes(uri).version
+    return float(version) if version.isdigit() else time.time()
 
 
 def remove_data_set(uri: PathLike, name: str) -> None:

@@ -117,7 +117,7 @@ class Batches:
         inputs = _texts(frame, _inputs(frame, features, [*targets, *weights]))
         steps = Steps(frame, {**inputs, **targets, **weights, ENTRY: ENTRY}, threads)
         if steps.is_after_range:
-            raise UsageError("batches cannot be made behind a range", "DataFrame(..., entries=(first, last))")
+            raise UsageError("batches cannot be made after a range", "DataFrame(..., entries=(first, last))")
         forms = [_form(frame, name, text, pad, dtype, pad_value) for name, text in inputs.items()]
         single = {**targets, **weights}.items()
         forms += [_form(frame, name, text) for name, text in single if name not in inputs]
@@ -166,7 +166,9 @@ class Batches:
         All get the same number of full batches, which an additional pass over the filters determines.
         """
         if not 0 <= rank < world_size:
-            raise UsageError(f"there is no rank {rank} of {world_size}", "0 <= rank < world_size")
+            raise UsageError(
+                f"rank={rank} does not exist with world_size={world_size}", "0 <= rank < world_size"
+            )
         return self._with(self._share, rank=rank, world_size=world_size)
 
     # ---- Epochs
@@ -287,7 +289,7 @@ class Batches:
 
     def _weigh(self, weights: Literal["balanced"] | Mapping[Any, float]) -> None:
         if len(self._settings.target) != 1:
-            raise UsageError("weights of classes need one target", "target='is_signal'")
+            raise UsageError("class weights need a single target", "target='is_signal'")
         if weights == "balanced":
             found: dict[Any, int] = {}
             for values in self._windows.values(self._settings.target[0]):
@@ -388,7 +390,7 @@ def _inputs(
     if features is None:
         return [name for name in frame._select(None) if name not in others]
     if isinstance(features, str | Expression):
-        raise UsageError("features are a list of columns", f"[{str(features)!r}]")
+        raise UsageError("features must be a list of columns", f"[{str(features)!r}]")
     names: list[ExpressionLike] = []
     for each in features:
         names += frame._select(each) if isinstance(each, str) and any(c in each for c in "*?") else [each]
@@ -415,9 +417,9 @@ def _check_forms(forms: Sequence[Form], matrix: bool, features: Sequence[str], s
         raise UsageError("no features are named", "the names of columns, or None for all")
     for form in forms:
         if form.name in single and form.is_list:
-            raise UsageError(f"'{form.name}' has lists, a target and a weight have numbers")
+            raise UsageError(f"'{form.name}' holds lists, but targets and weights must be numbers")
         if matrix and form.is_list and form.length is None:
-            raise UsageError(f"lists of '{form.name}' have no place in a matrix", f"pad={{{form.name!r}: 4}}")
+            raise UsageError(f"lists of '{form.name}' do not fit in a matrix", f"pad={{{form.name!r}: 4}}")
 
 
 def _require_counts(**counts: int) -> None:

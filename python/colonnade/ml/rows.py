@@ -120,7 +120,7 @@ def _check_fill(name: str, dtype: np.dtype[Any], fill: float) -> None:
     info = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     if not info[0] <= fill <= info[1] or fill != int(fill):
         raise UsageError(
-            f"lists of '{name}', of {dtype}, cannot be filled with {fill!r}",
+            f"lists of '{name}', of {dtype}, cannot be padded with {fill!r}",
             "pad_value=0, or dtype='float32'",
         )
 

@@ -102,8 +102,8 @@ class AttributeSet:
         if len(wrong):
             row = int(wrong[0])
             raise FormatError(
-                f"row {row} is about {count[row]} entries from {first[row]} on, and the data set has {entries}",
-                "ask the writer of the file",
+                f"row {row} is about {count[row]} entries from {first[row]} on, but the data set has {entries}",
+                "ask whoever wrote the file",
                 uri=self._rows.files[file],
                 data_set=self._rows.name,
             )

@@ -50,7 +50,7 @@ class Chain(DataSet):
         **settings: Unpack[ReadSettings],
     ) -> None:
         if missing not in get_args(MissingFields):
-            raise UsageError(f"missing is one of 'error', 'fill' and 'skip', not {missing!r}")
+            raise UsageError(f"missing must be 'error', 'fill' or 'skip', not {missing!r}")
         if max_open_files < 1:
             raise UsageError(
                 f"a chain with {max_open_files} open files cannot be read", "max_open_files=1 or more"
@@ -90,7 +90,7 @@ class Chain(DataSet):
         """Return the file that holds an entry; negative numbers count from the end."""
         number = entry + self._num_entries if entry < 0 else entry
         if not 0 <= number < self._num_entries:
-            raise self._misuse(f"entry {entry} of a chain with {self._num_entries}")
+            raise self._misuse(f"entry {entry} is beyond the {self._num_entries} entries of the chain")
         ends = [file.first + file.entries for file in self._files]
         return self._files[bisect.bisect_right(ends, number)].uri
 
@@ -109,7 +109,7 @@ class Chain(DataSet):
         text = self._open_chain().index()
         if not text:
             raise self._misuse(
-                "the schema of a file has what this version does not know, so there is no index of it"
+                "this version knows the schema of a file only in part, so the file cannot be indexed"
             )
         target = Path(path)
         aside = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")

@@ -14,6 +14,7 @@ from colonnade import _core
 from colonnade.arrays.forms import Assembler
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
+    ArgumentError,
     Error,
     NotFoundError,
     TypeMismatchError,
@@ -23,11 +24,12 @@ from colonnade.errors import (
     warn_left_out,
 )
 from colonnade.located import Located
+from colonnade.misuse import names_of, refuse_arguments, whole_number
 from colonnade.schema.fields import FieldInfo, Schema
 
 from .attributes import AttributeSet, AttributeSets
 from .metrics import ReadMetrics, metrics_of
-from .steps import byte_count, clusters, steps, with_next
+from .steps import byte_count, check_step, clusters, entry_range, steps, with_next
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -56,6 +58,17 @@ _SHORT_NAMES = {
     "pandas": "'pd'",
     "polars": "'pl'",
 }
+_OF_UPROOT = {
+    "aliases": "colonnade.DataFrame(ds).define(name, expression)",
+    "cut": "colonnade.DataFrame(ds).filter(condition).to_awkward(columns)",
+    "expressions": "fields=; or colonnade.DataFrame(ds).take(expression)",
+    "filter_branch": "fields=, with wildcards: 'Muon_*'",
+    "filter_field": "fields=, with wildcards: 'Muon_*'",
+    "filter_name": "fields=, with wildcards: 'Muon_*'",
+    "filter_typename": "fields=[name for name, kind in ds.typenames().items() if ...]",
+    "how": "library='pd' for a pandas.DataFrame",
+}
+"""What uproot calls them, and what to use here."""
 
 
 class _Entries(TypedDict, total=False):
@@ -194,10 +207,11 @@ class DataSet(Located):
     def arrays(
         self,
         fields: Fields = None,
-        *,
+        *more: object,
         entry_start: int | None = None,
         entry_stop: int | None = None,
         library: Library = "ak",
+        **others: object,
     ) -> Any:
         """Read fields as arrays.
 
@@ -218,8 +232,10 @@ class DataSet(Located):
             UnsupportedError: a named field is unreadable; `schema` says why.
             ChecksumError, FormatError: the file is damaged.
         """
-        start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
-        return self._read(self._select(fields), start, max(start, stop), library)
+        _refuse_more("arrays", fields, more)
+        refuse_arguments("arrays", others, ("fields", *_Entries.__annotations__, "library"), _OF_UPROOT)
+        start, stop = entry_range(entry_start, entry_stop, self._num_entries)
+        return self._read(self._select(fields), start, stop, library)
 
     @overload
     def iterate(
@@ -248,11 +264,12 @@ class DataSet(Located):
     def iterate(
         self,
         fields: Fields = None,
-        *,
+        *more: object,
         step_size: int | str = "100 MB",
         entry_start: int | None = None,
         entry_stop: int | None = None,
         library: Library = "ak",
+        **others: object,
     ) -> Iterator[Any]:
         """Read fields step by step.
 
@@ -267,10 +284,13 @@ class DataSet(Located):
         Yields:
             The results of `arrays` for consecutive ranges of entries.
         """
-        start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
+        _refuse_more("iterate", fields, more)
+        refuse_arguments("iterate", others, ("fields", *_Stepwise.__annotations__, "library"), _OF_UPROOT)
+        check_step(step_size)
+        start, stop = entry_range(entry_start, entry_stop, self._num_entries)
         selected = self._select(fields)
-        for (first, last), ahead in with_next(self._steps(selected, step_size, start, stop)):
-            yield self._read(selected, first, last, library, ahead)
+        parts = with_next(self._steps(selected, step_size, start, stop))
+        return (self._read(selected, first, last, library, ahead) for (first, last), ahead in parts)
 
     def __getitem__(self, field: str | Sequence[str]) -> ak.Array:
         """Read one field as an `awkward.Array`; several, or those of a wildcard, as an array of records."""
@@ -318,7 +338,7 @@ class DataSet(Located):
     def head(self, entries: int = 5, fields: Fields = None, *, library: Library) -> Any: ...
     def head(self, entries: int = 5, fields: Fields = None, *, library: Library = "ak") -> Any:
         """Read the first entries; see `arrays`."""
-        return self.arrays(fields, entry_stop=entries, library=library)
+        return self.arrays(fields, entry_stop=whole_number("entries", entries), library=library)
 
     # ---- As a mapping from names to arrays
 
@@ -446,7 +466,7 @@ class DataSet(Located):
         """Print entries, one per line in JSON-like form; by default the first ten."""
         if entry_start is None and entry_stop is None:
             entry_stop = 10
-        start, stop, _ = slice(entry_start, entry_stop).indices(self._num_entries)
+        start, stop = entry_range(entry_start, entry_stop, self._num_entries)
         out = sys.stdout if file is None else file
         for number, text in self.entry_texts(start, stop, fields):
             print(f"{number}: {text}", file=out)
@@ -577,7 +597,7 @@ class DataSet(Located):
 
     def _select(self, fields: Fields, *, warns: bool = True) -> dict[str, FieldInfo]:
         wanted = self._selection if fields is None else fields
-        wanted = wanted if wanted is None or isinstance(wanted, str) else list(wanted)
+        wanted = wanted if wanted is None or isinstance(wanted, str) else names_of(wanted, "field")
         try:
             selected = self._schema.select(wanted)
         except Error as error:
@@ -660,9 +680,20 @@ class DataSet(Located):
             import polars as pl
 
             return pl.from_arrow(self._read(selected, start, stop, "pa", ahead))
-        raise UsageError(
-            f"unknown library '{library}'", _SHORT_NAMES.get(library, "one of 'ak', 'np', 'pa', 'pd', 'pl'")
-        )
+        raise _unknown_library(library)
+
+
+def _unknown_library(library: object) -> UsageError:
+    name = str(getattr(library, "__name__", library))  # of a module, too
+    return UsageError(
+        f"unknown library '{name}'", _SHORT_NAMES.get(name, "one of 'ak', 'np', 'pa', 'pd', 'pl'")
+    )
+
+
+def _refuse_more(function: str, fields: Fields, more: Sequence[object]) -> None:
+    """Refuse fields that are not in one list."""
+    if more:
+        raise ArgumentError(f"{function}() takes its fields as one list", f"{function}({[fields, *more]!r})")
 
 
 def _paths(path: str, info: FieldInfo) -> Iterator[str]:
@@ -702,7 +733,7 @@ def read_options(
     options.parallel_decompression = parallel_decompression
     known = get_args(LocalIo)
     if local_io not in known:
-        raise UsageError(f"local_io is one of {', '.join(map(repr, known))}, not {local_io!r}")
+        raise UsageError(f"local_io must be one of {', '.join(map(repr, known))}, not {local_io!r}")
     options.local_io = getattr(_core.LocalIo, local_io)
     options.direct_io = direct_io
     options.cache = "" if cache is None else os.fspath(cache)

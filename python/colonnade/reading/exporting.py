@@ -96,10 +96,11 @@ def export(
     chosen = format or FORMATS.get(path.suffix.lower())
     if chosen not in _WRITERS:
         raise UsageError(
-            f"'{path.name}' does not tell a format", f"a name that ends in {', '.join(FORMATS)}, or format="
+            f"'{path.name}' does not say which format to write",
+            f"a name that ends in {', '.join(FORMATS)}, or format=",
         )
     if compression not in ("zstd", "lz4", "none"):
-        raise UsageError(f"exports are compressed with zstd, lz4 or none, not {compression!r}")
+        raise UsageError(f"exports can be compressed with zstd, lz4 or none, not {compression!r}")
     if path.exists() and not overwrite:
         raise UsageError(f"'{path}' already exists", "overwrite=True, or --overwrite")
     report = progress or (lambda done, total: None)
@@ -230,7 +231,7 @@ def _flatten(name: str, layout: Any, into: dict[str, Any]) -> None:
         _flatten(name, packed.content[: packed.offsets[-1]], into)
     else:
         raise UnsupportedError(
-            f"a NumPy file has no place for the type of '{name}' ({layout.form.type})",
+            f"a NumPy file cannot hold the type of '{name}' ({layout.form.type})",
             "columns= without it (--columns), or Parquet",
         )
 

@@ -76,14 +76,14 @@ class Joined(DataSet):
     @property
     def descriptor(self) -> _core.Descriptor:
         """Raises `UnsupportedError`: the data sets that were joined have one each."""
-        raise UnsupportedError("a join has no descriptor", "that of each data set", uri=self._uri)
+        raise UnsupportedError("a join has no descriptor", "the descriptor of each data set", uri=self._uri)
 
     @property
     def attributes(self) -> AttributeSets:
         """The attribute sets of the first data set, unless entries without a match are left out."""
         if self._match.inner:
             raise UnsupportedError(
-                "ranges of attribute sets are of entries, of which an inner join leaves some out",
+                "attribute sets describe ranges of entries, and an inner join leaves entries out",
                 "how='left', or those of the data set itself",
                 uri=self._uri,
             )
@@ -437,7 +437,7 @@ class _ByKeys(_Match):
             source = self._other._open_chain().index() if isinstance(self._other, Chain) else ""
             if not source:
                 raise UsageError(
-                    "a table of keys is saved for data sets in files alone", "join without `table`"
+                    "a table of keys can be saved only for data sets in files", "join without `table`"
                 )
         everything = range(self._other.num_entries)
         return _core.KeyTable(
@@ -505,7 +505,7 @@ def join(
 ) -> Joined:
     """See `DataSet.join`."""
     if how not in ("inner", "left"):
-        raise UsageError(f"how={how!r} is no way to join", "'inner' or 'left'")
+        raise UsageError(f"how={how!r} is not a way to join", "'inner' or 'left'")
     if duplicates not in ("error", "first"):
         raise UsageError(f"duplicates={duplicates!r} is unknown", "'error' or 'first'")
     listed = [on] if isinstance(on, str) else on
@@ -517,7 +517,7 @@ def join(
     own = re.sub(r"\W", "_", there.name or "joined")
     entry = f"{prefix}entry" if prefix else f"{own}_entry"
     if entry in here.schema:
-        raise UsageError(f"there is a field '{entry}' already", "another prefix")
+        raise UsageError(f"there is already a field '{entry}'", "another prefix")
     if columns is None:
         chosen = [name for name in there.field_names if name not in pairs.values()]
     else:
@@ -528,7 +528,7 @@ def join(
         if not prefix and (known == entry or known in here.schema or known in shown):
             known = f"{own}_{name}"
         if known == entry or known in here.schema or known in shown:
-            raise UsageError(f"there is a field '{known}' already", "another prefix")
+            raise UsageError(f"there is already a field '{known}'", "another prefix")
         shown[known] = name
     return Joined(here, there, match, _Shown(shown, entry))
 
@@ -536,9 +536,7 @@ def join(
 def befriend(first: DataSet, name: str, other: DataSet) -> Joined:
     """See `DataSet.with_friends`."""
     if not name or "." in name or name in first.schema:
-        raise UsageError(
-            f"'{name}' cannot be the name of a friend", "a name without points that no field has"
-        )
+        raise UsageError(f"'{name}' cannot be the name of a friend", "an unused name without dots")
     here, there = _sides(first, other)
     if there.num_entries != here.num_entries:
         raise SchemaError(
@@ -562,8 +560,8 @@ def _chain_of(data_set: DataSet) -> Chain | Joined:
         return data_set
     if type(data_set) is not DataSet:
         raise UnsupportedError(
-            f"a {type(data_set).__name__} is not joined",
-            "import_tree makes a data set of it",
+            f"a {type(data_set).__name__} cannot be joined",
+            "import_tree, which makes a data set of it",
             uri=data_set.uri,
         )
     return Chain([data_set.uri], data_set.name, _selection=data_set._selection, **data_set._settings)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from colonnade import _core
-from colonnade.errors import NotFoundError, UnsupportedError, UsageError
+from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.misuse import refuse_arguments
 
 from .chain import Chain, MissingFields
 from .dataset import DataSet, LocalIo, ReadSettings
@@ -15,6 +16,17 @@ from .dataset import DataSet, LocalIo, ReadSettings
 __all__ = ["PathLike", "datasets", "open", "split_target", "split_targets"]
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
+
+_OPTIONS = (*ReadSettings.__annotations__, "target", "name", "friends", "missing", "max_open_files", "index")
+_OF_UPROOT = {
+    "library": "open(file).arrays(library=...)",
+    "filter_name": "open(file).arrays(fields), with wildcards: 'Muon_*'",
+    "mode": "colonnade.create(file, name, mode='update') to write",
+    "object_cache": "memory_budget",
+    "array_cache": "memory_budget",
+    "num_workers": "nothing: all processors are used",
+}
+"""What uproot calls them, and what to use here."""
 
 
 def split_target(target: PathLike | tuple[PathLike, str], name: str | None = None) -> tuple[str, str]:
@@ -25,6 +37,8 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
         path, name = target
         return os.fspath(path), name
     uri = os.fspath(target)
+    if not uri:
+        raise UsageError("the name of the file is empty")
     if name is not None:
         return uri, name
     # A colon may be part of the path or of a scheme: it starts a name only if the text before it may be a file.
@@ -51,6 +65,7 @@ def open(  # noqa: A001
     local_io: LocalIo = "automatic",
     direct_io: bool = False,
     cache: PathLike | None = None,
+    **others: NoReturn,
 ) -> DataSet:
     """Open a data set for reading, or those of several files as one.
 
@@ -88,6 +103,7 @@ def open(  # noqa: A001
         UsageError: the file has several data sets and none was named, or an option is invalid.
         FormatError: the file is damaged or of another format.
     """
+    refuse_arguments("open", others, _OPTIONS, _OF_UPROOT)
     settings: ReadSettings = {
         "checksums": checksums,
         "read_ahead": read_ahead,
@@ -99,10 +115,10 @@ def open(  # noqa: A001
     }
     if friends:
         options: dict[str, Any] = {"missing": missing, "max_open_files": max_open_files, **settings}
-        others = {
+        opened = {
             each: of if isinstance(of, DataSet) else open(of, **options) for each, of in friends.items()
         }
-        return open(target, name, index=index, **options).with_friends(others)
+        return open(target, name, index=index, **options).with_friends(opened)
     if isinstance(target, str | os.PathLike | tuple):
         uri, found = split_target(target, name)
         files = _core.expand_names([uri]) if _core.has_wildcard(uri) else [uri]
@@ -112,6 +128,10 @@ def open(  # noqa: A001
             except NotFoundError as error:
                 return _open_trees([uri], found, missing, settings, error)
     else:
+        if not isinstance(target, Iterable) or hasattr(target, "decode"):
+            raise TypeMismatchError(
+                f"{target!r} does not name a file", "a path, a path with wildcards, or a list of these"
+            )
         found, listed = split_targets(name or "", _of_chains(target))
         files = _core.expand_names(listed)
         if not files:
@@ -131,7 +151,8 @@ def _of_chains(targets: Iterable[PathLike | DataSet]) -> Iterator[PathLike | tup
             yield from ((file, each.name) for file in each.files)
         else:
             raise UnsupportedError(
-                f"a {type(each).__name__} is no part of a chain", "chains of files first, joins of these then"
+                f"a {type(each).__name__} cannot be part of a chain",
+                "chain the files first, then join the chains",
             )
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from colonnade import _core
 from colonnade.errors import UsageError
+from colonnade.misuse import whole_number
 
-__all__ = ["Cluster", "byte_count", "clusters", "parse_size", "steps"]
+__all__ = ["Cluster", "byte_count", "check_step", "clusters", "entry_range", "parse_size", "steps"]
 
 _UNITS = {
     "": 1,
@@ -30,7 +31,7 @@ def parse_size(text: str) -> int:
     """Bytes of a size like "100 MB", "1.5 GiB" or "4096"."""
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
     if match is None or match[2] not in _UNITS:
-        raise UsageError(f"'{text}' is not a size", "a number with a unit, as '100 MB'")
+        raise UsageError(f"'{text}' is not a size", "a number with a unit, such as '100 MB'")
     return int(float(match[1]) * _UNITS[match[2]])
 
 
@@ -40,6 +41,23 @@ def byte_count(size: int | str) -> int:
     if count < 0:
         raise UsageError(f"a size cannot be negative ({size})")
     return count
+
+
+def entry_range(start: int | None, stop: int | None, entries: int) -> tuple[int, int]:
+    """The entries [start, stop) as slices understand them; none if they end before they begin."""
+    first = None if start is None else whole_number("entry_start", start)
+    behind = None if stop is None else whole_number("entry_stop", stop)
+    begin, end, _ = slice(first, behind).indices(entries)
+    return begin, max(begin, end)
+
+
+def check_step(step_size: int | str) -> None:
+    """Refuse what is not the size of a step: a number of entries, or memory as a text."""
+    if isinstance(step_size, str):
+        if parse_size(step_size) < 1:
+            raise UsageError("a step must have at least one byte")
+    elif whole_number("step_size", step_size) < 1:
+        raise UsageError(f"a step must have at least one entry, not {step_size}")
 
 
 Cluster: TypeAlias = tuple[int, int, int]
@@ -61,14 +79,10 @@ def steps(
     A number is a number of entries; clusters do not matter then. A size in memory gives whole clusters as long as they
     fit, and equal parts of a larger cluster.
     """
+    check_step(step_size)
     if isinstance(step_size, str):
-        budget = parse_size(step_size)
-        if budget < 1:
-            raise UsageError("a step must have at least one byte")
-        yield from _by_size(clusters, budget, start, stop)
+        yield from _by_size(clusters, parse_size(step_size), start, stop)
         return
-    if step_size < 1:
-        raise UsageError(f"a step must have at least one entry, not {step_size}")
     for first in range(start, stop, step_size):
         yield first, min(first + step_size, stop)
 

@@ -7,6 +7,7 @@ them lists with one item [{"pt": "float"}].
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,6 +35,8 @@ _NAMES = {
     "float64": "double",
     **{f"{sign}int{bits}": f"std::{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+_WRITTEN = ("float", "double", "int", "bool", "char", "std::string", "std::vector<float>", *_NAMES.values())
+"""Names of types, for a misspelled one."""
 
 
 def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
@@ -52,7 +55,12 @@ def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
     try:
         return _core.make_field(name, spec)
     except Error as error:
-        raise SchemaError(error.problem, error.advice, field=path) from None
+        # Advice about make_field<T> is for C++.
+        close = difflib.get_close_matches(spec, _WRITTEN, n=1)
+        advice = f"'{close[0]}'" if close else "a type name, or a dictionary of types for a record"
+        raise SchemaError(
+            error.problem, advice if "make_field" in error.advice else error.advice, field=path
+        ) from None
 
 
 def _named(spec: Any, path: str) -> str:
@@ -64,7 +72,7 @@ def _named(spec: Any, path: str) -> str:
         name = ""
     if name not in _NAMES:
         raise SchemaError(
-            f"{spec!r} is not a type", "a type name as 'float' or 'std::vector<float>'", field=path
+            f"{spec!r} is not a type", "a type name such as 'float' or 'std::vector<float>'", field=path
         )
     return _NAMES[name]
 

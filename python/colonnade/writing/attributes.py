@@ -48,7 +48,7 @@ class AttributeRange:
     def commit(self) -> None:
         """End the range after the last entry given to the writer."""
         if self._committed:
-            raise UsageError("the range is committed already", "begin another one")
+            raise UsageError("the range is already committed", "begin another one")
         self._owner.add(self.values, self.first, self._owner._entries())
         self._committed = True
 
@@ -107,8 +107,8 @@ class _Ranges(ABC):
         entries = self._entries()
         if not 0 <= first <= last <= entries:
             raise self._writer._misuse(
-                f"the range from entry {first} to {last} is not among the {entries} entries so far",
-                "give the entries to the writer first",
+                f"the range from entry {first} to {last} reaches beyond the {entries} entries so far",
+                "write the entries first",
             )
         self._writer._guard(lambda: self._add(values, first, last))
 
@@ -169,7 +169,7 @@ class AttributeSetWriter(_Ranges):
     def _start(self, schema: Mapping[str, Spec]) -> None:
         self._fields = self._writer._guard(lambda: build_fields(schema, {}, {}, whole=True))
         if not self._fields:
-            raise self._writer._misuse(f"the attribute set '{self._name}' has no fields", "give one a value")
+            raise self._writer._misuse(f"the attribute set '{self._name}' has no fields", "set one first")
 
     def _make(self) -> None:
         core = self._writer._writer
@@ -222,7 +222,7 @@ class SharedAttributeSet:
                     )
                 return
             if not fields:
-                raise UsageError(f"the attribute set '{self.name}' has no fields", "give one a value")
+                raise UsageError(f"the attribute set '{self.name}' has no fields", "set one first")
             self.core = core.add_attribute_set(self.name, list(fields.values()))
             self.fields = fields
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from colonnade import _core
 from colonnade.arrays.columns import PathArray
 from colonnade.errors import SchemaError, UsageError, redacted
+from colonnade.misuse import refuse_arguments
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Encoding, Spec, build_field, infer
 
 from .attributes import AttributeAppender, AttributeSetWriter, find_or_make
 from .filling import Filler, build_fields
-from .options import CheckpointEvery, Size, WriteMode, write_options
+from .options import CheckpointEvery, Size, WriteMode, check_order, write_options
 from .sources import Batch, to_batch
 
 __all__ = ["DataSetWriter", "add_attributes", "create", "target_of"]
@@ -64,7 +66,7 @@ class DataSetWriter(Filler):
         built = build_fields(fields, self._encodings, self._descriptions, whole=False)
         for name in built:
             if name in self._fields:
-                raise SchemaError(f"there is a field '{name}' already", "another name", field=name)
+                raise SchemaError(f"there is already a field '{name}'", "another name", field=name)
         if self._writer is None:
             raise UsageError("the schema is not known yet", "extend() or give a schema to create() first")
         self._flush_rows()
@@ -230,6 +232,7 @@ def create(
     object_mapping: Literal["locality", "object_per_page"] = "locality",
     splice_size: Size = "1 MiB",
     object_class: str = "",
+    **others: NoReturn,
 ) -> DataSetWriter:
     """Create a data set.
 
@@ -281,6 +284,7 @@ def create(
         StorageError: the file cannot be written.
         UsageError: an option is invalid.
     """
+    refuse_arguments("create", others, inspect.signature(create).parameters)
     uri, found = target_of(target, name, mode)
     options = write_options(
         compression=compression,
@@ -347,10 +351,11 @@ def add_attributes(
 def target_of(target: PathLike | tuple[PathLike, str], name: str | None, mode: str) -> tuple[str, str]:
     """File and data set to be written; raises `UsageError` if they are not named."""
     if mode not in ("create", "recreate", "update"):
-        raise UsageError(f"the mode is 'create', 'recreate' or 'update', not '{mode}'")
+        raise UsageError(f"the mode must be 'create', 'recreate' or 'update', not '{mode}'")
     if isinstance(name, Mapping):
         raise UsageError("the schema is given in place of the name", "create(file, name, schema)")
     uri, found = split_target(target, name)
     if not found:
         raise UsageError("the data set needs a name", "create('f.root', 'Events', ...)", uri=uri)
+    check_order(uri, found, "create")
     return uri, found

@@ -221,5 +221,7 @@ def build_fields(
         field.description = descriptions.get(name, "")
     unknown = [name for name in [*encodings, *descriptions] if name.partition(".")[0] not in fields]
     if unknown and schema and whole:
-        raise UsageError(f"encodings or descriptions are given for {', '.join(unknown)}, which are no fields")
+        raise UsageError(
+            f"encodings or descriptions are given for {', '.join(unknown)}, which are not fields"
+        )
     return fields

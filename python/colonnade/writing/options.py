@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import os
 import re
 from collections.abc import Mapping
 from datetime import timedelta
@@ -78,6 +79,15 @@ def check_names(options: Mapping[str, object], what: str) -> None:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
             raise UsageError(f"{what} has no option '{name}'", f"'{close[0]}'" if close else "")
+
+
+def check_order(uri: str | os.PathLike[str], name: str, what: str) -> None:
+    """Refuse a file and the name of its data set in ROOT's order."""
+    file = os.fspath(uri)
+    if name.endswith(".root") and not file.endswith(".root") and "/" not in file:
+        raise UsageError(
+            f"'{name}' is the name of a file, not of a data set", f"{what}({name!r}, {file!r}, ...)"
+        )
 
 
 def write_options(
@@ -185,5 +195,7 @@ def _seconds(text: str, advice: str) -> float:
 
 def _choice(what: str, given: str, known: tuple[str, ...]) -> str:
     if given not in known:
-        raise UsageError(f"the {what.replace('_', ' ')} is {' or '.join(map(repr, known))}, not {given!r}")
+        raise UsageError(
+            f"the {what.replace('_', ' ')} must be {' or '.join(map(repr, known))}, not {given!r}"
+        )
     return given

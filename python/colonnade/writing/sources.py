@@ -162,7 +162,9 @@ def _from_arrow_array(name: str, array: Any) -> Content:
             array = plain.dictionary_decode()
         return ak.to_layout(ak.from_arrow(_rebased(array if kind == array.type else array.cast(kind))))
     except (TypeError, ValueError, NotImplementedError) as error:  # the last: types that pyarrow cannot cast
-        raise TypeMismatchError(f"Arrow values of type '{array.type}' cannot be taken", field=name) from error
+        raise TypeMismatchError(
+            f"Arrow values of type '{array.type}' cannot be stored", field=name
+        ) from error
 
 
 def _rebased(array: Any) -> Any:
@@ -229,7 +231,7 @@ def _column(name: str, values: Any) -> Content:
         return ak.to_layout(ak.Array(values))
     except (TypeError, ValueError) as error:
         raise TypeMismatchError(
-            f"the values are no array: {str(error).splitlines()[0]}", field=name
+            f"the values are not an array: {str(error).splitlines()[0]}", field=name
         ) from error
 
 

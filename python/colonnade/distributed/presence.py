@@ -1,0 +1,122 @@
+"""Whether a client is still there, as those can tell who clean up after it.
+
+What a client keeps for its own life has a sign beside it: columns that `DataFrame.cache` put somewhere, and parts of a
+snapshot into a file of S3. In an object store the sign is a claim on a data set of its own, which the client renews and
+nothing is ever written to; in a local folder a locked file:
+
+    cache-0123456789abcdef                            columns
+    cache-0123456789abcdef.client                     the claim of their client
+    .cache-0123456789abcdef.client                    in a folder, the file that it locks
+    Events.part-r123456789abcdef-0-500-0-89abcdef     a part of a snapshot
+    Events.part-r123456789abcdef.client               the claim of its client
+
+A client claims before anything is there, and removes its claim last. So what is there, and has no claim afterwards,
+belongs to a client that is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from colonnade import _core
+from colonnade.errors import Error
+from colonnade.writing.options import write_options
+
+from .runs import end, is_held, of_destination, unfinished
+
+__all__ = ["Presence", "abandoned_data_sets", "abandoned_in_folder", "kept_by_clients", "run_name"]
+
+_SIGN = ".client"
+_OWNED = re.compile(r"(?P<owner>cache-[0-9a-f]{16}|.+\.part-r[0-9a-f]{15})(-\d+-\d+-\d+-[0-9a-f]{8})?")
+_CACHE = re.compile(r"\.?(?P<owner>cache-[0-9a-f]{16})(?=[./]|$)")
+
+
+def run_name() -> str:
+    """Return a name for a run whose client shows that it is there; others have no "r"."""
+    return f"r{secrets.token_hex(8)[1:]}"
+
+
+class Presence:
+    """The sign of this process."""
+
+    def __init__(self, place: str, owner: str) -> None:
+        self._writer: _core.SharedWriter | None = None
+        self._lock, self._path = -1, Path()
+        if _core.is_object_store(place):
+            self._writer = _core.open_shared_writer(f"{owner}{_SIGN}", place, write_options())
+        elif "://" not in place:
+            self._path = Path(place) / f".{owner}{_SIGN}"
+            self._lock = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
+            with contextlib.suppress(OSError):  # a file system without locks: `gc` looks at the age of files
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def end(self) -> None:
+        """Take it away."""
+        if self._writer is not None:
+            with contextlib.suppress(Error):
+                self._writer.discard()
+        if self._lock >= 0:
+            self._path.unlink(missing_ok=True)
+            os.close(self._lock)
+            self._lock = -1
+
+
+# ---- Object stores
+
+
+def kept_by_clients(names: Iterable[str]) -> list[str]:
+    """Return the data sets that a client keeps for its life only."""
+    return [name for name in names if _OWNED.fullmatch(name)]
+
+
+def abandoned_data_sets(kept: Iterable[str], claimed: Iterable[str]) -> list[str]:
+    """Return those of `kept` whose client is gone.
+
+    Args:
+        kept: as they were before the claims were looked at.
+        claimed: data sets with claims of writers that are at work.
+    """
+    living = {name.removesuffix(_SIGN) for name in claimed if name.endswith(_SIGN)}
+    found = []
+    for name in kept:
+        match = _OWNED.fullmatch(name)
+        if match is not None and match["owner"] not in living:
+            found.append(name)
+    return found
+
+
+# ---- Folders
+
+
+def abandoned_in_folder(folder: Path, *, dry_run: bool, force: bool, older_than: float | None) -> list[str]:
+    """Remove columns in a local folder whose client is gone, with what was to become such; returns their names."""
+    found: dict[str, list[Path]] = {}
+    for each in folder.iterdir():
+        if match := _CACHE.match(each.name):
+            found.setdefault(match["owner"], []).append(each)
+    gone = []
+    for owner, files in sorted(found.items()):
+        if not force and is_held(folder / f".{owner}{_SIGN}", files, older_than):
+            continue
+        gone.append(owner)
+        if not dry_run:
+            _remove_columns(folder, owner)
+    return gone
+
+
+def _remove_columns(folder: Path, owner: str) -> None:
+    for destination in (folder / owner, folder / f"{owner}.root"):
+        for run in of_destination(destination):
+            end(destination, run)
+        for file in unfinished(destination, force=True, older_than=None):
+            file.unlink(missing_ok=True)
+    shutil.rmtree(folder / owner, ignore_errors=True)
+    (folder / f"{owner}.root").unlink(missing_ok=True)
+    (folder / f".{owner}{_SIGN}").unlink(missing_ok=True)

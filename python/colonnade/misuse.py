@@ -1,0 +1,93 @@
+"""What calls say whose arguments do not fit: what to use instead, as other packages call it otherwise."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from colonnade.errors import ArgumentError, TypeMismatchError
+
+__all__ = ["advised", "column_name", "names_of", "refuse_arguments", "whole_number"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def refuse_arguments(
+    function: str, given: Iterable[str], known: Iterable[str], elsewhere: Mapping[str, str] | None = None
+) -> None:
+    """Refuse arguments that a function does not have.
+
+    Args:
+        function: its name.
+        given: the names of the arguments.
+        known: those that it has, for a misspelled one.
+        elsewhere: what to use in place of those that other packages have.
+
+    Raises:
+        ArgumentError: for the first of them.
+    """
+    for name in given:
+        close = difflib.get_close_matches(name, list(known), n=1)
+        advice = (elsewhere or {}).get(name) or (f"'{close[0]}'" if close else "")
+        raise ArgumentError(f"{function}() has no argument '{name}'", advice)
+
+
+def advised(usage: str, **elsewhere: str) -> Callable[[F], F]:
+    """Make a function say how it is called where its arguments do not fit, instead of only that they do not.
+
+    Args:
+        usage: a call as it should be.
+        **elsewhere: what to use in place of arguments that other packages have.
+    """
+
+    def decorate(function: F) -> F:
+        known = list(inspect.signature(function).parameters)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                    raise  # from within
+                refuse_arguments(
+                    function.__name__, [name for name in kwargs if name not in known], known, elsewhere
+                )
+                raise ArgumentError(re.sub(r"^(\w+\.)+(?=\w+\(\))", "", str(error)), usage) from None
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def column_name(name: object, what: str = "column") -> str:
+    """Return what names a column, or another thing; raises `TypeMismatchError` for what is not a text."""
+    if not isinstance(name, str):
+        raise TypeMismatchError(f"{name!r} is not the name of a {what}", "a string")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise TypeMismatchError(f"{name!r} is not the name of a {what}: it is not valid Unicode") from None
+    return name
+
+
+def names_of(names: object, what: str = "column") -> list[str]:
+    """Return one name, or the names of a list; raises `TypeMismatchError` for what is neither."""
+    if not isinstance(names, Iterable) or hasattr(names, "decode"):
+        raise TypeMismatchError(f"{names!r} is not the name of a {what}", "a name, or a list of names")
+    return [column_name(each, what) for each in ([names] if isinstance(names, str) else names)]
+
+
+def whole_number(what: str, value: object) -> int:
+    """Return an integer of any kind as int; raises `TypeMismatchError` for anything else."""
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            pass
+    raise TypeMismatchError(f"{what}={value!r} is not a whole number")

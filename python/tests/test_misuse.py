@@ -1,0 +1,211 @@
+"""Calls with arguments that do not fit: what the message says, and that none is about the inside of the library."""
+
+import inspect
+import random
+
+import awkward as ak
+import numpy as np
+import pytest
+
+import colonnade
+from colonnade import DataFrame, UsageError
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("misuse") / "f.root"
+    with colonnade.create(path, "Events") as writer:
+        writer.extend({"id": np.arange(10), "pt": ak.Array([[40.0, 20.0], []] * 5), "x": np.arange(10) / 2})
+    return path
+
+
+# ---- Habits from uproot
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem", "advice"),
+    [
+        ({"cut": "x > 1"}, "arrays() has no argument 'cut'", "DataFrame(ds).filter(condition)"),
+        ({"filter_name": "p*"}, "arrays() has no argument 'filter_name'", "fields=, with wildcards"),
+        ({"expressions": ["pt"]}, "arrays() has no argument 'expressions'", "fields="),
+        ({"how": "zip"}, "arrays() has no argument 'how'", "library='pd'"),
+        ({"libary": "np"}, "arrays() has no argument 'libary'", "'library'"),
+        ({"entry_start": "a"}, "entry_start='a' is not a whole number", ""),
+        ({"entry_stop": 1.5}, "entry_stop=1.5 is not a whole number", ""),
+        ({"library": np}, "unknown library 'numpy'", "'np'"),
+        ({"fields": 3}, "3 is not the name of a field", "a name, or a list of names"),
+        ({"fields": ["x", 3]}, "3 is not the name of a field", "a string"),
+    ],
+)
+def test_arguments_of_arrays(path, arguments, problem, advice):
+    with pytest.raises(colonnade.Error) as refused:
+        colonnade.open(path).arrays(**arguments)
+    assert problem in refused.value.problem
+    assert advice in refused.value.advice
+
+
+def test_what_is_advised_works(path):
+    data_set = colonnade.open(path)
+    assert DataFrame(data_set).filter("x > 1").to_awkward(["x"]).x.to_list() == [1.5, 2, 2.5, 3, 3.5, 4, 4.5]
+    assert data_set.arrays(fields="p*").fields == ["pt"]
+    assert list(data_set.arrays(library="pd").columns) == ["id", "pt", "x"]
+
+
+def test_fields_in_no_list(path):
+    data_set = colonnade.open(path)
+    for read in (data_set.arrays, data_set.iterate):
+        with pytest.raises(UsageError, match=r"takes its fields as one list; try: \w+\(\['pt', 'id'\]\)"):
+            read("pt", "id")
+
+
+@pytest.mark.parametrize("step_size", [0, -3, 1e30, float("nan"), "x", "0 B", None])
+def test_steps_are_refused_where_they_are_asked_for(path, step_size):
+    for whole in (colonnade.open(path), DataFrame("Events", path)):
+        with pytest.raises(colonnade.Error, match=r"step|size"):
+            whole.iterate(step_size=step_size)
+
+
+@pytest.mark.parametrize("target", [None, 3, b"f.root", 2.5])
+def test_what_names_no_file(target):
+    with pytest.raises(colonnade.TypeMismatchError, match="does not name a file; try: a path"):
+        colonnade.open(target)
+
+
+def test_options_that_are_misspelled(path, tmp_path):
+    with pytest.raises(UsageError, match=r"open\(\) has no argument 'library'; try: open\(file\)\.arrays"):
+        colonnade.open(path, library="np")
+    with pytest.raises(UsageError, match=r"create\(\) has no argument 'compresion'; try: 'compression'"):
+        colonnade.create(tmp_path / "x.root", "Events", compresion="lz4")
+    with pytest.raises(UsageError, match=r"DataFrame\(\) has no argument 'thread'; try: 'threads'"):
+        DataFrame("Events", path, thread=1)
+    with pytest.raises(TypeError):  # as Python's own
+        colonnade.open(path, library="np")
+
+
+def test_an_empty_file_name():
+    with pytest.raises(UsageError, match="the name of the file is empty"):
+        colonnade.open("")
+
+
+def test_a_misspelled_type_has_no_advice_for_cpp(tmp_path):
+    with pytest.raises(colonnade.SchemaError, match=r"'flot' .*; try: 'float' \[field=x\]"):
+        colonnade.create(tmp_path / "f.root", "Events", {"x": "flot"})
+
+
+def test_files_and_names_in_the_order_of_root(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for write in (
+        lambda: colonnade.create("Events", "f.root", {"x": "float"}),
+        lambda: DataFrame("Events", path).snapshot("Events", "f.root"),
+    ):
+        with pytest.raises(UsageError, match=r"'f\.root' is the name of a file, not of a data set; try: "):
+            write()
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- Data frames
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda df: df.histo1d("x", bins=10), r"has no argument 'bins'; try: histo1d\(\("),
+        (lambda df: df.histo1d("x", 10, 0, 1), r"takes from .*; try: histo1d\(\("),
+        (lambda df: df.histo1d(("h", "t", 10, float("nan"), 1), "x"), "cannot have 10 bins from nan to 1"),
+        (lambda df: df.histo1d(("h", "t", 10, 0, float("inf")), "x"), "cannot have 10 bins from 0 to inf"),
+        (lambda df: df.histo1d(("h", "t", float("inf"), 0, 1), "x"), "cannot have inf bins"),
+        (lambda df: df.histo1d(3, "x"), "the model of a histogram cannot be 3"),
+        (lambda df: df.histo2d("x", "id"), r"missing .*'y'; try: histo2d\(\("),
+        (lambda df: df.take("x", "id"), r"try: to_numpy\(\[x, y\]\)"),
+        (lambda df: df.display(3), r"try: display\(rows=3\)"),
+        (lambda df: df.range(1.5), r"stop=1\.5 is not a whole number"),
+        (lambda df: df.define(3, "x"), "3 is not the name of a column"),
+        (lambda df: df.alias("y", None), "None is not the name of a column"),
+        (lambda df: df.has_column(3), "3 is not the name of a column"),
+        (lambda df: df.define("y", "x\ud800"), "not valid Unicode"),
+        (lambda df: df.to_numpy(3), "3 is not the name of a column; try: a name, or a list"),
+        (lambda df: df.fill(3, "x"), "an object of type 'int' is not a histogram"),
+        (lambda df: df.quantile("x", 1.5), r"q=1\.5 is not a quantile"),
+        (lambda df: df.quantile("x", "a"), r"q='a' is not a quantile"),
+        (lambda df: df.variations_for("x"), "an object of type 'str' is not a result"),
+        (lambda df: colonnade.compute(3), "an object of type 'int' is not a result"),
+        (lambda df: colonnade.run_graphs(["x"]), "an object of type 'str' is not a result"),
+        (lambda df: DataFrame(10**30), "takes only a number of entries, not 1000000000000"),
+        (lambda df: DataFrame(10, entries=5), "entries=5 is not a range of entries"),
+        (lambda df: colonnade.RDataFrame(5).AsNumpy("*"), r"'\*' is not a regular expression"),
+    ],
+)
+def test_what_data_frames_refuse(path, call, message):
+    with pytest.raises(colonnade.Error, match=message):
+        call(DataFrame("Events", path))
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("median", r"quantile\(x\)"),
+        ("quantiles", r"quantile\(x, \["),
+        ("AsNumpy", r"to_numpy\(columns\)"),
+        ("Histo1D", "RDataFrame"),
+        ("head", r"range\(5\)\.to_pandas\(\)"),
+    ],
+)
+def test_names_from_elsewhere(path, name, advice):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; try: .*{advice}"):
+        getattr(DataFrame("Events", path), name)
+
+
+def test_data_frames_of_pandas_and_polars(path):
+    frame = DataFrame("Events", path).filter("x > 3")
+    assert frame.to_pandas(["id", "x"]).to_dict("list") == {"id": [7, 8, 9], "x": [3.5, 4, 4.5]}
+    assert frame.to_polars().to_dict(as_series=False) == {
+        "id": [7, 8, 9],
+        "pt": [[], [40, 20], []],
+        "x": [3.5, 4, 4.5],
+    }
+    assert frame.range(2).to_pandas("pt")["pt"].map(list).to_list() == [[], [40, 20]]
+    nothing = frame.filter("false")
+    assert nothing.to_pandas().shape == (0, 3)
+    assert nothing.to_polars().schema == frame.to_polars().schema
+
+
+def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
+    frame = colonnade.RDataFrame("Events", str(path))
+    with pytest.raises(UsageError, match=r"try: Snapshot\('Events', 'f\.root'\), the name of the data set"):
+        frame.Snapshot("f.root", "Events")
+    assert frame.Snapshot("Events", str(tmp_path / "s.root")).Count().GetValue() == 10
+    for name, method in [("count", "Count"), ("histo1d", "Histo1D"), ("has_column", "HasColumn")]:
+        with pytest.raises(AttributeError, match=rf"has no {name}; try: {method}\("):
+            getattr(frame, name)
+    with pytest.raises(UsageError, match=r"with 1 axis takes 1 column and at most one weight, not 4 columns"):
+        frame.Histo1D("x", 10, 0, 1)
+
+
+# ---- Anything at all
+
+ANYTHING = [
+    None, 3, -1, 10**30, float("nan"), float("inf"), "nope", "", "x", "pt", "id > 3", [], ["x"], ["nope"], {},
+    {"x": 1}, object(), b"x", lambda x: x, (1, 2), np.float32(2), True, "naïve", "*", ["*"], "\ud800", "a" * 2000,
+]  # fmt: skip
+WITH_EFFECTS = {"cache", "close", "foreach", "freeze", "join", "save_graph", "show", "snapshot", "verify"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_message_is_about_the_bindings(path, seed):
+    rng = random.Random(seed)
+    data_set = colonnade.open(path)
+    for whole in (data_set, DataFrame(data_set)):
+        for name in dir(whole):
+            call = None if name.startswith("_") or name in WITH_EFFECTS else getattr(whole, name)
+            if not inspect.ismethod(call):
+                continue
+            for _ in range(4):
+                given = rng.choices(ANYTHING, k=rng.randint(0, 3))
+                try:
+                    made = call(*given)
+                    if isinstance(made, colonnade.Result):
+                        repr(made.value)
+                except colonnade.Error:
+                    pass
+                except (TypeError, ValueError, AttributeError) as error:
+                    assert "incompatible function arguments" not in str(error), (name, given)  # noqa: PT017
