@@ -27,7 +27,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import HERE, BenchmarkError, Series, alternate, machine, ratios, spread
+from common import (
+    HERE,
+    BenchmarkError,
+    Series,
+    alternate,
+    machine,
+    options_for,
+    ratios,
+    save_report,
+    spread,
+    table_of,
+)
 
 sys.path.insert(0, str(HERE.parent / "tests" / "servers"))
 
@@ -114,7 +125,7 @@ def measure(origin: str, home: str, rounds: int, environment: dict[str, str]) ->
 
 
 @dataclass
-class Place:
+class Origin:
     """A server with the sample behind a proxy, and what its clients have to know."""
 
     uri: str
@@ -123,27 +134,27 @@ class Place:
 
 
 @contextmanager
-def http_origin(work: Path, sample: Path, proxies: Any) -> Iterator[Place]:
+def http_origin(work: Path, sample: Path, proxies: Any) -> Iterator[Origin]:
     from http_server import HttpServer
 
     with HttpServer(work / "http") as server:
         shutil.copy(sample, server.data / "events.root")
         proxy = proxies.proxy("http", server.port)
-        yield Place(f"{server.url_at(proxy.port)}/files/events.root", server.environment(), proxy)
+        yield Origin(f"{server.url_at(proxy.port)}/files/events.root", server.environment(), proxy)
 
 
 @contextmanager
-def xrootd_origin(work: Path, sample: Path, proxies: Any) -> Iterator[Place]:
+def xrootd_origin(work: Path, sample: Path, proxies: Any) -> Iterator[Origin]:
     from xrootd_server import XrootdServer
 
     with XrootdServer(work / "xrootd") as server:
         shutil.copy(sample, server.data / "events.root")
         proxy = proxies.proxy("xrootd", server.port)
-        yield Place(f"{server.uri_at(proxy.port)}events.root", server.environment(), proxy)
+        yield Origin(f"{server.uri_at(proxy.port)}events.root", server.environment(), proxy)
 
 
 @contextmanager
-def s3_origin(work: Path, sample: Path, proxies: Any) -> Iterator[Place]:
+def s3_origin(work: Path, sample: Path, proxies: Any) -> Iterator[Origin]:
     from s3_server import BUCKET, S3Server
 
     with S3Server(work / "s3") as server:
@@ -151,7 +162,7 @@ def s3_origin(work: Path, sample: Path, proxies: Any) -> Iterator[Place]:
         proxy = proxies.proxy("s3", server.port)
         environment = server.environment()
         environment["AWS_ENDPOINT_URL_S3"] = server.endpoint_at(proxy.port)
-        yield Place(f"s3://{BUCKET}/events.root", environment, proxy)
+        yield Origin(f"s3://{BUCKET}/events.root", environment, proxy)
 
 
 @contextmanager
@@ -187,24 +198,19 @@ def row(name: str, series: dict[str, Series], *, remote: bool) -> dict[str, Any]
 
 def save(rows: list[dict[str, Any]], options: argparse.Namespace) -> str:
     """Put the rows into the place of earlier ones of the same name; what the table says now."""
-    options.output.mkdir(parents=True, exist_ok=True)
     path = options.output / "cache.json"
     about = {"machine": machine(), "entries": options.entries, "rounds": options.repeats}
     before = json.loads(path.read_text())["rows"] if path.exists() else []
     named = {one["origin"]: one for one in before} | {one["origin"]: one for one in rows}
     every = [named[name] for name in sorted(named, key=lambda name: (name != "local file", name))]
-    path.write_text(json.dumps({"about": about, "rows": every}, indent=1) + "\n")
-    titles = [title for title in every[0] if title != "runs"]
     lines = [
         "# The cache",
         "",
         f"{options.entries} entries, {options.repeats} rounds; seconds, median (range).",
         "",
+        *table_of(every),
     ]
-    lines += ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
-    lines += ["| " + " | ".join(str(one[title]) for title in titles) + " |" for one in every]
-    text = "\n".join(lines) + "\n"
-    (options.output / "cache.md").write_text(text)
+    text = save_report(options.output, "cache", lines, {"about": about, "rows": every})
     plot(every, options.output / "cache.png")
     return text
 
@@ -230,11 +236,8 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_for(__doc__, 5, work=False)
     parser.add_argument("--entries", type=int, default=6_000_000)
-    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--origins", nargs="*", default=["local", *ORIGINS], choices=["local", *ORIGINS])
     parser.add_argument(
         "--latencies", type=int, nargs="*", default=[0, 20, 50], help="of servers, in milliseconds"
@@ -243,7 +246,6 @@ def main() -> None:
         "--sample", type=Path, help="a file with the data, which is written if it is not there"
     )
     parser.add_argument("--home", default="folder", choices=["folder", "s3"])
-    parser.add_argument("--output", type=Path, default=HERE / "results")
     parser.add_argument("--one", nargs=2, metavar=("ORIGIN", "HOME"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:

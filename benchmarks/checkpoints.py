@@ -34,8 +34,11 @@ from common import (
     alternate,
     describe_machine,
     machine,
+    options_for,
     ratios,
+    save_report,
     spread,
+    table_of,
 )
 
 sys.path[:0] = [str(HERE.parent / "tests" / "servers")]
@@ -77,7 +80,7 @@ print(json.dumps({"seconds": seconds, "max_rss_kib": resource.getrusage(resource
 
 
 @dataclass
-class Place:
+class Destination:
     """Where data sets are written, and how many bytes they take there."""
 
     name: str
@@ -98,11 +101,11 @@ def program(text: str, *arguments: object, environment: dict[str, str]) -> str:
     return done.stdout
 
 
-def write(place: Place, label: str, side: str, clusters: int, entries: int) -> None:
+def write(place: Destination, label: str, side: str, clusters: int, entries: int) -> None:
     program(WRITE, place.uri_of(label), side, clusters, entries, environment=place.environment)
 
 
-def opened(place: Place, warm: Path, side: str, entries: int) -> Run:
+def opened(place: Destination, warm: Path, side: str, entries: int) -> Run:
     uri = place.uri_of(side)
     result: Run = json.loads(
         program(OPEN, warm, uri, entries, environment={**place.environment, **place.slowly})
@@ -115,22 +118,22 @@ def size_below(folder: Path) -> int:
 
 
 @contextlib.contextmanager
-def places(folder: Path, latency: int) -> Iterator[list[Place]]:
-    def in_file(suffix: str) -> Place:
-        return Place(
+def places(folder: Path, latency: int) -> Iterator[list[Destination]]:
+    def in_file(suffix: str) -> Destination:
+        return Destination(
             f"{'ROOT' if suffix == 'root' else suffix} file",
             lambda label: str(folder / f"{label}.{suffix}"),
             lambda label: (folder / f"{label}.{suffix}").stat().st_size,
         )
 
-    store = Place(
+    store = Destination(
         "folder of values",
         lambda label: f"obj://{folder}/{label}",
         lambda label: size_below(folder / label),
     )
     with Toxiproxy(folder / "toxiproxy") as toxiproxy, S3Server(folder / "s3") as server:
         proxy = toxiproxy.proxy("s3", server.port)
-        s3 = Place(
+        s3 = Destination(
             f"S3 with {latency} ms",
             lambda label: f"s3://{BUCKET}/{label}",
             lambda label: size_below(server.data / BUCKET / label),
@@ -141,7 +144,7 @@ def places(folder: Path, latency: int) -> Iterator[list[Place]]:
             yield [in_file("root"), in_file("bare"), store, s3]
 
 
-def measure(place: Place, warm: Path, options: argparse.Namespace) -> dict[str, Any]:
+def measure(place: Destination, warm: Path, options: argparse.Namespace) -> dict[str, Any]:
     tiny = 3
     for side in SIDES:
         write(place, side, side, options.checkpoints, tiny)
@@ -156,7 +159,7 @@ def measure(place: Place, warm: Path, options: argparse.Namespace) -> dict[str, 
     }
 
 
-def usual_run(place: Place, options: argparse.Namespace) -> dict[str, int]:
+def usual_run(place: Destination, options: argparse.Namespace) -> dict[str, int]:
     """Bytes of the same run with clusters that are as small as those of a careful user, and no smaller."""
     entries = options.cluster_kib * 1024 // 12
     clusters = options.usual_checkpoints
@@ -186,10 +189,6 @@ def row(measured: dict[str, Any], checkpoints: int) -> dict[str, str]:
 
 
 def save(results: list[dict[str, Any]], about: dict[str, Any], options: argparse.Namespace) -> str:
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "checkpoints.json").write_text(
-        json.dumps({"about": about, "results": results}, indent=1) + "\n"
-    )
     rows = [row(one, options.checkpoints) for one in results]
     lines = [
         "# Checkpoints",
@@ -201,27 +200,18 @@ def save(results: list[dict[str, Any]], about: dict[str, Any], options: argparse
         ),
         f"{options.repeats} rounds; median (range). Made by `make bench-checkpoints`.",
         "",
-        "| " + " | ".join(rows[0]) + " |",
-        "|" + "---|" * len(rows[0]),
-        *("| " + " | ".join(one.values()) + " |" for one in rows),
+        *table_of(rows),
     ]
-    text = "\n".join(lines) + "\n"
-    (options.output / "checkpoints.md").write_text(text)
-    return text
+    return save_report(options.output, "checkpoints", lines, {"about": about, "results": results})
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_for(__doc__, 7)
     parser.add_argument("--checkpoints", type=int, default=3000)
     parser.add_argument("--usual-checkpoints", type=int, default=150)
     parser.add_argument("--cluster-kib", type=int, default=256, help="of the usual run")
     parser.add_argument("--latency", type=int, default=20, help="of S3, in milliseconds")
-    parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--places", nargs="*", help="those whose names have one of these words")
-    parser.add_argument("--work", type=Path, default=None, help="folder for the files; a temporary one")
-    parser.add_argument("--output", type=Path, default=HERE / "results")
     options = parser.parse_args()
     about = machine()
     with tempfile.TemporaryDirectory(prefix="bench-checkpoints-", dir=options.work) as name:

@@ -18,9 +18,8 @@ from pathlib import Path
 
 import cluster_side
 import numpy as np
-import runner
 from cluster_simulation import Machine, simulate
-from common import Run, Series, describe_machine, execute, ratios, run_python, spread
+from common import Run, Series, describe_machine, execute, ratios, run_main, run_python, spread
 from frame_python import LHCB_MASS
 from local_report import plot_rows, rows_table
 from local_results import Results, Row, Table
@@ -280,4 +279,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    runner.main(main)
+    run_main(main)

@@ -1,7 +1,8 @@
-"""What the runners share: the sample, running programs in turns, what is known of the machine."""
+"""Shared by the runners: the sample, options, running programs in turns, reports, a description of the machine."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -18,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 ROOT_ALGORITHMS = {"none": 0, "zlib": 100, "lzma": 200, "lz4": 400, "zstd": 500}
 
 Run = dict[str, Any]
-"""What a program reports of itself: seconds, cpu_seconds, max_rss_kib and what its task is about."""
+"""The report of a program: seconds, cpu_seconds, max_rss_kib and values of its task."""
 
 
 class BenchmarkError(Exception):
@@ -107,6 +108,72 @@ def raw_sample(work: Path, events: int) -> tuple[Path, int]:
         print(f"making a sample of {events} events ...", flush=True)
         note.write_text(json.dumps(run_python("raw_sample.py", path, events)))
     return path, int(json.loads(note.read_text())["candidates"])
+
+
+def options_for(doc: str | None, repeats: int, *, work: bool = True) -> argparse.ArgumentParser:
+    """Make a parser with the common options; `work` adds a folder for files."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=repeats, help="rounds")
+    parser.add_argument("--output", type=Path, default=HERE / "results", help="folder for the report")
+    if work:
+        parser.add_argument("--work", type=Path, default=None, help="folder for the files; a temporary one")
+    return parser
+
+
+def codec_options(doc: str | None, codecs: str) -> argparse.Namespace:
+    """Read the options of a benchmark that writes the sample with several codecs, and make its folders."""
+    parser = options_for(doc, 5)
+    build = HERE.parent / "build" / "bench"
+    parser.add_argument("--build", type=Path, default=build, help="CMake's build folder")
+    parser.add_argument(
+        "--events", type=int, default=1_000_000, help="size of the sample; the original has 8500000"
+    )
+    parser.add_argument("--codecs", default=codecs, help="settings, separated by commas")
+    options = parser.parse_args()
+    if options.events < 2 or options.events % 2 or options.repeats < 1:
+        parser.error("--events must be positive and even, --repeats positive")
+    options.codecs = options.codecs.split(",")
+    for codec in options.codecs:
+        root_setting(codec)  # reports a wrong one before anything is measured
+    options.build = options.build.resolve()
+    options.work = options.work or options.output / "work"
+    options.work.mkdir(parents=True, exist_ok=True)
+    options.output.mkdir(parents=True, exist_ok=True)
+    return options
+
+
+def table_of(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """The lines of a Markdown table with a column for every key but "runs"."""
+    titles = [title for title in rows[0] if title != "runs"]
+    return [
+        "| " + " | ".join(titles) + " |",
+        "|" + "---|" * len(titles),
+        *("| " + " | ".join(str(row[title]) for title in titles) + " |" for row in rows),
+    ]
+
+
+def save_report(folder: Path, name: str, lines: Sequence[str], data: Mapping[str, object]) -> str:
+    """Write NAME.md and NAME.json; return the Markdown."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "\n".join(lines) + "\n"
+    (folder / f"{name}.md").write_text(text)
+    (folder / f"{name}.json").write_text(json.dumps(data, indent=1) + "\n")
+    return text
+
+
+def status_of(problems: Sequence[str]) -> int:
+    """Print problems; return the exit status."""
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def run_main(program: Callable[[], int]) -> None:
+    """Run a program; a BenchmarkError is a message and not a traceback."""
+    try:
+        sys.exit(program())
+    except BenchmarkError as error:
+        sys.exit(f"error: {error}")
 
 
 def machine() -> dict[str, Any]:

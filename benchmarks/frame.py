@@ -13,17 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import runner
-from common import (
-    HERE,
-    Run,
-    Series,
-    describe_machine,
-    execute,
-    ratios,
-    run,
-    run_python,
-)
+from common import HERE, Run, Series, describe_machine, execute, ratios, run, run_main, run_python
 from local_report import plot_rows, rows_table
 from local_results import Results, Row
 from local_session import Session, faster, seconds_of
@@ -221,4 +211,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    runner.main(main)
+    run_main(main)

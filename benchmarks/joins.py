@@ -26,16 +26,18 @@ from pathlib import Path
 from typing import Any
 
 from common import (
-    HERE,
     BenchmarkError,
     Run,
     Series,
     alternate,
     describe_machine,
     machine,
+    options_for,
     ratios,
     run,
+    save_report,
     spread,
+    table_of,
 )
 from disk import check_space
 
@@ -166,13 +168,11 @@ def row(name: str, series: dict[str, Series]) -> dict[str, Any]:
 
 def save(series: dict[str, Series], about: dict[str, Any], options: argparse.Namespace) -> str:
     rows = [row(name, series) for name in series]
-    options.output.mkdir(parents=True, exist_ok=True)
     runs: dict[str, list[Run]] = {
         name: [{key: value for key, value in each.items() if key != "counts"} for each in side.runs]
         for name, side in series.items()
     }
     saved = {"about": about, "entries": options.entries, "rows": rows, "runs": runs}
-    (options.output / "joins.json").write_text(json.dumps(saved, indent=1) + "\n")
     lines = [
         "# Joins",
         "",
@@ -180,13 +180,9 @@ def save(series: dict[str, Series], about: dict[str, Any], options: argparse.Nam
         f"{options.repeats} rounds; median (range). Entries are those within the histogram.",
         f"{options.threads} threads, and one of RNTupleProcessor.",
         "",
-        "| " + " | ".join(rows[0]) + " |",
-        "|" + "---|" * len(rows[0]),
-        *("| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows),
+        *table_of(rows),
     ]
-    text = "\n".join(lines) + "\n"
-    (options.output / "joins.md").write_text(text)
-    return text
+    return save_report(options.output, "joins", lines, saved)
 
 
 def sides_in(folder: Path, options: argparse.Namespace) -> dict[str, Callable[[], Run]]:
@@ -209,16 +205,11 @@ def sides_in(folder: Path, options: argparse.Namespace) -> dict[str, Callable[[]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_for(__doc__, 3)
     parser.add_argument("--entries", type=int, default=20_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--root-entries", type=int, default=100_000, help="of ROOT's join")
     parser.add_argument("--without-root", action="store_true")
-    parser.add_argument("--work", type=Path, default=None, help="folder for the files; a temporary one")
-    parser.add_argument("--output", type=Path, default=HERE / "results")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs=3, metavar=("SIDE", "TASK", "FOLDER"), help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -10,8 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 
-import runner
-from common import BenchmarkError
+from common import BenchmarkError, run_main
 from local_columns import memory, open_wide
 from local_reading import cold, floor, python, read
 from local_report import save
@@ -45,4 +44,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    runner.main(main)
+    run_main(main)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import os
 import shutil
 import statistics
@@ -27,16 +26,18 @@ from pathlib import Path
 from typing import Any
 
 from common import (
-    HERE,
     BenchmarkError,
     Run,
     Series,
     alternate,
     describe_machine,
     machine,
+    options_for,
     ratios,
     root_setting,
+    save_report,
     spread,
+    table_of,
 )
 from disk import check_space, drop_from_cache
 
@@ -164,21 +165,15 @@ def row(task: str, place: str, size: int, series: dict[str, Series]) -> dict[str
 
 
 def save(rows: list[dict[str, Any]], about: dict[str, Any], size: int, options: argparse.Namespace) -> str:
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "combine.json").write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
-    titles = [title for title in rows[0] if title != "runs"]
     lines = [
         "# Merging",
         "",
         *describe_machine(about),
         f"{options.files} files, {size / 1e6:.0f} MB in all, {options.repeats} rounds; median (range).",
         "",
-        "| " + " | ".join(titles) + " |",
-        "|" + "---|" * len(titles),
-        *("| " + " | ".join(str(one[title]) for title in titles) + " |" for one in rows),
+        *table_of(rows),
     ]
-    text = "\n".join(lines) + "\n"
-    (options.output / "combine.md").write_text(text)
+    text = save_report(options.output, "combine", lines, {"about": about, "rows": rows})
     plot(rows, size, options.output / "combine.png")
     return text
 
@@ -219,18 +214,13 @@ def sizes_of(options: argparse.Namespace) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_for(__doc__, 5)
     parser.add_argument("--megabytes", type=int, default=2000, help="of all inputs, before compression")
     parser.add_argument("--files", type=int, default=8)
-    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--slow-repeats", type=int, default=3, help="where pages are compressed again")
     parser.add_argument(
         "--shared", type=Path, default=None, help="folder on a file system that shares blocks"
     )
-    parser.add_argument("--work", type=Path, default=None, help="folder for the files; a temporary one")
-    parser.add_argument("--output", type=Path, default=HERE / "results")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.make:

@@ -27,16 +27,18 @@ from pathlib import Path
 from typing import Any
 
 from common import (
-    HERE,
     BenchmarkError,
     Run,
     Series,
     alternate,
     describe_machine,
     machine,
+    options_for,
     ratios,
     run,
+    save_report,
     spread,
+    table_of,
 )
 from disk import check_space
 
@@ -207,9 +209,7 @@ def row(codec: str, task: str, series: dict[str, Series], size: int) -> dict[str
 def save(
     rows: list[dict[str, str]], runs: dict[str, list[Run]], about: dict[str, Any], options: argparse.Namespace
 ) -> str:
-    options.output.mkdir(parents=True, exist_ok=True)
     saved = {"about": about, "entries": options.entries, "rows": rows, "runs": runs}
-    (options.output / "ml.json").write_text(json.dumps(saved, indent=1) + "\n")
     lines = [
         "# Batches for training",
         "",
@@ -217,13 +217,9 @@ def save(
         f"{options.entries} entries, batches of {options.batch}, windows of {options.window} rows;",
         f"{options.threads} threads, {options.repeats} rounds; median (range). Memory of RDataLoader in brackets.",
         "",
-        "| " + " | ".join(rows[0]) + " |",
-        "|" + "---|" * len(rows[0]),
-        *("| " + " | ".join(row.values()) + " |" for row in rows),
+        *table_of(rows),
     ]
-    text = "\n".join(lines) + "\n"
-    (options.output / "ml.md").write_text(text)
-    return text
+    return save_report(options.output, "ml", lines, saved)
 
 
 def measured(
@@ -264,19 +260,14 @@ def measured(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options_for(__doc__, 3)
     parser.add_argument("--entries", type=int, default=4_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--window", type=int, default=1 << 18, help="rows that are shuffled together")
     parser.add_argument("--only", nargs="+", choices=COLUMNS, help="these tasks alone")
     parser.add_argument("--codecs", nargs="+", choices=CODECS, default=list(CODECS))
     parser.add_argument("--without-root", action="store_true")
-    parser.add_argument("--work", type=Path, default=None, help="folder for the files; a temporary one")
-    parser.add_argument("--output", type=Path, default=HERE / "results")
     parser.add_argument("--make", nargs=2, metavar=("PATH", "CODEC"), help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs=3, metavar=("SIDE", "TASK", "FILE"), help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import runner
-from common import BenchmarkError
+from common import BenchmarkError, run_main
 from local_session import Session
 from objects_groups import folder, s3, sweep
 from objects_places import KINDS
@@ -46,4 +45,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    runner.main(main)
+    run_main(main)

@@ -18,7 +18,7 @@ from typing import Any, cast
 from common import BenchmarkError, Run, execute, ratios, run
 from local_results import Row, Table
 from local_session import MB, Session, check_analysis, rate_of, seconds_of
-from objects_places import KINDS, MIB, Place, environment
+from objects_places import KINDS, MIB, Store, environment
 
 PAGES = tuple(1024 * kib for kib in (16, 64, 256, 1024, 4096))
 SIDES = ("raw", "ranges", "spliced", "locality", "object_per_page", "blocking")
@@ -27,7 +27,7 @@ REQUESTS_AT_A_TIME = 16  # of curl, as many as the S3 back end has in flight
 
 
 def started(session: Session, name: str) -> Any:
-    """A context with the Place of a store."""
+    """A context with the Store of a store."""
     return KINDS[name].start(
         session.folder.parent, Path(tempfile.mkdtemp(prefix=f"{name}-", dir=session.work))
     )
@@ -36,7 +36,7 @@ def started(session: Session, name: str) -> Any:
 # ---- Page size and mapping
 
 
-def swept(session: Session, name: str, place: Place, page: int) -> dict[str, list[Run]]:
+def swept(session: Session, name: str, place: Store, page: int) -> dict[str, list[Run]]:
     """What each side reports, round by round."""
     kind = KINDS[name]
     # One request at a time is compared at 64 KiB alone.
@@ -105,7 +105,7 @@ def sweep(session: Session, stores: list[str]) -> None:
         with started(session, name) as place:
             for page in PAGES:
                 session.show(f"{KINDS[name].title}, pages of {page >> 10} KiB")
-                sides = swept(session, name, cast("Place", place), page)
+                sides = swept(session, name, cast("Store", place), page)
                 for side in SIDES:
                     if side in sides:
                         table.lines.append(
@@ -126,7 +126,7 @@ def sweep(session: Session, stores: list[str]) -> None:
 # ---- The LHCb analysis from S3
 
 
-def curl_ranges(place: Place, keys: list[str], ranges: list[tuple[int, int, int]], config: Path) -> Run:
+def curl_ranges(place: Store, keys: list[str], ranges: list[tuple[int, int, int]], config: Path) -> Run:
     """Fetch (key, first, last) with curl, several at a time, to nowhere."""
     assert place.server is not None
     lines = [
@@ -152,7 +152,7 @@ def curl_ranges(place: Place, keys: list[str], ranges: list[tuple[int, int, int]
     return {"seconds": seconds, "bytes": sum(last + 1 - first for _, first, last in ranges)}
 
 
-def megabytes_of(place: Place, wanted: int) -> tuple[list[str], list[tuple[int, int, int]]]:
+def megabytes_of(place: Store, wanted: int) -> tuple[list[str], list[tuple[int, int, int]]]:
     """The objects of a bucket, and ranges of 1 MiB of them that together have so many bytes."""
     assert place.server is not None
     data = place.server.data

@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 @dataclass
-class Place:
+class Store:
     """A store that is there."""
 
     uri: str
@@ -35,7 +35,7 @@ class Kind:
     title: str
     start: Callable[
         [Path, Path], object
-    ]  # gets the build folder and one to work in; a context with the Place
+    ]  # gets the build folder and one to work in; a context with the Store
     bytes: int  # that each side moves per round
     slow_requests: bool  # a request costs 200 us or more: one at a time must be far slower
 
@@ -56,11 +56,11 @@ def daos(latency_us: int, bandwidth: int = 10_000_000_000) -> Callable[[Path, Pa
     """The stand-in for DAOS, with that much latency and bytes per second."""
 
     @contextmanager
-    def start(build: Path, work: Path) -> Iterator[Place]:
+    def start(build: Path, work: Path) -> Iterator[Store]:
         library = build / "tests" / "daos" / "libdaos.so.2"
         if not library.exists():
             raise BenchmarkError(f"{library} is missing (not built); `make bench-objects` builds it")
-        yield Place(
+        yield Store(
             "daos://tank/sweep",
             {
                 "COLONNADE_LIBDAOS": str(library),
@@ -72,21 +72,21 @@ def daos(latency_us: int, bandwidth: int = 10_000_000_000) -> Callable[[Path, Pa
 
 
 @contextmanager
-def ceph(build: Path, work: Path) -> Iterator[Place]:
+def ceph(build: Path, work: Path) -> Iterator[Store]:
     """One monitor and one OSD, BlueStore on a sparse file."""
     with CephCluster(store="bluestore", size=8 << 30) as cluster:
-        yield Place(f"rados://{POOL}/sweep", cluster.environment())
+        yield Store(f"rados://{POOL}/sweep", cluster.environment())
 
 
 @contextmanager
-def s3(build: Path, work: Path) -> Iterator[Place]:
+def s3(build: Path, work: Path) -> Iterator[Store]:
     with S3Server(work / "s3") as server:
-        yield Place(f"s3://{BUCKET}/sweep", server.environment(), server)
+        yield Store(f"s3://{BUCKET}/sweep", server.environment(), server)
 
 
 @contextmanager
-def local(build: Path, work: Path) -> Iterator[Place]:
-    yield Place(f"obj://{work / 'objects'}")
+def local(build: Path, work: Path) -> Iterator[Store]:
+    yield Store(f"obj://{work / 'objects'}")
 
 
 KINDS = {

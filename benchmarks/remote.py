@@ -139,7 +139,7 @@ result = 0
 """
 
 
-class Place:
+class Remote:
     """A server with the files, behind a proxy."""
 
     def __init__(
@@ -245,26 +245,26 @@ def write_curl_config(path: Path, url: str, ranges: list[str], options: tuple[st
 
 
 @contextlib.contextmanager
-def http_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Place]:
+def http_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Remote]:
     with HttpServer(work / "http") as http:
         for file in files:
             shutil.copy(file, http.data / file.name)
         proxy = toxiproxy.proxy(f"http-{work.name}", http.port)
-        yield Place("HTTP", proxy, f"{http.url_at(proxy.port)}/files/", environment=http.environment())
+        yield Remote("HTTP", proxy, f"{http.url_at(proxy.port)}/files/", environment=http.environment())
 
 
 @contextlib.contextmanager
-def xrootd_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Place]:
+def xrootd_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Remote]:
     with XrootdServer(work / "xrootd") as xrootd:
         for file in files:
             shutil.copy(file, xrootd.data / file.name)
             (xrootd.data / file.name).chmod(0o644)
         proxy = toxiproxy.proxy(f"xrootd-{work.name}", xrootd.port)
-        yield Place("XRootD", proxy, xrootd.uri_at(proxy.port), environment=xrootd.environment())
+        yield Remote("XRootD", proxy, xrootd.uri_at(proxy.port), environment=xrootd.environment())
 
 
 @contextlib.contextmanager
-def s3_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Place]:
+def s3_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Remote]:
     with S3Server(work / "s3") as s3:
         for file in files:
             s3.requests().put(BUCKET, file.name, file.read_bytes())
@@ -283,7 +283,7 @@ def s3_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Pl
             'header = "x-amz-content-sha256: UNSIGNED-PAYLOAD"',
         )
         environment = {**s3.environment(), "AWS_ENDPOINT_URL": endpoint}
-        yield Place(
+        yield Remote(
             "S3",
             proxy,
             f"s3://{BUCKET}/",
@@ -371,7 +371,7 @@ def size_of_ranges(ranges: list[str]) -> int:
     return sum(int(last) - int(first) + 1 if first else int(last) for first, last in ends)
 
 
-def lhcb_sides(place: Place, files: dict[str, Path], ranges: list[str], work: Path) -> dict[str, Any]:
+def lhcb_sides(place: Remote, files: dict[str, Path], ranges: list[str], work: Path) -> dict[str, Any]:
     def program(side: str, uri: str) -> Callable[[], dict[str, Any]]:
         return functools.partial(run_program, LHCB[side], [uri], place.environment, lambda: None)
 
@@ -391,7 +391,7 @@ def lhcb_sides(place: Place, files: dict[str, Path], ranges: list[str], work: Pa
     }
 
 
-def tree_sides(place: Place, files: dict[str, Path], work: Path) -> dict[str, Any]:
+def tree_sides(place: Remote, files: dict[str, Path], work: Path) -> dict[str, Any]:
     full, empty = work / "full", work / "empty"
 
     def program(side: str, uri: str, home: object = "off", prepare: Callable[[], None] = lambda: None) -> Any:

@@ -9,29 +9,29 @@ Printed and saved: medians with their range, as a table, as JSON and as a plot.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import statistics
-import sys
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from common import (
-    HERE,
     BenchmarkError,
     Run,
     Series,
     alternate,
+    codec_options,
     describe_machine,
     machine,
     ratios,
     raw_sample,
     root_setting,
     run,
+    run_main,
+    save_report,
     spread,
+    status_of,
 )
 
 # What is measured: name, kind of task, way of doing it on Colonnade's side. ROOT has one way for each task.
@@ -138,7 +138,7 @@ def describe(row: Row) -> str:
     return f"  {row.codec:8s} {row.name:24s} {spread(row.ratios())} times ROOT"
 
 
-def table(rows: list[Row], about: dict[str, Any], candidates: int) -> str:
+def table(rows: list[Row], about: dict[str, Any], candidates: int) -> list[str]:
     heads = ["Task", "Codec", "ROOT, 10^6 events/s", "Colonnade, 10^6 events/s"]
     heads += ["Ratio of time", "Ratio of CPU time", "File size, of ROOT's"]
     lines = [
@@ -156,7 +156,7 @@ def table(rows: list[Row], about: dict[str, Any], candidates: int) -> str:
         cells += [spread(row.ratios(measure)) for measure in ("seconds", "cpu_seconds")]
         cells.append(f"{row.our_bytes / row.root_bytes:.4f}")
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def plot(rows: list[Row], path: Path) -> None:
@@ -188,51 +188,17 @@ def plot(rows: list[Row], path: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--build", type=Path, default=HERE.parent / "build" / "bench", help="CMake's build folder"
-    )
-    parser.add_argument(
-        "--events", type=int, default=1_000_000, help="size of the sample; the original has 8500000"
-    )
-    parser.add_argument("--codecs", default="none,lz4:4,zlib:1,zstd:5", help="settings, separated by commas")
-    parser.add_argument("--repeats", type=int, default=5, help="rounds")
-    parser.add_argument(
-        "--output", type=Path, default=HERE / "results", help="folder for table, JSON and plot"
-    )
-    parser.add_argument(
-        "--work", type=Path, help="folder for the sample and the files (default: work/ in --output)"
-    )
-    options = parser.parse_args()
-    if options.events < 2 or options.events % 2 or options.repeats < 1:
-        parser.error("--events must be positive and even, --repeats positive")
-    codecs = options.codecs.split(",")
-    for codec in codecs:
-        root_setting(codec)  # report a wrong one before anything is measured
-    work = options.work or options.output / "work"
-    work.mkdir(parents=True, exist_ok=True)
-    options.output.mkdir(parents=True, exist_ok=True)
-
+    options = codec_options(__doc__, "none,lz4:4,zlib:1,zstd:5")
     about = machine()
-    bench = Bench(options.build.resolve(), work, options.events, options.repeats)
-    rows = [row for codec in codecs for row in bench.measure(codec)]
+    bench = Bench(options.build, options.work, options.events, options.repeats)
+    rows = [row for codec in options.codecs for row in bench.measure(codec)]
 
-    text = table(rows, about, bench.candidates)
-    print("\n" + text)
-    (options.output / "lhcb.md").write_text(text)
     result = {"about": about, "candidates": bench.candidates, "rows": [asdict(row) for row in rows]}
-    (options.output / "lhcb.json").write_text(json.dumps(result, indent=1) + "\n")
+    print("\n" + save_report(options.output, "lhcb", table(rows, about, bench.candidates), result))
     plot(rows, options.output / "lhcb.png")
     print(f"saved lhcb.md, lhcb.json and lhcb.png in {options.output}")
-    for problem in bench.problems:
-        print(f"error: {problem}", file=sys.stderr)
-    return 1 if bench.problems else 0
+    return status_of(bench.problems)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except BenchmarkError as error:
-        sys.exit(f"error: {error}")
+    run_main(main)

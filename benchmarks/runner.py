@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import HERE, BenchmarkError, machine
+from common import HERE, BenchmarkError, machine, status_of
 from disk import check_space
 from local_results import Results
 from local_session import Session
@@ -98,9 +97,7 @@ def measure(
     report.keep(results, options.output)
     print("\n" + report.save(results, options.output))
     print(f"saved {report.name}.md, {report.name}.json and figures in {options.output}")
-    for problem in results.problems:
-        print(f"error: {problem}", file=sys.stderr)
-    return 1 if results.problems else 0
+    return status_of(results.problems)
 
 
 def _run_group(
@@ -121,11 +118,3 @@ def _run_group(
         mark = {None: " ", True: "+", False: "-"}[row.met]
         console.print(f"{mark} {row.work}: {row.median:.2f} {row.measure}")
     console.print(f"{name}: {time.monotonic() - started:.0f} s")
-
-
-def main(program: Callable[[], int]) -> None:
-    """Run a program; a BenchmarkError is a message and not a traceback."""
-    try:
-        sys.exit(program())
-    except BenchmarkError as error:
-        sys.exit(f"error: {error}")

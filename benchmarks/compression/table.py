@@ -10,8 +10,6 @@ range as a table, JSON and a plot.
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import sys
 from collections.abc import Sequence
@@ -27,13 +25,17 @@ from common import (  # noqa: E402
     Run,
     Series,
     alternate,
+    codec_options,
     describe_machine,
     machine,
     ratios,
     raw_sample,
     root_setting,
     run,
+    run_main,
+    save_report,
     spread,
+    status_of,
 )
 
 CODECS = ("zstd", "lz4", "zlib", "lzma")
@@ -112,7 +114,7 @@ def seconds(series: Series) -> str:
     return spread(series.values("cpu_seconds"), ".3f")
 
 
-def table(rows: Sequence[Row], about: dict[str, Any]) -> str:
+def table(rows: Sequence[Row], about: dict[str, Any]) -> list[str]:
     heads = ["Setting", "ROOT writes, CPU s", "Colonnade writes, CPU s", "Ratio", "Size in MB"]
     heads += ["Size, of ROOT's", "Reading ROOT's file, CPU s", "Reading ours, CPU s"]
     lines = [
@@ -128,7 +130,7 @@ def table(rows: Sequence[Row], about: dict[str, Any]) -> str:
         cells += [f"{row.ours.runs[-1]['bytes'] / 1e6:.2f}", f"{row.size:.4f}"]
         cells += [seconds(row.read_root), seconds(row.read_ours)]
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def plot(rows: Sequence[Row], path: Path) -> None:
@@ -154,49 +156,18 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
     every = ",".join(f"{codec}:{level}" for codec in CODECS for level in LEVELS)
-    root = HERE.parent.parent
-    parser.add_argument("--build", type=Path, default=root / "build" / "bench", help="CMake's build folder")
-    parser.add_argument("--events", type=int, default=1_000_000, help="size of the sample")
-    parser.add_argument("--codecs", default=every, help="settings, separated by commas (default: all)")
-    parser.add_argument("--repeats", type=int, default=5, help="rounds")
-    parser.add_argument(
-        "--output", type=Path, default=HERE.parent / "results", help="folder for table, JSON and plot"
-    )
-    parser.add_argument(
-        "--work", type=Path, help="folder for the sample and the files (default: work/ in --output)"
-    )
-    options = parser.parse_args()
-    if options.events < 2 or options.events % 2 or options.repeats < 1:
-        parser.error("--events must be positive and even, --repeats positive")
-    codecs = options.codecs.split(",")
-    for codec in codecs:
-        root_setting(codec)  # report a wrong one before anything is measured
-    work = options.work or options.output / "work"
-    work.mkdir(parents=True, exist_ok=True)
-    options.output.mkdir(parents=True, exist_ok=True)
-
+    options = codec_options(__doc__, every)
     about = machine()
-    bench = Bench(options.build.resolve(), work, options.events, options.repeats)
-    rows = [bench.measure(codec) for codec in codecs]
+    bench = Bench(options.build, options.work, options.events, options.repeats)
+    rows = [bench.measure(codec) for codec in options.codecs]
 
-    text = table(rows, about)
-    print("\n" + text)
-    (options.output / "compression.md").write_text(text)
     result = {"about": about, "rows": [asdict(row) | {"size": row.size} for row in rows]}
-    (options.output / "compression.json").write_text(json.dumps(result, indent=1) + "\n")
+    print("\n" + save_report(options.output, "compression", table(rows, about), result))
     plot(rows, options.output / "compression.png")
     print(f"saved compression.md, compression.json and compression.png in {options.output}")
-    for problem in bench.problems:
-        print(f"error: {problem}", file=sys.stderr)
-    return 1 if bench.problems else 0
+    return status_of(bench.problems)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except BenchmarkError as error:
-        sys.exit(f"error: {error}")
+    run_main(main)

@@ -3,14 +3,16 @@
 //
 //   auto events = colonnade::JoinReader::open(colonnade::ChainReader::open("Events", {"run*.root"}));
 //   events->add_friend("weights", colonnade::ChainReader::open("Weights", {"weights.root"}));
-//   events->add_join("calibration", colonnade::ChainReader::open("Calibration", {"c.root"}), {.keys =
-//   {"run"}}); auto pt = events->view<float>("pt"); auto scale = events->view<float>("calibration.scale");
+//   events->add_join("calibration", colonnade::ChainReader::open("Calibration", {"c.root"}),
+//                    {.keys = {"run"}});
+//   auto pt = events->view<float>("pt");
+//   auto scale = events->view<float>("calibration.scale");
 //   for (auto i : events->entries())
 //     if (scale.has_value(i)) use(pt(i) * scale(i));
 //
-// Keys are integers; see docs/joins.md. The table of keys of the other side is made when the first entry is
-// looked for. Of the other side's files those are opened that have the entries that are read; with a saved
-// table of keys, no other. A JoinReader and all that is made by it are used by one thread at a time.
+// Keys are integers; see docs/joins.md. The first lookup makes the table of keys of the other side, which
+// reads all of its files; with a saved table, only files with entries that are read are opened. One thread at
+// a time uses a JoinReader and everything made by it.
 #ifndef COLONNADE_JOIN_H
 #define COLONNADE_JOIN_H
 
@@ -26,13 +28,13 @@
 namespace colonnade {
 
 struct ReaderJoinOptions {
-  // Fields of the first chain, or of a side that was added before ("weights.run"). An entry that has no such
-  // key has no match.
+  // Fields of the first chain, or of a side that was added before ("weights.run"). An entry without a value
+  // has no match.
   std::vector<std::string> keys;
-  std::vector<std::string> other_keys = {};  // of the other chain; empty: those of the same names
-  // What is done where several entries there have the same key: an error, or the first is taken.
+  std::vector<std::string> other_keys = {};  // of the other chain; empty: the same names
+  // If several entries there have the same key: an error, or the first one is used.
   bool takes_first = false;
-  // A file for the table of keys. One that was made of the same files is used; else it is made anew. Empty:
+  // A file for the table of keys. It is used if it was made from the same files, and else replaced. Empty:
   // none.
   std::string table = {};
 };
@@ -41,7 +43,7 @@ namespace detail {
 
 class JoinSide;
 
-// The part of a view that does not depend on the type: which entry belongs to which.
+// The type-independent part of a view: which entry belongs to which.
 class JoinCore {
  public:
   // `element`: of numbers, which are read in blocks.
@@ -52,7 +54,7 @@ class JoinCore {
   std::int64_t entry(std::uint64_t index);  // -1: none; throws ErrorKind::usage beyond the last entry
   // As entry(), but throws ErrorKind::usage where there is none.
   std::uint64_t entry_or_fail(std::uint64_t index);
-  // Where the number of this entry, which has one, is in memory; null if it is stored as another type.
+  // The address of the number of this entry, which must have a match; null if it is stored as another type.
   const void* number(std::uint64_t index);
 
  private:
@@ -69,15 +71,14 @@ class JoinCore {
 
 }  // namespace detail
 
-// A field of a side. Values are good until the view is used again.
+// A field of a side. Values are valid until the view is used again.
 template <class T>
 class JoinedView {
  public:
   JoinedView(std::shared_ptr<detail::JoinSide> side, std::string path)
       : core_(std::move(side), std::move(path), element()), view_(core_.reader().view<T>(core_.path())) {}
 
-  // Whether the entry has one on that side. Throws ErrorKind::usage beyond the last entry, as all of these
-  // do.
+  // Whether the entry has a match on that side. All of these throw ErrorKind::usage beyond the last entry.
   bool has_value(std::uint64_t index) { return core_.entry(index) >= 0; }
   // Throws ErrorKind::usage where there is none.
   const T& operator()(std::uint64_t index) {
@@ -108,8 +109,8 @@ class JoinReader {
   JoinReader(const JoinReader&) = delete;
   JoinReader& operator=(const JoinReader&) = delete;
 
-  // Throws ErrorKind::usage for a name that is taken (by a side, or a field of the first chain) or has a
-  // point, and for a chain with another number of entries.
+  // Throws ErrorKind::usage for a name that is in use (by a side, or a field of the first chain) or contains
+  // a dot, and for a chain with another number of entries.
   void add_friend(const std::string& name, std::shared_ptr<ChainReader> other);
   // Throws the same, ErrorKind::usage without keys, not_found for missing ones, and type for keys
   // that are not integers.
@@ -128,8 +129,8 @@ class JoinReader {
     auto [side, rest] = resolve(path);
     return JoinedView<T>(std::move(side), std::move(rest));
   }
-  // The numbers of the entries [first, last) on a side; -1 where there is none. What they hold is read with
-  // side(name).arrays_at().
+  // The numbers of the matches of the entries [first, last) on a side; -1 where there is none. To read their
+  // fields, call side(name).arrays_at().
   std::vector<std::int64_t> matches(std::string_view name, std::uint64_t first, std::uint64_t last);
 
  private:

@@ -191,7 +191,7 @@ def test_appended_is_as_merged_at_once(tmp_path, sample, cut, mode):
     data_set.verify()
 
 
-# ---- files as people have them
+# ---- Files as people have them
 
 
 @pytest.fixture

@@ -258,7 +258,7 @@ def chosen(function: Callable[..., Any], rows: Any, *arguments: Known | None) ->
 
 
 @dataclass
-class Place:
+class ReferenceNode:
     """A node, and what NumPy knows of it: which entries get there, and what columns hold for all entries."""
 
     node: Any
@@ -390,7 +390,7 @@ class Grower:
         }
         columns["jet.e"] = Known(case.data["jet"]["e"])
         columns["opt"] = Known(ak.singletons(case.data["opt"]))
-        root = Place(
+        root = ReferenceNode(
             frame, np.arange(len(case.data["n"])), columns, ["n", "x", "f", "w"], ["pt", "jet.e", "opt"]
         )
         if self.is_in_files:
@@ -415,7 +415,7 @@ class Grower:
             node = place.node.define("junk", text).filter(f"junk > {self.junk.random()}", name="junk")
             node.sum("junk") if self.junk.random() < 0.5 else node.report()
 
-    def names_in(self, place: Place) -> dict[str, str]:
+    def names_in(self, place: ReferenceNode) -> dict[str, str]:
         return {
             "a": self.random.choice(place.scalars),
             "b": self.random.choice(place.scalars),
@@ -442,7 +442,7 @@ class Grower:
                 "join",
             ]
         )
-        made = Place(
+        made = ReferenceNode(
             place.node, place.rows, dict(place.columns), list(place.scalars), list(place.lists), place.varied
         )
         name, used = next(self.names), self.names_in(place)
@@ -510,7 +510,7 @@ class Grower:
             made.scalars.append(name)
         self.places.append(made)
 
-    def vary(self, place: Place, made: Place, column: str, name: str) -> None:
+    def vary(self, place: ReferenceNode, made: ReferenceNode, column: str, name: str) -> None:
         factors = {"down": 0.5, "up": 2.0}
         varied, _, tag = (self.variation or "").partition(":")
         if self.variation is None:
@@ -521,7 +521,7 @@ class Grower:
             made.node = place.node.redefine(column, f"{column} * {factors[tag]}")
             made.columns[column] = known(lambda values: c_float(values) * factors[tag], place.columns[column])
 
-    def rename(self, place: Place, made: Place, column: str, name: str) -> None:
+    def rename(self, place: ReferenceNode, made: ReferenceNode, column: str, name: str) -> None:
         """Another name for a column, or another column of its name."""
         if column in ("x", "f") and self.random.random() < 0.5:
             made.node = place.node.redefine(column, f"{column} * 1.5 + 1")
@@ -531,7 +531,7 @@ class Grower:
             made.columns[name] = place.columns[column]
             made.scalars.append(name)
 
-    def join(self, place: Place, made: Place, name: str) -> None:
+    def join(self, place: ReferenceNode, made: ReferenceNode, name: str) -> None:
         """The columns of another data set: of what has a match, or with other values where there is none."""
         on = {"n": "n", "rdfentry_ % 40": "slot"}
         entry, has = self.side.entry, self.side.entry >= 0
@@ -554,7 +554,7 @@ class Grower:
             made.columns[names[1]] = Known(v)
             made.lists.append(names[1])
 
-    def grow_late(self, place: Place, made: Place) -> None:
+    def grow_late(self, place: ReferenceNode, made: ReferenceNode) -> None:
         """Of the column that some files lack: a default, or one kind of files alone."""
         how = self.random.choice(["default", "available", "missing"])
         if "late" in place.scalars:
@@ -712,7 +712,7 @@ class Grower:
         elif kind == "report":
             self.add(kind, node.report)
 
-    def book_snapshot(self, place: Place, names: list[str]) -> None:
+    def book_snapshot(self, place: ReferenceNode, names: list[str]) -> None:
         names = [name for name in {*names, "nest", "opt", "tag", "jet"} if name.isidentifier()]
         names += ["both"] if self.is_in_files else []
         path = str(self.folder / f"{len(self.analysis.booked)}.root")
@@ -724,7 +724,7 @@ class Grower:
             look=lambda _: colonnade.open(path).arrays(),
         )
 
-    def rows_of(self, place: Place, names: list[str]) -> Rows:
+    def rows_of(self, place: ReferenceNode, names: list[str]) -> Rows:
         """What is known of columns of any type, for the rows of a place."""
         found = {}
         for name in names:

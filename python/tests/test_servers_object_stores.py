@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 import awkward as ak
 import numpy as np
 import pytest
-from object_store_places import TIMEOUT, CephPlace, S3Place
+from object_store_places import TIMEOUT, CephStore, S3Store
 from processes import find_program
 from s3_server import SECRET_KEY
 
@@ -96,8 +96,8 @@ def place(request, monkeypatch):
     if request.param == "s3":
         server = request.getfixturevalue("own_s3")
         monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(TIMEOUT))
-        return S3Place(server, prefix)
-    return CephPlace(request.getfixturevalue("ceph"), request.getfixturevalue("rados_uri"))
+        return S3Store(server, prefix)
+    return CephStore(request.getfixturevalue("ceph"), request.getfixturevalue("rados_uri"))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-// For tests: an environment in which time passes when somebody sleeps, and processes live on several hosts
+// For tests: an environment in which time passes when a process sleeps, and processes run on several hosts
 // and end when they are told to.
 #ifndef COLONNADE_BASE_TEST_ENVIRONMENT_H
 #define COLONNADE_BASE_TEST_ENVIRONMENT_H
@@ -28,7 +28,7 @@ class TestEnvironment final : public Environment {
   }
   // Processes that are stopped do nothing by themselves until they go on.
   void stop_process(std::uint64_t process, bool stopped = true) { stopped_[process] = stopped; }
-  // Called whenever somebody sleeps, with the time that it is then.
+  // Called whenever a process sleeps, with the new time.
   void while_asleep(std::function<void()> work) { while_asleep_ = std::move(work); }
 
   Clock::time_point now() const override { return now_; }

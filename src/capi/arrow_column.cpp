@@ -1,4 +1,4 @@
-// Trees of arrays, and the structs of the Arrow C data interface that are made of them.
+// Trees of arrays, and the structs of the Arrow C data interface made of them.
 #include "capi/arrow_column.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ const char* format_of(ElementType element) {
   throw Error(ErrorKind::unsupported, "the elements of a variant's column are no values");
 }
 
-// Bytes of a value of a type that is a plain number; 0 for all others.
+// The size of a value of a number type; 0 for all other types.
 std::size_t width_of(std::string_view format) {
   if (format.size() != 1) return 0;
   switch (format[0]) {
@@ -102,7 +102,7 @@ void check_utf8(std::string_view text) {
   }
 }
 
-// Each of `present` as often as a fixed-size list has items.
+// Repeats each element of `present` for the items of a fixed-size list.
 Present repeated(const Present& present, std::size_t times) {
   Present result;
   result.reserve(present.size() * times);
@@ -186,7 +186,7 @@ ArrowColumn record(std::size_t count, std::vector<std::pair<std::string, ArrowCo
 ArrowColumn optionals(const Present& present, ArrowColumn values) {
   values.nullable = !is_union(values);
   if (std::ranges::all_of(present, [](std::uint8_t here) { return here != 0; })) return values;
-  if (is_union(values)) {  // which has no values that are missing, but those of its first alternative
+  if (is_union(values)) {  // missing values are those of its first alternative
     values.buffers[0] = expand_numbers(values.buffers[0].get(), 1, present);
     for (ArrowColumn& child : values.children) child = optionals(present, std::move(child));
     values.length = static_cast<std::int64_t>(present.size());
@@ -334,7 +334,7 @@ SharedBytes bits_of(const std::uint8_t* bytes, std::size_t count) {
 }  // namespace
 
 void to_array(ArrowColumn column, ArrowArray* out) {
-  // Some programs do not take a null pointer for a buffer without bytes.
+  // Some programs do not accept a null pointer for a buffer without bytes.
   alignas(64) static const std::array<std::byte, 64> nothing{};
   auto parts = std::make_unique<ArrayParts>();
   const auto count = static_cast<std::size_t>(column.length);

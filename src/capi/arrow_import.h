@@ -1,4 +1,4 @@
-// Arrow data on its way in: schemas to fields, and arrays to the flat arrays that a Writer takes.
+// Imported Arrow data: schemas become fields, and arrays the flat arrays that a Writer takes.
 //
 // Producers are programs in the same process; their pointers are trusted, their numbers are not: lengths,
 // offsets, codes and formats are checked before they are used.
@@ -18,11 +18,11 @@
 
 namespace colonnade::capi {
 
-// What a schema says of a field.
+// The type of a field in a schema.
 struct ImportType {
   enum class Kind : std::uint8_t {
     numbers,
-    half,      // floats of 16 bits, which are stored as floats of 32
+    half,      // 16-bit floats, which are stored with 32 bits
     booleans,  // bits
     texts,
     bytes,
@@ -36,29 +36,29 @@ struct ImportType {
   };
   Kind kind = Kind::numbers;
   ElementType element = ElementType::int32;  // of numbers
-  std::size_t offset_width = 8;              // bytes: of texts, bytes and lists
+  std::size_t offset_width = 8;              // in bytes; for texts, bytes and lists
   std::uint64_t size = 0;                    // items of a fixed-size list
   bool is_dense = false;                     // of a union
   bool is_tuple = false;                     // a record that is a pair
   std::string name;
   std::string meaning;                 // of integers: "timestamp[us, tz=UTC]"
-  std::vector<std::int8_t> codes;      // of a union: those of the children
-  std::vector<ImportType> children;    // of a dictionary's indices none
+  std::vector<std::int8_t> codes;      // of a union: the type codes of its children
+  std::vector<ImportType> children;    // none for the indices of a dictionary
   std::unique_ptr<ImportType> values;  // of a dictionary
 };
 
-// Throws ErrorKind::schema or unsupported for what cannot be stored, with the path of the field.
+// Throws ErrorKind::schema or unsupported, with the path of the field, for types that cannot be stored.
 std::vector<ImportType> import_schema(const ArrowSchema& schema, bool optionals);
 std::unique_ptr<Field> make_field(const ImportType& type);
 
-// Flat arrays of a batch, with the memory of those that had to be made.
+// The flat arrays of a batch, and the memory of arrays that had to be copied.
 struct ImportedArrays {
   std::vector<NamedArray> arrays;
   std::vector<std::shared_ptr<const void>> owners;
   std::uint64_t entries = 0;
 };
 // Throws ErrorKind::usage for an array that is not of these types, and ErrorKind::conversion for a missing
-// value where none can be.
+// value of a type that is not optional.
 ImportedArrays import_array(const std::vector<ImportType>& fields, const ArrowArray& batch);
 
 }  // namespace colonnade::capi

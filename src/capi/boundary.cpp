@@ -8,12 +8,12 @@
 namespace colonnade::capi {
 namespace {
 
-// An error with the memory that its texts need.
+// An error that owns its texts.
 struct KeptError {
   std::optional<Error> error;
   colonnade_error described{};
 
-  // Without memory: texts that live for ever.
+  // If memory runs out: static texts.
   void describe(colonnade_status status, const char* problem) noexcept {
     error.reset();
     described = {status, problem, problem, "", "", "", "", -1, -1, -1, -1};

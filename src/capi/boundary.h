@@ -19,9 +19,9 @@ struct colonnade_strings {
 
 namespace colonnade::capi {
 
-// Keeps the exception that is being handled for colonnade_last_error().
+// Records the exception being handled for colonnade_last_error().
 colonnade_status keep_error() noexcept;
-// The same without an exception: a defect of the caller.
+// The same without an exception, for an incorrect call.
 colonnade_status refuse(const char* problem) noexcept;
 
 template <class Work>
@@ -44,7 +44,8 @@ std::string text_of(const char* text, const char* what);          // null is an 
 std::string text_or(const char* text, std::string_view nothing);  // null is `nothing`
 std::vector<std::string> texts_of(const char* const* texts, std::size_t count, const char* what);
 
-// Options of a caller that was compiled with an older header: what it does not know has its default.
+// Options of a caller that was compiled with an older header: members that it does not know get their
+// defaults.
 template <class Options>
 Options options_of(const Options* given, const char* what) {
   Options options{};

@@ -1,4 +1,4 @@
-// What the tests of the C interface share: a small data set in memory, and Arrow data that counts its
+// Shared by the tests of the C interface: a small data set in memory, and Arrow data that counts its
 // releases.
 #ifndef COLONNADE_CAPI_TESTING_H
 #define COLONNADE_CAPI_TESTING_H
@@ -77,7 +77,7 @@ class Table {
   std::vector<std::int32_t>& ends() { return ends_; }
   int released() const { return released_; }
 
-  // Gives the table out so many times.
+  // Returns the table this many times.
   ArrowArrayStream* stream(int batches) {
     left_ = batches;
     stream_ = {get_schema, get_next, last_error, released_stream, this};
@@ -87,7 +87,7 @@ class Table {
 
  private:
   static Table& of(void* data) { return *static_cast<Table*>(data); }
-  // As the specification says, only the base struct is released by its consumer.
+  // By the specification, a consumer releases only the base struct.
   static void released_schema(ArrowSchema* schema) { schema->release = nullptr; }
   static void released_array(ArrowArray* array) {
     if (array->private_data != nullptr) ++of(array->private_data).released_;
@@ -125,7 +125,7 @@ class Table {
   int released_ = 0, streams_released_ = 0, left_ = 0;
 };
 
-// A data set "E" in memory, for as long as this lives.
+// A data set "E" in memory, which lives as long as this object.
 class MemoryDataSet {
  public:
   explicit MemoryDataSet(std::string uri, int batches = 0, std::int32_t entries = 1000)

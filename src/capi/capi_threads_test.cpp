@@ -23,7 +23,7 @@ void in_threads(int count, Work work) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// The sum of x, and the rows that were seen.
+// The sum of x, and the number of rows.
 std::pair<std::int64_t, std::int64_t> drain(ArrowArrayStream& stream) {
   std::int64_t sum = 0, rows = 0;
   for (;;) {

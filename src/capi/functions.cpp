@@ -1,5 +1,5 @@
-// Functions of the caller: arguments leave as Arrow columns, and the array that comes back is checked as one
-// that is to be written.
+// Functions of the caller: arguments are exported as Arrow columns, and the returned array is checked like
+// arrays to write.
 #include "capi/functions.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 
 using Kind = ImportType::Kind;
 
-// Throws ErrorKind::type for what no column has.
+// Throws ErrorKind::type for types that columns cannot have.
 ValueType type_of(const ImportType& type, const std::string& name) {
   switch (type.values ? Kind::records : type.kind) {
     case Kind::numbers:
@@ -39,7 +39,7 @@ ValueType type_of(const ImportType& type, const std::string& name) {
   }
 }
 
-// The arguments of a call, which are the library's to release.
+// The arguments of a call, which the library releases.
 class Arguments {
  public:
   explicit Arguments(ArrowColumn columns) {
@@ -61,7 +61,7 @@ class Arguments {
   ArrowArray array_{};
 };
 
-// An array that a function gave, with what was made of it.
+// An array that a function returned, and the values made from it.
 struct Given {
   ArrowArray array{};
   ImportedArrays arrays;
@@ -135,7 +135,7 @@ class FunctionKernel final : public Kernel {
     batch.buffers = no_buffers;
     batch.n_children = 1;
     batch.children = children;
-    batch.release = [](ArrowArray*) {};  // nothing of it is its own
+    batch.release = [](ArrowArray*) {};  // owns nothing
     given.arrays = import_array(*given_, batch);
   }
 
@@ -157,7 +157,7 @@ MakeKernel function_kernels(colonnade_function function, void* context, const Ar
   batch.format = "+s";
   batch.n_children = 1;
   batch.children = children;
-  batch.release = [](ArrowSchema*) {};  // nothing of it is its own
+  batch.release = [](ArrowSchema*) {};  // owns nothing
   const auto given = std::make_shared<const std::vector<ImportType>>(import_schema(batch, false));
   return [function, context, given, type = type_of(given->front(), name)](std::span<const ValueType>) {
     return std::make_shared<FunctionKernel>(function, context, given, type);

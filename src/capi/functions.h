@@ -1,4 +1,4 @@
-// Functions of the caller and of libraries as definitions of columns.
+// Defines columns by functions of the caller and of libraries.
 #ifndef COLONNADE_CAPI_FUNCTIONS_H
 #define COLONNADE_CAPI_FUNCTIONS_H
 
@@ -14,8 +14,8 @@ namespace colonnade::capi {
 
 using MakeKernel = std::function<KernelPtr(std::span<const ValueType>)>;
 
-// A function over Arrow arrays. Throws ErrorKind::type for a result that no column has: numbers, booleans,
-// texts and lists of them are columns. `name` is that of the column, for messages.
+// A function over Arrow arrays. Throws ErrorKind::type unless its result type is a number, a boolean, a text
+// or a list of these. `name` is the name of the column, for messages.
 MakeKernel function_kernels(colonnade_function function, void* context, const ArrowSchema& result,
                             const std::string& name);
 // A function of a library, see colonnade/functions.h. Throws ErrorKind::not_found.

@@ -1,5 +1,6 @@
-// Arrow arrays to the flat arrays of fields. What is taken of an array is a list of runs: one for all of it,
-// several where missing values, the alternatives of unions and the codes of dictionaries lie between.
+// Converts Arrow arrays to the flat arrays of fields. The elements used of an array are a list of runs: one
+// run for all of it, several if missing values, alternatives of unions or codes of dictionaries skip
+// elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -109,7 +110,7 @@ class ArrayImport {
     throw Error(ErrorKind::usage, problem, "check the program that made the Arrow array", {.field = path});
   }
 
-  // ---- What a schema demands of its arrays
+  // ---- Checks of arrays against their schema
 
   static std::int64_t buffers_of(const ImportType& type) {
     switch (type.kind) {
@@ -137,7 +138,7 @@ class ArrayImport {
     if (has_views ? array.n_buffers < 3 : array.n_buffers != buffers)
       fail(path, "the array has " + std::to_string(array.n_buffers) + " buffers, its type has others");
     if (array.buffers == nullptr) fail(path, "the array has no buffers");
-    // The first one says what is missing, and is left out where nothing is; unions have none such.
+    // The first buffer is the validity bitmap, null if no value is missing; unions have none.
     for (std::int64_t i = type.kind == Kind::variants ? 0 : 1; i < array.n_buffers && !has_views; ++i)
       if (array.buffers[i] == nullptr && array.length > 0 && !(i == 2 && is_empty_text(type, array)))
         fail(path, "a buffer of the array is a null pointer");
@@ -199,7 +200,7 @@ class ArrayImport {
     taken.arrays.push_back({path, ArrayView(role, element, data == nullptr ? &nothing : data, count)});
   }
 
-  // The values of one run stay where they are.
+  // The values of one run are not copied.
   void numbers(const ArrowArray& array, ElementType element, const Runs& runs, const std::string& path) {
     const std::size_t count = count_of(runs), width = size_of(element);
     const auto* from = static_cast<const std::byte*>(array.n_buffers > 1 ? array.buffers[1] : nullptr);
@@ -236,7 +237,7 @@ class ArrayImport {
     give(path, ArrayRole::values, ElementType::boolean, values.get(), count_of(runs));
   }
 
-  // Gives the offsets, and returns the runs of what lies between them.
+  // Adds the offsets, and returns the runs of the elements between them.
   Runs offsets(const ImportType& type, const ArrowArray& array, const Runs& runs, const std::string& path) {
     auto ends = make<std::int64_t>(count_of(runs) + 1);
     std::int64_t* to = ends.get();
@@ -278,8 +279,8 @@ class ArrayImport {
          is_text ? ElementType::character : ElementType::byte, data, count);
   }
 
-  // A view has its length in 4 bytes, then up to 12 bytes; longer ones have 4 bytes of prefix, and the number
-  // of a buffer and the place in it. The last buffer has the sizes of those between.
+  // A view is a length of 4 bytes and up to 12 characters; longer texts have a prefix of 4 characters, the
+  // number of a buffer and an offset in it. The last buffer has the sizes of the data buffers.
   void views(const ImportType& type, const ArrowArray& array, const Runs& runs, const std::string& path) {
     auto ends = make<std::int64_t>(count_of(runs) + 1);
     std::int64_t* end = ends.get();

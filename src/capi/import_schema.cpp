@@ -1,4 +1,4 @@
-// Arrow schemas to the fields in which they are stored.
+// Converts Arrow schemas to the fields in which their values are stored.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ const char* unit_of(char letter) {
   }
 }
 
-// Dates, times, durations: integers with a meaning. False if the format is none of them.
+// Dates, times, durations: integers with a meaning. False for other formats.
 bool import_time(std::string_view format, ImportType& type) {
   const auto is = [&](std::string_view text) { return format == text; };
   type.element = ElementType::int64;
@@ -72,7 +72,7 @@ bool import_time(std::string_view format, ImportType& type) {
   return true;
 }
 
-// Structs have no name in C++, and so neither have lists of them. An optional needs the name of its value's
+// Structs have no name in C++, and so lists of them have none. An optional needs the name of its value's
 // type.
 bool has_type_name(const ImportType& type) {
   if (type.values) return has_type_name(*type.values);
@@ -228,7 +228,7 @@ const char* type_name_of(ElementType element) {
 
 std::unique_ptr<Field> field_of(const ImportType& type);
 
-// The name of a type that is spelled by it; fails where it holds a struct, which has none.
+// The C++ name of a type; fails if it holds a struct, which has no name.
 std::string named(const ImportType& type, const char* holder) {
   std::unique_ptr<Field> field = field_of(type);
   if (!field->type_name().empty()) return field->type_name();

@@ -1,4 +1,4 @@
-// From flat arrays to Arrow columns: the same shapes as `to_arrow()` of Python gives.
+// Converts flat arrays to Arrow columns of the same types as Python's `to_arrow()`.
 #include "capi/read_fields.h"
 
 #include <limits>
@@ -74,7 +74,7 @@ class Assembler {
         return listed(outer, count, along(rest, field, items_of(outer)));
       case FieldKind::array:
         return fixed_lists(count, outer.size, along(rest, field, count * outer.size));
-      case FieldKind::variant: {  // missing where the variant holds another alternative
+      case FieldKind::variant: {  // missing if the variant holds another alternative
         const ReadField& next = rest.empty() ? field : *rest.front();
         Present here;
         for (const std::int32_t tag : tags_of(outer))

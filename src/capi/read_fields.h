@@ -1,5 +1,4 @@
-// The fields of a data set as a reader of whole arrays sees them, and the Arrow columns that their arrays
-// make.
+// The fields of a data set as a reader of whole arrays sees them, and the Arrow columns made of their arrays.
 #ifndef COLONNADE_CAPI_READ_FIELDS_H
 #define COLONNADE_CAPI_READ_FIELDS_H
 
@@ -21,7 +20,7 @@ namespace colonnade::capi {
 // A field that can be read.
 struct ReadField {
   std::uint32_t id = invalid_id;
-  std::string path;  // as RNTuple names it
+  std::string path;  // RNTuple's
   FieldKind kind = FieldKind::scalar;
   std::uint64_t size = 0;       // items of an array or a bitset
   bool is_tuple = false;        // a pair or tuple: its members are counted
@@ -29,7 +28,7 @@ struct ReadField {
   std::size_t alternative = 0;  // of a variant: which one this is
   const ReadField* parent = nullptr;
   std::vector<std::unique_ptr<ReadField>> children;
-  // Of a record: members under the names that programs give them.
+  // The members of a record under the names that programs use.
   std::vector<std::pair<std::string, const ReadField*>> members;
 };
 
@@ -49,8 +48,8 @@ class ReadSchema {
   std::map<std::uint32_t, const ReadField*> by_id_;
 };
 
-// The column of a field at any depth: records above it vanish, lists and optionals above it stay. `arrays`
-// are what a reader gave for it and `count` entries.
+// The column of a field at any depth: records above it are dropped, lists and optionals above it stay.
+// `arrays`: what a reader returned for the field and `count` entries.
 ArrowColumn assemble(const ReadField& field, std::span<const ColumnArray> arrays, std::size_t count);
 
 }  // namespace colonnade::capi

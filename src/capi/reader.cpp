@@ -1,4 +1,4 @@
-// Reading columns as Arrow data. Every reader is a chain, if only of one file.
+// Reads columns as Arrow data. Every reader is a chain, even of a single file.
 #include "colonnade/reader.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t batch_bytes = std::uint64_t{64} << 20;
 
-// What a reader and its streams share; they may be in different threads.
+// Shared by a reader and its streams, which may be used by different threads.
 struct OpenChain {
   explicit OpenChain(std::unique_ptr<ChainReader> opened)
       : reader(std::move(opened)), schema(reader->descriptor()) {}
@@ -25,7 +25,7 @@ struct OpenChain {
   ReadSchema schema;
 };
 
-// The columns that were asked for, under the names by which they were.
+// The requested columns, under the requested names.
 class Columns {
  public:
   Columns(OpenChain& chain, const char* const* columns, std::size_t count)
@@ -96,7 +96,7 @@ class ChainBatches final : public Batches {
     return std::min(cluster_.last, left_.first + std::min(most, cluster_.last - left_.first));
   }
 
-  // That of the next entry.
+  // The cluster of the next entry.
   void find_cluster() {
     const std::lock_guard turn(chain_->mutex);
     while (left_.first >= cluster_.last) {

@@ -18,7 +18,7 @@ Stream& stream_of(ArrowArrayStream* stream) {
   return *static_cast<Stream*>(stream->private_data);
 }
 
-// The kinds of errors as errno has them, which is what streams return.
+// The errno values of the kinds of errors, which streams return.
 int number_of(colonnade_status status) {
   switch (status) {
     case COLONNADE_OK:

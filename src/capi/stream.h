@@ -1,4 +1,4 @@
-// Arrow streams out of anything that gives columns one batch after the other.
+// Makes Arrow streams from a sequence of batches.
 #ifndef COLONNADE_CAPI_STREAM_H
 #define COLONNADE_CAPI_STREAM_H
 

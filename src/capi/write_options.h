@@ -1,4 +1,4 @@
-// Options of writing, as the C interface has them.
+// The write options of the C interface.
 #ifndef COLONNADE_CAPI_WRITE_OPTIONS_H
 #define COLONNADE_CAPI_WRITE_OPTIONS_H
 

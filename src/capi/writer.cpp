@@ -1,4 +1,4 @@
-// Writing data sets from Arrow data.
+// Writes data sets from Arrow data.
 #include "colonnade/writer.h"
 
 #include <memory>
@@ -23,7 +23,7 @@ struct colonnade_writer {
 namespace colonnade::capi {
 namespace {
 
-// Arrow data that somebody handed over.
+// Arrow data that the caller handed over.
 template <class Arrow>
 struct Release {
   Arrow* arrow;

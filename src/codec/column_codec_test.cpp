@@ -62,8 +62,7 @@ void expect_golden(ColumnType type, ElementType element, const std::vector<T>& v
   EXPECT_EQ(unpack<T>(of(type), bytes, values.size(), element), values);
 }
 
-// --- golden bytes
-// --------------------------------------------------------------------------------------------------
+// ---- Golden bytes
 
 TEST(ColumnCodec, BitIsPackedFromTheLeastSignificantBit) {
   expect_golden<std::uint8_t>(ColumnType::bit, ElementType::boolean, {1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1},
@@ -202,8 +201,7 @@ TEST(ColumnCodec, QuantisationOf32BitsReachesBothEnds) {
   EXPECT_THAT(unpack<double>(encoding, bytes, 2, ElementType::float64), ElementsAre(-1., 1.));
 }
 
-// --- round trips
-// ---------------------------------------------------------------------------------------------------
+// ---- Round trips
 
 // Random elements that the column holds without loss.
 template <class T>
@@ -452,8 +450,7 @@ TEST(ColumnCodec, LongPagesAreConvertedInBlocksWithoutSeams) {
   }
 }
 
-// --- conversion
-// ----------------------------------------------------------------------------------------------------
+// ---- Conversion
 
 template <class T>
 constexpr ElementType element_of() {
@@ -630,8 +627,7 @@ TEST(ColumnConversion, MemoryImagesAreThePlainColumnsReadAsTheirOwnType) {
   EXPECT_FALSE(is_memory_image({.type = static_cast<ColumnType>(0x1e), .bits = 8}, ElementType::byte));
 }
 
-// --- errors
-// --------------------------------------------------------------------------------------------------------
+// ---- Errors
 
 TEST(ColumnErrors, IndexAbove32BitsCannotBeWritten) {
   for (const auto type : {ColumnType::index32, ColumnType::split_index32}) {

@@ -109,8 +109,7 @@ const Bytes hundred_letters(100, std::byte{'a'});
 // "a" 100 times as zlib writes it: one block of fixed Huffman codes.
 const Bytes deflated = to_bytes({0x4b, 0x4c, 0xa4, 0x3d, 0x00, 0x00});
 
-// --- settings
-// --------------------------------------------------------------------------------------------------------
+// ---- Settings
 
 TEST(CompressionSettings, NumberOfRoot) {
   EXPECT_EQ(CompressionSettings{}.to_root(), 505u);
@@ -158,8 +157,7 @@ TEST(CompressionSettings, LevelOutsideOfTheScaleIsRefused) {
   EXPECT_THROW(compress({static_cast<Algorithm>(3), 1}, hundred_letters, out), Error);
 }
 
-// --- round trips
-// -----------------------------------------------------------------------------------------------------
+// ---- Round trips
 
 TEST(Compression, EveryAlgorithmAndLevelRoundTrips) {
   for (const Algorithm algorithm : algorithms)
@@ -225,8 +223,7 @@ TEST(Compression, ThreadsHaveContextsOfTheirOwn) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// --- framing
-// ---------------------------------------------------------------------------------------------------------
+// ---- Framing
 
 struct Frame {
   std::size_t size;
@@ -324,8 +321,7 @@ TEST(CompressionFraming, ChunksOfDifferentAlgorithmsMayFollowEachOther) {
   EXPECT_EQ(decompressed(block, content.size()), content);
 }
 
-// --- hostile blocks
-// --------------------------------------------------------------------------------------------------
+// ---- Hostile blocks
 
 TEST(HostileBlock, LargerThanItsContent) {
   expect_error(noise(101), 100, ErrorKind::format,
@@ -525,8 +521,7 @@ TEST(HostileBlock, RandomBytesAfterAGoodTagDoNotCrash) {
     }
 }
 
-// --- checksum of pages and envelopes
-// ---------------------------------------------------------------------------------
+// ---- Checksum of pages and envelopes
 
 // Chunks of zeros, of which the first `honest` ones are good and the others damaged.
 Bytes chunks_of_zeros(std::size_t count, std::size_t content_size, std::size_t honest) {

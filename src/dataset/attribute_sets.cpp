@@ -148,7 +148,7 @@ void check_attribute_set_name(std::string_view name) {
 
 }  // namespace dataset
 
-// ---- reading ----
+// ---- Reading
 
 std::vector<std::string> Reader::attribute_sets() const {
   std::vector<std::string> names;

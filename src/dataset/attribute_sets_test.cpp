@@ -424,7 +424,7 @@ TEST(AttributeSets, OfTheLastCheckpointStayWhenClustersAreRepaired) {
   EXPECT_EQ(rows_of(file, "notes").size(), 2u);
 }
 
-// ---- what is broken ----
+// ---- What is broken
 
 // A data set with the attribute set "good", and the ordinary data set "Fake", to which another record in the
 // footer refers as the attribute set "bad".
@@ -636,7 +636,7 @@ TEST(AttributeSets, WithDamagedAnchorsAreRefused) {
   EXPECT_EQ(file.refusal().kind(), ErrorKind::checksum);
 }
 
-// ---- copies ----
+// ---- Copies
 
 // A data set with the given sets, chosen at random, and their rows.
 using Sets = std::map<std::string, std::vector<Row>>;

@@ -204,7 +204,7 @@ void AttributeSetWriter::end() noexcept {
   impl_->state->set_closed();
 }
 
-// ---- adding to a data set that is there ----
+// ---- Adding to a data set that is there
 
 struct AttributeAppender::Impl {
   std::unique_ptr<page::PageSource> before;

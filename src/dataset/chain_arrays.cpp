@@ -1,7 +1,7 @@
-// See chain_arrays.h. Of each file the arrays of its own schema are read, with numbers decoded as the common
-// schema has them. A walk over the common schema, which counts the values of each field, then takes them
-// under their common names, and makes the offsets that a file does not have: of fixed-size arrays that are
-// vectors elsewhere, of plain values that are optional elsewhere, of fields that the file lacks.
+// See chain_arrays.h. The arrays of each file are read by its own schema, with numbers decoded to the types
+// of the common schema. A walk over the common schema, which counts the values of each field, then moves them
+// to their common names, and makes offsets that a file does not store: of fixed-size arrays that are vectors
+// in other files, of plain values that are optional there, of fields that the file lacks.
 #include "dataset/chain_arrays.h"
 
 #include <fmt/format.h>
@@ -122,7 +122,7 @@ class FileWalk {
   Pieces& pieces_;
 };
 
-// What will be read of the file behind, if it is open.
+// Announces what will be read of the next file, if it is open.
 void announce_next(ChainState& chain, std::size_t file, const std::vector<bool>& wanted,
                    std::uint64_t ahead) {
   const ChainFiles& files = chain.files();
@@ -197,7 +197,7 @@ std::vector<ColumnArray> read_chain_arrays(ChainState& chain, std::span<const st
     const auto& mapping = chain.mapping(i);
     auto arrays = read_arrays(*source, stored_fields(chain, i, wanted), mapping.elements, begin, end,
                               std::min(next - file.first, file.entries));
-    // It may have been opened meanwhile.
+    // Another thread may have opened it meanwhile.
     if (is_behind_next) announce_next(chain, i + 1, wanted, next);
     with_context(source->context(), [&] {
       FileWalk walk(descriptor, &chain.stored_schema(i), &mapping, wanted, std::move(arrays), pieces);

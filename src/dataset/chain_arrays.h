@@ -1,4 +1,4 @@
-// Whole arrays of a chain: those of each file, in the types of the common schema, one behind the other.
+// Whole arrays of a chain: the arrays of its files, in the types of the common schema, concatenated.
 #ifndef COLONNADE_DATASET_CHAIN_ARRAYS_H
 #define COLONNADE_DATASET_CHAIN_ARRAYS_H
 

@@ -26,7 +26,7 @@ namespace {
               {.uri = lacking});
 }
 
-// Those that the chain shows, and how many files have each.
+// The attribute sets of the chain, and the number of files that have each.
 std::vector<std::pair<std::string, std::size_t>> shown_sets(const dataset::ChainState& chain) {
   auto sets = chain.files().attribute_sets();
   if (chain.missing() == MissingFields::skip)

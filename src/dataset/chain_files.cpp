@@ -15,12 +15,12 @@
 namespace colonnade::dataset {
 namespace {
 
-// Files that are opened at the same time: most of that is waiting, of files elsewhere nearly all.
+// Files that are opened at the same time: opening mostly waits, for remote files nearly always.
 std::size_t most_at_once(const std::string& uri) {
   return io::transport_for(uri).scheme == "file" ? 16 : 64;
 }
 
-// Roughly what a descriptor holds.
+// The approximate memory of a descriptor.
 std::uint64_t bytes_of(const Descriptor& descriptor) {
   std::uint64_t bytes = descriptor.fields.size() * sizeof(FieldDescriptor) +
                         descriptor.columns.size() * sizeof(ColumnDescriptor);
@@ -179,7 +179,7 @@ ChainFiles::OpenFile ChainFiles::acquire(std::size_t i) const {
 
 bool ChainFiles::is_closed(std::size_t i) const {
   const Slot& slot = slots_[i];
-  const std::unique_lock lock(slot.mutex, std::try_to_lock);  // held: somebody is opening it
+  const std::unique_lock lock(slot.mutex, std::try_to_lock);  // held: another thread is opening it
   return lock.owns_lock() && !slot.kept && slot.current.expired();
 }
 

@@ -1,10 +1,10 @@
 // ChainFiles: the files of a chain - what is in each, and which of them are open.
 //
-// Each file is opened once for its schema and its number of entries, several at a time, unless an index knows
-// that already. Files of the same schema share it. Of short chains all files stay open; of long ones a file
-// is open while somebody has it, and its metadata are kept as long as they are not too large all together.
+// Each file is opened once for its schema and its number of entries, several at a time, unless an index has
+// them. Files of the same schema share it. All files of a short chain stay open; a file of a long one is open
+// while it is in use, and its metadata are kept within a budget for all files.
 //
-// Once it is made any thread may use it.
+// Any thread may use it once it is made.
 #ifndef COLONNADE_DATASET_CHAIN_FILES_H
 #define COLONNADE_DATASET_CHAIN_FILES_H
 
@@ -44,13 +44,13 @@ class ChainFiles {
     std::size_t kept_open = 64;                           // chains of no more files keep all of them open
     std::uint64_t kept_bytes = std::uint64_t{256} << 20;  // of metadata
   };
-  // Called with each schema that was not there before, to refuse it by throwing.
+  // Called with each new schema; refuses it by throwing.
   using Check = std::function<void(const Schemas& before, const Schema& fresh)>;
 
   // `uris` without wildcards; `name` may be empty if each file has one data set.
   ChainFiles(std::string name, std::span<const std::string> uris, ReadOptions options, Limits limits,
              const Check& check = {});
-  // Files that are known: each is opened when it is read first, and must be the one that is known.
+  // Known files: each is opened when it is first read, and must have the known identity.
   ChainFiles(std::string name, ChainIndex index, ReadOptions options, Limits limits, const Check& check = {});
   // An attribute set of the files that have it, which are opened by `whole`.
   ChainFiles(std::shared_ptr<const ChainFiles> whole, std::string attribute_set, Limits limits);
@@ -69,7 +69,7 @@ class ChainFiles {
   // Whether acquire() would have to open the file.
   bool is_closed(std::size_t i) const;
   std::shared_ptr<const Descriptor> descriptor_of(std::size_t i) const;
-  // Null where the file would have to be opened for it.
+  // Null if the file would have to be opened for it.
   std::shared_ptr<const Descriptor> known_descriptor(std::size_t i) const;
 
   ChainIndex index() const;

@@ -30,18 +30,18 @@ struct ChainIndex {
   std::vector<File> files;
   std::vector<Schema> schemas;
 
-  // Adds the files behind those that are there; returns where its schemas are now.
+  // Appends the files; returns the index of its first schema here.
   std::vector<unsigned> append(ChainIndex more);
 };
 
-// None: a schema cannot be described, as it has what this version does not write; then files must be opened.
+// nullopt: a schema has parts that this version does not write; then files must be opened.
 std::optional<nlohmann::json> to_json(const ChainIndex& index);
 // Throws nlohmann's exceptions, and ErrorKind::format.
 ChainIndex chain_index_from(const nlohmann::json& json);
-// The same of the JSON as text; throws ErrorKind::format for anything else.
+// The same from text; throws ErrorKind::format for anything else.
 ChainIndex read_chain_index(std::string_view text);
 
-// What of a schema reading depends on: schemas with the same text are read alike.
+// The properties of a schema that matter for reading, as text: schemas with the same text are read alike.
 std::string fingerprint(const Descriptor& descriptor);
 
 }  // namespace colonnade::dataset

@@ -17,7 +17,7 @@
 
 namespace colonnade {
 
-// The model's fields, of one file.
+// The model's fields in one file.
 struct ChainReader::Connected {
   struct One {
     std::unique_ptr<Field> field;  // null: the file does not have it
@@ -41,7 +41,7 @@ void renew(const Field& field, void* value) {
   field.construct(value);
 }
 
-// Those of a version that is not known are left out.
+// Sets of unknown versions are left out.
 std::uint64_t verify_attribute_sets(Reader& file) {
   std::uint64_t pages = 0;
   for (const std::string& name : file.attribute_sets()) try {
@@ -131,7 +131,7 @@ Model& ChainReader::model() {
   return *model_;
 }
 
-// Fields that some files lack need a type that says so; types are checked against each file as it is read.
+// Fields that some files lack need an optional type; types are checked against each file as it is read.
 void ChainReader::check_model() const {
   for (const auto& field : model_->fields())
     static_cast<void>(detail::ChainCore(state_, field->name(), field->kind() == FieldKind::nullable));

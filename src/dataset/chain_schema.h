@@ -1,8 +1,8 @@
-// ChainSchema: the fields of all files of a chain as one schema, and where each of them is in each file.
+// ChainSchema: the fields of all files of a chain as one schema, and the field of each file for each of them.
 //
-// Fields go together by name, at any depth; types that differ become one that holds the values of both: wider
-// numbers, vectors for arrays of other lengths, plain values that are optional elsewhere. Fields that some
-// files lack are an error, or become optional, or are left out.
+// Fields are matched by name at any depth. Types that differ become one that holds the values of both: wider
+// numbers, vectors for arrays of different lengths, optional values for plain and optional ones. Fields that
+// some files lack are an error, or become optional, or are left out.
 #ifndef COLONNADE_DATASET_CHAIN_SCHEMA_H
 #define COLONNADE_DATASET_CHAIN_SCHEMA_H
 
@@ -16,7 +16,7 @@
 
 namespace colonnade::dataset {
 
-// What a field is, for the walk over arrays.
+// The kind of a field, for the walk over arrays.
 enum class FieldForm : std::uint8_t {
   unreadable,
   scalar,
@@ -48,8 +48,8 @@ struct ChainSchema {
   bool is_everywhere(std::uint32_t field, std::size_t schema) const;
 };
 
-// Throws ErrorKind::schema where types do not go together, or fields are missing and must not; the message
-// names two files.
+// Throws ErrorKind::schema for incompatible types, and for missing fields with MissingFields::error; the
+// message names two files.
 ChainSchema merge_schemas(const ChainFiles& files, MissingFields missing);
 
 }  // namespace colonnade::dataset

@@ -1,4 +1,4 @@
-// ChainState: what a ChainReader and its views share - the files, the common schema, and the files that are
+// ChainState: the state that a ChainReader and its views share - the files, the common schema, and the files
 // being read. One thread at a time.
 #ifndef COLONNADE_DATASET_CHAIN_STATE_H
 #define COLONNADE_DATASET_CHAIN_STATE_H
@@ -66,8 +66,8 @@ class ChainState {
   MissingFields missing_;
   ChainFiles files_;
   ChainSchema schema_;
-  std::deque<Recent> recent_;                          // the last one that was read is the last
-  std::vector<std::weak_ptr<page::PageSource>> live_;  // all that somebody holds
+  std::deque<Recent> recent_;                          // the most recently read is the last
+  std::vector<std::weak_ptr<page::PageSource>> live_;  // all that are in use
   std::shared_ptr<page::ReadCounters> of_closed_;      // what these have counted
   Ahead ahead_;
 };

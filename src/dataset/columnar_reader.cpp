@@ -204,7 +204,7 @@ class Announcement {
   std::vector<page::ClusterPool::Coming> take() { return std::move(coming_); }
 
  private:
-  // Entries begin and end within their cluster. What is not sound is left to who reads it.
+  // Entries begin and end within their cluster. Reading reports invalid ranges.
   void add_pages(const std::vector<std::uint32_t>& representations, const ElementRange& entries,
                  std::optional<std::uint64_t> per_entry) {
     try {

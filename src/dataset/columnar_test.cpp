@@ -420,7 +420,7 @@ TEST(Append, CardinalitiesTakeNoArray) {
   EXPECT_EQ(arrays[0].view<std::int64_t>()[1], 2);
 }
 
-// --- reading
+// ---- Reading
 
 class Columns : public ::testing::Test {
  protected:

@@ -43,7 +43,7 @@ using dataset::same_place;
 using dataset::whole_name;
 using Clock = std::chrono::steady_clock;
 
-// ---- places ----
+// ---- Places
 
 std::string without_slash(std::string path) {
   path.erase(0, std::min(path.find_first_not_of('/'), path.size()));
@@ -70,7 +70,7 @@ Found look_at(const DataSetPlace& place) {
   return found;
 }
 
-// ---- the copy ----
+// ---- The copy
 
 class Copy {
  public:
@@ -271,7 +271,7 @@ class Copy {
     return writing;
   }
 
-  // Of the sources, in bytes: an object store is told what it has to take.
+  // In bytes: object stores must know the largest page of the sources.
   std::size_t largest_page() const {
     std::size_t largest = sets_.largest_page();
     for (const CopySource& source : sources_.all())

@@ -12,7 +12,7 @@
 namespace colonnade::dataset {
 namespace {
 
-// ---- selecting ----
+// ---- Selecting
 
 class Selection {
  public:
@@ -58,7 +58,7 @@ class Selection {
   std::vector<bool> below_;  // with all below
 };
 
-// ---- renumbering ----
+// ---- Renumbering
 
 class Rebuilder {
  public:
@@ -131,7 +131,7 @@ class Rebuilder {
   std::vector<std::uint32_t> new_ids_;
 };
 
-// ---- comparing ----
+// ---- Comparing
 
 std::string column_text(const ColumnDescriptor& column) {
   std::string text = column.raw_type < column_type_count

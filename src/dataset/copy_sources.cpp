@@ -97,7 +97,7 @@ CopySources::CopySources(const std::vector<DataSetPlace>& places, const CopyOpti
   for (const DataSetPlace& place : places) sources_.push_back({.place = place});
 }
 
-// ---- looking at each ----
+// ---- Looking at each
 
 void CopySources::survey() {
   for (std::size_t first = 0; first < sources_.size(); first += surveyed_at_once) {
@@ -173,7 +173,7 @@ void CopySources::check_wanted() const {
                   {.uri = sources_.front().place.uri, .field = path});
 }
 
-// ---- making one schema of them ----
+// ---- Making one schema of them
 
 // Only fields that are in all schemas, by their paths, and projected ones whose source is.
 void CopySources::keep_common() {
@@ -239,7 +239,7 @@ bool CopySources::has_late_fields(const CopySource& source) const {
   return whole.fields.size() > whole.header_fields;
 }
 
-// ---- one after the other ----
+// ---- One after the other
 
 page::PageSource& CopySources::open(CopySource& source) {
   if (open_ != &source) {

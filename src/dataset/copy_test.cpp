@@ -169,7 +169,7 @@ TEST(Copy, DecodesEveryFixture) {
     }
 }
 
-// ---- a data set of this library, with everything in it ----
+// ---- A data set of this library, with everything in it
 
 struct Made {
   std::uint64_t entries = 4000;
@@ -251,7 +251,7 @@ TEST(Copy, CopiesWhatThisLibraryWrites) {
   }
 }
 
-// ---- parts ----
+// ---- Parts
 
 TEST(CopyOfParts, TakesWhatFieldsNeed) {
   const MemoryFile from;
@@ -322,7 +322,7 @@ TEST(CopyOfParts, NamesTheNearestFieldOfWrongPaths) {
   EXPECT_EQ(error_of([&] { static_cast<void>(to.content()); }).kind(), ErrorKind::not_found);
 }
 
-// ---- several sources ----
+// ---- Several sources
 
 TEST(CopyOfSeveral, PutsOneBehindTheOther) {
   const MemoryFile a, b, empty, to;
@@ -396,7 +396,7 @@ TEST(CopyOfSeveral, NamesTheFirstDifference) {
   EXPECT_EQ(error_of([&] { static_cast<void>(to.content()); }).kind(), ErrorKind::not_found);
 }
 
-// ---- damage ----
+// ---- Damage
 
 TEST(DamagedCopy, NamesThePageAndClaimsNothing) {
   const MemoryFile from, to;
@@ -470,7 +470,7 @@ TEST(DamagedCopy, IsFoundByVerifying) {
   EXPECT_EQ(error.context().column, 0u);
 }
 
-// ---- destinations ----
+// ---- Destinations
 
 TEST(CopyDestination, IsAddedToOrRefused) {
   const MemoryFile from, to;
@@ -524,7 +524,7 @@ TEST(CopyDestination, MayBeFull) {
   std::signal(SIGXFSZ, handler);
 }
 
-// ---- interrupted and resumed ----
+// ---- Interrupted and resumed
 
 CopyWatch stop_after(std::uint64_t entries) {
   return [entries](const CopyProgress& progress) { return progress.entries < entries; };
@@ -621,7 +621,7 @@ TEST(InterruptedCopy, RefusesToGoOnWithSomethingElse) {
     }
 }
 
-// ---- object stores ----
+// ---- Object stores
 
 TEST(CopyToObjectStores, AndBackGivesTheSamePages) {
   const LocalFile from, to, folder;

@@ -19,8 +19,8 @@
 
 namespace colonnade::dataset {
 
-// One behind the other: offsets go on where those before end. `bytes_before`: of other arrays, for the limit
-// of memory.
+// Concatenates arrays; offsets continue where the previous ones end. `bytes_before`: of other arrays, for the
+// limit of memory.
 ColumnArray join_arrays(std::vector<ColumnArray> pieces, std::uint64_t bytes_before);
 
 // The values of rows in the order in which they are named, of arrays of whole entries; `rows` are less than

@@ -19,7 +19,7 @@
 #include "dataset/test_round_trip.h"
 #include "page/page_source.h"
 
-// ---- the program's allocations, counted in operator new
+// ---- The program's allocations, counted in operator new
 
 namespace {
 
@@ -357,7 +357,7 @@ TEST(Hostile, ACutFileGivesAClearError) {
   }
 }
 
-// ---- envelopes changed by an attacker, who can compute checksums
+// ---- Envelopes changed by an attacker, who can compute checksums
 
 void reseal(Bytes& file, const Locator& envelope) {
   const MutableByteSpan bytes = MutableByteSpan(file).subspan(envelope.offset, envelope.size);
@@ -416,7 +416,7 @@ TEST(Hostile, ChangedEnvelopesWithRightChecksumsStaySafe) {
   EXPECT_GT(errors, is_sanitized ? 500u : 2000u);
 }
 
-// ---- generated files with correct checksums
+// ---- Generated files with correct checksums
 
 using testing::Dice;
 using testing::HostileFiles;
@@ -643,7 +643,7 @@ TEST(Hostile, LongNamesAreNotRepeatedForEveryField) {
             std::size_t{128} << 20);
 }
 
-// ---- files of later versions
+// ---- Files of later versions
 
 TEST(Hostile, FieldsOfUnknownTypesAreNamedAndTheRestReads) {
   const MemoryFile file;
@@ -738,7 +738,7 @@ TEST(Hostile, FieldsOfLaterVersionsAreNamedAndTheRestReads) {
   }
 }
 
-// ---- files written by ROOT
+// ---- Files written by ROOT
 
 TEST(Hostile, FilesOfRootWithAFlippedByteGiveAnErrorOrTheRightValues) {
   const std::filesystem::path fixtures = test_fixtures();

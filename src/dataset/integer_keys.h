@@ -1,4 +1,4 @@
-// The keys of joins as they come out of data sets, and the table that is made of them or found in a file.
+// Reads the keys of joins from data sets, and makes their table or loads it from a file.
 #ifndef COLONNADE_DATASET_INTEGER_KEYS_H
 #define COLONNADE_DATASET_INTEGER_KEYS_H
 
@@ -33,10 +33,10 @@ struct TableOfKeys {
   std::vector<std::string> names;  // of the keys
   KeyTable::Duplicates duplicates = KeyTable::Duplicates::error;
   std::string uri = {};     // a file for the table; empty: none
-  std::string source = {};  // with that: what identifies what the keys are of
+  std::string source = {};  // with a file: the identity of the source of the keys
 };
-// The table in the file, if it is one of these keys; else one of what `read` gives, a column for each name,
-// which is saved there. What cannot be saved is a warning.
+// The table in the file if it is one of these keys; else one of the columns that `read` returns for the
+// names, which is saved there. A failure to save is a warning.
 KeyTable table_of_keys(const TableOfKeys& wanted, const std::function<std::vector<IntegerKeys>()>& read,
                        JoinMemory& memory);
 

@@ -17,7 +17,7 @@ using dataset::KeyTable;
 
 namespace detail {
 
-// A chain of a JoinReader. Without keys it has the entries of the first one.
+// A chain of a JoinReader. Without keys it has as many entries as the first one.
 class JoinSide {
  public:
   struct Key {
@@ -59,7 +59,7 @@ class JoinSide {
   }
 
  private:
-  // Of the entries [first, last); those without one are marked, and have zero.
+  // For the entries [first, last); entries without a key are marked, and have zero.
   IntegerKeys keys(const std::string& path, std::uint64_t first, std::uint64_t last,
                    std::vector<bool>& lacks) {
     if (keys_.empty()) return dataset::read_keys(*reader_, path, first, last);

@@ -223,7 +223,7 @@ TEST(LateSchema, ErrorsLeaveTheWriterUsable) {
   EXPECT_EQ(Reader::open("Data", file)->entry_text(2), R"({"id": 0, "x": 0})");
 }
 
-// --- projected fields
+// ---- Projected fields
 
 class Projections : public ::testing::Test {
  protected:

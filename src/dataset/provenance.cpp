@@ -21,7 +21,7 @@ namespace {
 constexpr std::array strings = {"uri", "data_set", "version"};
 constexpr std::array numbers = {"size", "fingerprint", "clusters", "depth"};
 
-// ---- the schema ----
+// ---- The schema
 
 class Schema {
  public:

@@ -77,7 +77,7 @@ std::vector<ColumnArray> all_arrays(Reader& reader, const std::string& path) {
   return reader.arrays(paths, 0, reader.num_entries());
 }
 
-// --- failures in the middle
+// ---- Failures in the middle
 
 TEST(Review, AViewShowsTheRightValuesAfterABulkReadFailed) {
   const MemoryFile file;
@@ -109,7 +109,7 @@ TEST(Review, ABulkReadOfMoreThanThereIsWritesNothing) {
   EXPECT_EQ(view.bulk(1, 2)[1], 3);
 }
 
-// ---- invalid calls
+// ---- Invalid calls
 
 TEST(Review, AMissingModelIsRefusedBeforeTheFileIsTouched) {
   const MemoryFile file;
@@ -195,7 +195,7 @@ TEST(Review, ItemsKnownAtRunTimeKeepTheirAlignment) {
   }
 }
 
-// ---- files with false claims
+// ---- Files with false claims
 
 // No data are stored for entries before a field was added, so a few bytes may claim any number of them.
 TEST(Review, ClaimsOfManyMissingElementsCostNothing) {

@@ -263,7 +263,7 @@ TEST_F(Views, SchemaAndEntriesPrint) {
   EXPECT_EQ(reader_->entry_text(3, some), R"({"text": "ddd", "id": 3})");
 }
 
-// --- entries
+// ---- Entries
 
 TEST_F(Views, EntriesLoadInAnyOrder) {
   auto model = Model::create();

@@ -175,7 +175,7 @@ TEST(WriteOptions, ImpossibleOptionsAreRefused) {
   }
 }
 
-// --- shapes of data sets
+// ---- Shapes of data sets
 
 TEST(DataSets, NoEntriesAndNoFields) {
   for (const auto container : {Container::root_file, Container::bare_file}) {
@@ -354,7 +354,7 @@ TEST(DataSets, LocalFilesAreReplacedAndExtended) {
   std::filesystem::remove(path);
 }
 
-// --- encodings
+// ---- Encodings
 
 TEST(Encodings, EveryColumnTypeOfAnIntegerGivesTheSameValues) {
   const auto try_all = [](auto zero, std::initializer_list<ColumnType> types) {

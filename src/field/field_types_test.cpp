@@ -147,7 +147,7 @@ namespace {
 
 using namespace types_test;
 
-// --- structure
+// ---- Structure
 
 TEST(FieldTypes, ScalarsHaveTheNamesOfTheFormat) {
   EXPECT_EQ(type_of<bool>(), "bool");
@@ -317,7 +317,7 @@ TEST(FieldTypes, TypesByNameHaveTheSameStructure) {
   check(std::type_identity<Cardinality<std::uint64_t>>(), "ROOT::RNTupleCardinality<std::uint64_t>");
 }
 
-// --- values
+// ---- Values
 
 TEST(FieldTypes, ValuesAreDefaultConstructed) {
   const auto field = make_field<std::pair<Point, std::vector<int>>>("f");
@@ -383,7 +383,7 @@ TEST(FieldTypes, ClonesShareTheLayout) {
   EXPECT_EQ(colonnade::to_text(*clone, &value), R"([[3, {"x": 1, "y": 2, "z": 3}], [5, 200]])");
 }
 
-// --- containers through their proxies
+// ---- Containers through their proxies
 
 template <class C>
 auto proxy_of() {
@@ -491,7 +491,7 @@ TEST(FieldTypes, PointersHoldNoneOrOne) {
   }
 }
 
-// --- variants
+// ---- Variants
 
 template <class... T>
 using Access = colonnade::detail::VariantAccess<T...>;
@@ -553,7 +553,7 @@ TEST(FieldTypes, VariantsThatAlwaysHaveAValueSaySo) {
   }
 }
 
-// --- read rules
+// ---- Read rules
 
 TEST(FieldTypes, ReadRulesReadTheirSourceByMemberNames) {
   const auto rule = colonnade::detail::read_rule<Polar>();
@@ -571,7 +571,7 @@ TEST(FieldTypes, ReadRulesReadTheirSourceByMemberNames) {
   EXPECT_EQ(colonnade::detail::read_rule<Point>(), nullptr);
 }
 
-// --- the types of types.h
+// ---- The types of types.h
 
 TEST(Types, Double32IsUsedLikeADouble) {
   Double32 number = 1.5;

@@ -54,8 +54,7 @@ bool is_identifier(char c) {
   return is_identifier_start(c) || is_digit(c);
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// Fundamental types
+// ---- Fundamental types
 
 // Counts the words of a fundamental type; their order is free ("long unsigned int long").
 struct FundamentalWords {
@@ -124,8 +123,7 @@ std::size_t depth_of(const TypeName& type) {
   return below + 1;
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// Parser
+// ---- Parser
 
 class Parser {
  public:
@@ -359,8 +357,7 @@ class Parser {
   std::size_t position_ = 0;
 };
 
-// ---------------------------------------------------------------------------------------------------------------
-// Printing
+// ---- Printing
 
 void print(const TypeName& type, bool aliased, std::string& out);
 
@@ -398,8 +395,7 @@ void print(const TypeName& type, bool aliased, std::string& out) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// Normaliser
+// ---- Normaliser
 
 struct Synonym {
   std::string_view name;

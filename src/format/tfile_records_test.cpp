@@ -28,7 +28,7 @@ void expect_every_truncation_refused(const Bytes& bytes, const std::function<voi
     EXPECT_NE(problem_of([&] { read(ByteSpan(bytes).first(size)); }), "none") << size;
 }
 
-// ---- strings, times, gaps ----
+// ---- Strings, times, gaps
 
 TEST(TString, RoundTripsShortAndLong) {
   for (const std::size_t size : {0u, 1u, 254u, 255u, 256u, 70000u}) {
@@ -74,7 +74,7 @@ TEST(RandomUuid, IsOfVersionFourAndNew) {
   EXPECT_NE(one, random_uuid());
 }
 
-// ---- file header ----
+// ---- File header
 
 TFileHeader small_header() {
   return {.end = 7444,
@@ -170,7 +170,7 @@ TEST(TFileHeader, RefusesANameThatIsTooShortOrTooLong) {
       "file header: the file's name cannot take 7345 bytes");
 }
 
-// ---- keys ----
+// ---- Keys
 
 TKey sample_key() {
   return {.nbytes = 1000,
@@ -276,7 +276,7 @@ TEST(TKey, RefusesToBeWrittenWithANameThatIsTooLong) {
   }
 }
 
-// ---- directories ----
+// ---- Directories
 
 TDirectoryRecord sample_directory() {
   return {.created = 1,
@@ -337,7 +337,7 @@ TEST(TDirectory, RefusesAListOutsideOfTheFile) {
             "directory: the list of keys of 224 bytes at 3417 lies outside of the file of 3640 bytes");
 }
 
-// ---- lists of keys ----
+// ---- Lists of keys
 
 Bytes key_list(std::uint32_t count, std::uint64_t own_seek = 1000) {
   TKey own{.object_length = 100,
@@ -383,7 +383,7 @@ TEST(TKeyList, RefusesToLieElsewhere) {
             "list of keys: its key claims to lie at 1001");
 }
 
-// ---- free list ----
+// ---- Free list
 
 Bytes free_list(const std::vector<FreeSegment>& segments, std::uint64_t own_seek = 500) {
   const Bytes payload = write_free_list(segments);

@@ -97,7 +97,7 @@ class Stores : public testing::TestWithParam<StoreUnderTest> {
   std::shared_ptr<ObjectStore> store_;
 };
 
-// --- Stores ---
+// ---- Stores
 
 TEST_P(Stores, NameTheirUri) {
   EXPECT_EQ(store_->uri(), uri_);
@@ -140,7 +140,7 @@ TEST_P(Stores, KeepValuesWhenTheyAreOpenedAgain) {
   EXPECT_EQ(read_all(*store_, {{3, 4}, 5, 6}), bytes_of("kept"));
 }
 
-// --- Values ---
+// ---- Values
 
 TEST_P(Stores, GiveBackWhatWasWritten) {
   for (const std::size_t size : {1u, 100u, 4096u, 70000u, 1u << 20}) {
@@ -379,7 +379,7 @@ TEST_P(Stores, NeverShowHalfOfAReplacement) {
   EXPECT_EQ(mixed, 0);
 }
 
-// --- Small values with a version ---
+// ---- Small values with a version
 
 TEST_P(Stores, PutOnlyWhereNothingIs) {
   const ValueAddress address{{0, 0}, 7, 0};
@@ -476,7 +476,7 @@ TEST_P(Stores, LoseNoIncrementOfACounter) {
   EXPECT_EQ(store_->get(address)->value, bytes_of("30"));
 }
 
-// --- Listing and removing ---
+// ---- Listing and removing
 
 TEST_P(Stores, ListKeysInAscendingOrder) {
   for (const std::uint64_t dkey : {std::uint64_t{300}, std::uint64_t{2}, largest, std::uint64_t{10}})
@@ -549,7 +549,7 @@ TEST_P(Stores, RemoveRangesOfObjects) {
   EXPECT_EQ(read_all(*store_, {{6, 3}, 0, 0}), bytes_of("again"));
 }
 
-// --- Queues ---
+// ---- Queues
 
 // Completions of a queue, by id.
 struct Answers {

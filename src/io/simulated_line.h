@@ -1,5 +1,5 @@
 // A server at the end of a line that exists in a test alone: requests take a round trip and the time that the
-// line takes for their bytes, one after the other. Time goes on where somebody waits.
+// line takes for their bytes, one after the other. Time advances in the waiting thread.
 #ifndef COLONNADE_IO_SIMULATED_LINE_H
 #define COLONNADE_IO_SIMULATED_LINE_H
 

@@ -299,7 +299,7 @@ void DataSetSink::commit(bool is_last) {
   committed_at_ = Clock::now();
 }
 
-// ---- linked data sets ----
+// ---- Linked data sets
 
 std::shared_ptr<DataSetSink> DataSetSink::make_linked() const {
   WriteOptions options = options_;

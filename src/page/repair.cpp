@@ -33,7 +33,7 @@ using page::JournalRecord;
 
 constexpr std::size_t clusters_per_group = 1024;
 
-// ---- pages ----
+// ---- Pages
 
 // Reads pages and verifies their checksums; throws the error of the first damaged one.
 class PageChecker {
@@ -104,7 +104,7 @@ class PageChecker {
   AlignedBuffer elements_;
 };
 
-// ---- clusters ----
+// ---- Clusters
 
 // The position of a cluster's first page, which identifies it. Empty if it has no pages.
 std::optional<std::uint64_t> first_page_of(const ClusterDescriptor& cluster) {
@@ -150,7 +150,7 @@ class Numbering {
   std::vector<std::uint64_t> next_element_;
 };
 
-// ---- one data set ----
+// ---- One data set
 
 class Repair {
  public:

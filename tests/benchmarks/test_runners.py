@@ -4,7 +4,20 @@ import json
 import sys
 
 import pytest
-from common import BenchmarkError, Series, alternate, execute, ratios, root_setting, run, spread
+from common import (
+    BenchmarkError,
+    Series,
+    alternate,
+    codec_options,
+    execute,
+    ratios,
+    root_setting,
+    run,
+    save_report,
+    spread,
+    status_of,
+    table_of,
+)
 from disk import cached_share, check_space, parse_fio
 from local_report import markdown, save
 from local_results import Results, Row, Table, bandwidths
@@ -26,7 +39,7 @@ def session(tmp_path, results):
     return Session(tmp_path, tmp_path, results, tmp_path)
 
 
-# --- turns and ratios
+# ---- Turns and ratios
 
 
 def test_sides_take_turns_and_each_goes_first_once():
@@ -61,7 +74,7 @@ def test_a_warm_measurement_runs_once_more(session):
     assert len(calls) == 4
 
 
-# --- targets
+# ---- Targets
 
 
 @pytest.mark.parametrize(
@@ -85,7 +98,7 @@ def test_faster_is_the_time_of_the_other_side_over_ours():
     assert row.reference == "ROOT 6.00 (4.00 to 8.00) s"
 
 
-# --- what goes wrong is said
+# ---- What goes wrong is said
 
 
 def test_sides_that_differ_are_a_problem(session):
@@ -123,13 +136,43 @@ def test_unknown_settings_are_refused(codec):
         root_setting(codec)
 
 
+def test_tables_leave_out_the_runs():
+    rows = [{"task": "own", "s": 1.5, "runs": [1, 2]}, {"task": "joined", "s": 3, "runs": []}]
+    assert table_of(rows) == ["| task | s |", "|---|---|", "| own | 1.5 |", "| joined | 3 |"]
+
+
+def test_a_report_is_saved_as_text_and_json(tmp_path):
+    text = save_report(tmp_path / "new", "joins", ["# Joins", ""], {"rows": [1]})
+    assert text == (tmp_path / "new" / "joins.md").read_text() == "# Joins\n\n"
+    assert json.loads((tmp_path / "new" / "joins.json").read_text()) == {"rows": [1]}
+
+
+def test_problems_fail_a_run(capsys):
+    assert status_of([]) == 0
+    assert status_of(["too slow"]) == 1
+    assert capsys.readouterr().err == "error: too slow\n"
+
+
+def test_options_of_codecs_are_checked_and_folders_made(tmp_path, monkeypatch):
+    output = str(tmp_path / "out")
+    monkeypatch.setattr(
+        sys, "argv", ["run.py", "--output", output, "--codecs", "none,zstd:5", "--events", "4"]
+    )
+    options = codec_options("", "lz4:4")
+    assert options.codecs == ["none", "zstd:5"]
+    assert options.work.is_dir()
+    monkeypatch.setattr(sys, "argv", ["run.py", "--output", output, "--codecs", "zip:5"])
+    with pytest.raises(BenchmarkError, match="zip"):
+        codec_options("", "lz4:4")
+
+
 def test_a_full_disk_is_refused_before_anything_is_measured(tmp_path):
     check_space(tmp_path, 1)
     with pytest.raises(BenchmarkError, match="are needed"):
         check_space(tmp_path, 1 << 60)
 
 
-# --- the disk
+# ---- The disk
 
 
 def test_fio_is_understood_with_warnings_before_its_json():
@@ -155,7 +198,7 @@ def test_an_empty_file_is_not_cached(tmp_path):
     assert cached_share(tmp_path / "file") == 0.0
 
 
-# --- the report
+# ---- The report
 
 
 def test_the_report_says_which_targets_are_met(results):

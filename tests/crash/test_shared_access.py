@@ -73,7 +73,7 @@ def test_a_second_writer_is_refused(tmp_path):
 
 
 def test_write_protected_targets(tmp_path):
-    """Neither a file nor a folder that must not be written is, whoever runs the test."""
+    """Read-only files and folders are not written, whichever user runs the test."""
     folder = tmp_path / "folder"
     folder.mkdir()
     assert "directory" in run(folder, clusters=1).error

@@ -17,13 +17,11 @@
 //   stopped            1: the engines do not answer until this is 0 again
 //   stall_ms           the engines do not answer for so long from now on
 //   engines            of a pool (4); with one there is no class RP_*
-//   targets            of a pool that are up (4): how many groups a new id of the classes SX, *_GX gets, and
-//   how
-//                      many the others may have
+//   targets            of a pool that are up (4): how many groups a new id of the classes SX, *_GX gets,
+//                      and how many the others may have
 //   pool_read_only     1: pools can be connected to for reading alone
 //   cont_read_only     1: the same for containers
-//   tombstones         1: the key of a value that was removed stays, as keys may do in DAOS: listings show
-//   it,
+//   tombstones         1: the key of a removed value stays, as keys may do in DAOS: listings show it,
 //                      inserting under a condition finds it, reading under a condition gives size 0
 //   list_page          keys that a call of a listing brings at most (0: as many as fit)
 //   list_empty         calls of a listing that bring nothing before those that bring something (0)

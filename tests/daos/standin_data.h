@@ -57,7 +57,7 @@ using Dkeys = std::map<std::string, Akeys, KeyOrder>;
 using Epoch = std::uint64_t;
 Epoch new_epoch();  // later than all others
 
-// When a value was last looked at by somebody who relies on it, and when it was last changed.
+// When a value was last read by a transaction that relies on it, and when it was last changed.
 struct Stamps {
   Epoch read = 0;
   Epoch written = 0;

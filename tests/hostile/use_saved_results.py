@@ -55,7 +55,7 @@ KINDS: dict[str, Callable[[DataFrame], Any]] = {
     "value_counts": lambda df: df.value_counts("n"),
     "reduce": lambda df: df.reduce(operator.add, "x", 0.0),
 }
-# States of Python code are pickles, which are for those who trust each other: only cuts are tried.
+# States of Python code are pickles, which need trust: only truncated ones are tried.
 PICKLES = {"reduce", "quantile", "unique", "value_counts"}
 # What the session makes values of, not the graph.
 WITHOUT_VALUE = {*PICKLES, "report"}

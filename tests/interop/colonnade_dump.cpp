@@ -2,15 +2,14 @@
 //
 //   colonnade_dump entries FILE [DATASET ...]      schema, clusters, pages and all values, entry by entry
 //   colonnade_dump views FILE [DATASET ...]        the same, the values through one view per field, last
-//   entry first colonnade_dump typed FILE [DATASET ...]        {data set: {field: values}} for the fields
-//   whose C++ type is compiled
-//                                                  in: through View<T> and through a model of T, which must
-//                                                  agree
+//                                                  entry first
+//   colonnade_dump typed FILE [DATASET ...]        {data set: {field: values}} for the fields whose C++ type
+//                                                  is compiled in: through View<T> and through a model of T,
+//                                                  which must agree
 //   colonnade_dump convert FILE DATASET            values of a field under other types: reads lines
-//   "field<tab>type" from
-//                                                  standard input, prints lines of JSON: the values,
-//                                                  {"error": true} for those that do not fit, or {"refused":
-//                                                  why}
+//                                                  "field<tab>type" from standard input, prints lines of
+//                                                  JSON: the values, {"error": true} for those that do not
+//                                                  fit, or {"refused": why}
 #include <colonnade/colonnade.h>
 
 #include <cstdio>
@@ -37,7 +36,7 @@ using interop::append_text;
 using interop::Separator;
 using interop::Shape;
 
-// --- the descriptor
+// ---- The descriptor
 
 class DescriptorText {
  public:
@@ -186,7 +185,7 @@ class DescriptorText {
   std::string out_;
 };
 
-// --- values as stored
+// ---- Values as stored
 
 using Columns = std::vector<std::vector<std::string>>;  // texts of each field, entry by entry
 
@@ -253,7 +252,7 @@ std::string unreadable_text(const Descriptor& descriptor) {
   return '{' + out + '}';
 }
 
-// --- values as C++ types
+// ---- Values as C++ types
 
 std::string model_values(const std::string& file, const std::string& name, const std::string& field,
                          const interop::TypedCodec& codec) {
@@ -290,7 +289,7 @@ std::string typed_values(const std::string& file, const std::string& name) {
   return out + '}';
 }
 
-// --- values under other types
+// ---- Values under other types
 
 std::string converted(Reader& reader, const std::string& field, const std::string& type) {
   if (const auto* codec = interop::find_typed(type)) return codec->read(reader, field);

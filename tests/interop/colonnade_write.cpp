@@ -38,7 +38,7 @@ using colonnade::Model;
 using colonnade::Writer;
 using interop::Tokens;
 
-// --- fields
+// ---- Fields
 
 ColumnEncoding take_encoding(Tokens& tokens) {
   tokens.list(4);
@@ -106,7 +106,7 @@ Model::Sources take_sources(Tokens& tokens) {
   return sources;
 }
 
-// --- values of types known by name only, in the memory that colonnade/field.h describes
+// ---- Values of types known by name only, in the memory that colonnade/field.h describes
 
 void fill(Tokens& tokens, const Field& field, void* value);
 
@@ -223,7 +223,7 @@ void fill(Tokens& tokens, const Field& field, void* value) {
   }
 }
 
-// --- steps
+// ---- Steps
 
 struct Options : colonnade::WriteOptions {
   std::size_t threads = 0;  // 0: a Writer

@@ -10,7 +10,7 @@
 
 namespace interop {
 
-// The number of bytes of the UTF-8 character that `text` starts with; 0 if it is none.
+// The number of bytes of the UTF-8 character that `text` starts with; 0 if it is invalid.
 inline std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

@@ -38,7 +38,7 @@ def _run(name: str, *arguments: str | Path, script: bytes = b"") -> bytes:
     return done.stdout
 
 
-# --- reading
+# ---- Reading
 
 
 def dump(path: Path, *names: str, mode: str = "entries") -> dict[str, Any]:
@@ -59,7 +59,7 @@ def expected(name: str) -> dict[str, Any]:
     return {key: {**value, "values": expanded(value["values"])} for key, value in content.items()}
 
 
-# --- writing
+# ---- Writing
 
 
 def field_of(field: Field) -> list[Any]:

@@ -10,7 +10,7 @@ import uproot
 
 import colonnade
 
-# ROOT 6.40 makes the fields of a set by their type names, so a record without a class is none that it reads.
+# ROOT 6.40 makes the fields of a set by their type names, so it cannot read a record without a class.
 SCHEMA = {
     "number": "std::int32_t",
     "text": "std::string",

@@ -63,7 +63,7 @@ def test_streamer_field_is_listed_with_its_type_and_the_reason():
     assert set(read["values"]) == {"before", "after"}
 
 
-# --- reading under another type
+# ---- Reading under another type
 
 CONVERSIONS = json.loads((FIXTURES / "expected_conversions.json").read_text("utf-8"))
 _INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -130,7 +130,7 @@ def test_refusals_say_what_does_not_fit():
         assert "conversions.root" in answer["refused"], (field, type_name)
 
 
-# --- public samples
+# ---- Public samples
 
 
 if SAMPLES:  # the collection is not everywhere

@@ -69,7 +69,7 @@ def assert_given(read: dict[str, Any], fields: list[Field]) -> None:
             assert agrees(value, other, unordered), f"{field.name}, entry {entry}: {value!r}, ROOT {other!r}"
 
 
-# --- every type and column type
+# ---- Every type and column type
 
 
 def as_we_write(field: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def test_uproot_reads_types_as_from_root(tmp_path, fixture):
             assert repr(ours) == repr(theirs), field["name"]
 
 
-# --- compression
+# ---- Compression
 
 LEVELS = {"zlib": 9, "lzma": 9, "lz4": 9, "zstd": 9}
 SETTINGS = ["none", *(f"{name}:{level}" for name, most in LEVELS.items() for level in range(1, most + 1))]
@@ -198,7 +198,7 @@ def test_page_of_more_than_16_mib(root, tmp_path, setting):
     assert_given(read["Chunked"], fields)
 
 
-# --- options and layout
+# ---- Options and layout
 
 
 def some_fields(count: int) -> list[Field]:
@@ -348,7 +348,7 @@ def test_data_set_is_readable_after_each_commit(root, tmp_path):
     assert_given(read, [Field(f.name, f.type, f.values[: read["entries"]]) for f in fields])
 
 
-# --- files with more in them than our data sets
+# ---- Files with more in them than our data sets
 
 
 def in_root_file(root, path):
@@ -424,7 +424,7 @@ def test_root_adds_to_our_file(root, tmp_path):
     assert_given(read["dir/Ours"], fields)
 
 
-# --- merging with ROOT
+# ---- Merging with ROOT
 
 
 def parts_to_merge() -> list[list[Field]]:

@@ -3,9 +3,8 @@
 //
 //   'i' + 8 bytes  integer, little endian, two's complement        'n'  nothing
 //   'd' + 8 bytes  double                                          'l' + 8 bytes  a list of so many values
-//   's' + 8 bytes + text                                           'v' + 8 bytes  a variant: the tag (0: no
-//   value)
-//                                                                      and the value
+//   's' + 8 bytes + text                                           'v' + 8 bytes  a variant: the tag and the
+//                                                                                 value (none for tag 0)
 #ifndef COLONNADE_TESTS_INTEROP_TOKENS_H
 #define COLONNADE_TESTS_INTEROP_TOKENS_H
 

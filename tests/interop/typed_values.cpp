@@ -48,7 +48,7 @@ concept Map = requires { typename T::mapped_type; };
 template <class T>
 concept Set = requires { typename T::key_type; } && !Map<T>;
 
-// --- printing
+// ---- Printing
 
 template <class T>
 void print(std::string& out, const T& value);
@@ -163,7 +163,7 @@ void print(std::string& out, const T& value) {
   }
 }
 
-// --- filling
+// ---- Filling
 
 template <class T>
 void fill(Tokens& tokens, T& value);
@@ -250,7 +250,7 @@ void fill(Tokens& tokens, T& value) {
   }
 }
 
-// --- the list
+// ---- The list
 
 // As a file spells it: Double32_t is the alias of a double.
 template <class T>

@@ -111,7 +111,7 @@ class CephCluster:
         }
 
     def start(self) -> None:
-        # The port is free only until somebody else takes it.
+        # Another process may take the free port first.
         for attempt in range(3):
             # Sockets have short names: not in a deep build folder.
             self._folder = Path(tempfile.mkdtemp(prefix="colonnade-ceph-"))
@@ -156,7 +156,7 @@ class CephCluster:
         return sorted(line for line in lines if "\t" not in line)
 
     def corrupt(self, name_space: str, value: str, offset: int) -> None:
-        """Changes one byte of a value behind everybody's back."""
+        """Changes one byte of a value directly on the server."""
         copy = self.folder / "value"
         self.rados("-N", name_space, "get", value, str(copy))
         content = bytearray(copy.read_bytes())

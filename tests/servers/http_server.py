@@ -193,7 +193,7 @@ class HttpServer(Server):
             f"COLONNADE_TEST_{kind}_LOG": str(self.log),
             "COLONNADE_TEST_HTTP_USER": f"{USER}:{PASSWORD}",
             "COLONNADE_TEST_HTTP_TOKEN": TOKEN,
-            # Whoever runs the tests is somebody else.
+            # The server runs as another user than the tests.
             "XDG_RUNTIME_DIR": str(self.folder),
             "NETRC": str(self.folder / "no-netrc"),
             "NO_PROXY": f"{HOST},localhost",

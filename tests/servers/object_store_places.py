@@ -17,16 +17,16 @@ TIMEOUT = 2
 """Seconds that operations are tried for through `impatient`."""
 
 
-class Place(Protocol):
+class TestedStore(Protocol):
     """An object store of one test."""
 
     @property
     def uri(self) -> str:
-        """With the patience that users get."""
+        """With the default timeout."""
 
     @property
     def impatient(self) -> str:
-        """The same place for who gives up after TIMEOUT."""
+        """The same store with a timeout of TIMEOUT."""
 
     def values(self) -> set[str]:
         """Names of all values that are stored."""
@@ -35,10 +35,10 @@ class Place(Protocol):
         """Those that hold pages."""
 
     def corrupt(self, value: str) -> None:
-        """Change a byte in the middle of a value behind everybody's back."""
+        """Change a byte in the middle of a value directly on the server."""
 
     def remove(self, value: str) -> None:
-        """Remove a value behind everybody's back."""
+        """Remove a value directly on the server."""
 
     def lost(self) -> AbstractContextManager[None]:
         """Inside of the block the server does not answer."""
@@ -50,7 +50,7 @@ class Place(Protocol):
         """Inside of the block the server has no space left."""
 
 
-class S3Place:
+class S3Store:
     """A prefix on a server of the test's own. Its timeout comes from the environment: COLONNADE_S3_TIMEOUT."""
 
     def __init__(self, server: S3Server, prefix: str) -> None:
@@ -102,7 +102,7 @@ class S3Place:
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, most))
 
 
-class CephPlace:
+class CephStore:
     """A namespace in the cluster of the session."""
 
     def __init__(self, cluster: CephCluster, uri: str) -> None:

@@ -41,21 +41,21 @@ def find_program(name: str) -> str:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody has right now."""
+    """A loopback port that is free at the moment."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
 
 
 def answers(port: int) -> bool:
-    """Whether somebody listens."""
+    """Whether a server listens there."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex((HOST, port)) == 0
 
 
 def refuse(port: int, attempts: int, seconds: float) -> bool:
-    """Reset so many connections to a port that nobody serves; False if fewer came in that time."""
+    """Reset a number of connections to a port without a server; False if fewer came in time."""
     deadline = time.monotonic() + seconds
     with socket.socket() as door:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -224,7 +224,7 @@ class Server(ABC):
         return {}
 
     def start(self) -> None:
-        """Start, or start again on the same port. A free port may be taken by somebody else before it is used."""
+        """Start, or start again on the same port. Another process may take a free port before it is used."""
         attempts = 1 if self.port else 3
         for attempt in range(1, attempts + 1):
             if attempts > 1:

@@ -70,7 +70,7 @@ class S3Server(Server):
             "AWS_ENDPOINT_URL": self.endpoint,
             "COLONNADE_TEST_S3_BUCKET": BUCKET,
             "COLONNADE_TEST_S3_PID": str(self.running().pid),
-            # The configuration of whoever runs the tests has no part in them.
+            # The tests do not depend on the configuration of the user who runs them.
             "AWS_CONFIG_FILE": str(self.folder / "no-config"),
             "AWS_SHARED_CREDENTIALS_FILE": str(self.folder / "no-credentials"),
             "AWS_EC2_METADATA_DISABLED": "true",

@@ -17,7 +17,7 @@ class SimulatedEnvironment::ShownSign final : public Environment::Handle {
   std::shared_ptr<Sign> sign_;
 };
 
-// A thread of the world in place of a system thread.
+// A thread of the world instead of a system thread.
 class SimulatedEnvironment::Repetition final : public Environment::Handle {
  public:
   Repetition(std::chrono::nanoseconds period, std::function<void()> work)

@@ -1,4 +1,5 @@
-// One history: what is stored where, who does what to it, and what must hold; all of it drawn from a seed.
+// One history: stores and their contents, the actions of processes, and the invariants; all drawn from a
+// seed.
 #ifndef COLONNADE_SIMULATE_HISTORY_H
 #define COLONNADE_SIMULATE_HISTORY_H
 

@@ -27,7 +27,7 @@
 
 namespace colonnade::detail {
 
-// --- containers
+// ---- Containers
 
 // std::vector and RVec.
 template <class C>
@@ -218,7 +218,7 @@ struct FieldOf<std::unique_ptr<T[]>> {
   }
 };
 
-// --- arrays, pairs, tuples, atomics
+// ---- Arrays, pairs, tuples, atomics
 
 template <class T, std::size_t N>
 struct ArrayOf {

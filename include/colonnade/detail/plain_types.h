@@ -20,7 +20,7 @@
 
 namespace colonnade::detail {
 
-// --- one column: arithmetic types
+// ---- One column: arithmetic types
 
 struct Scalar {
   ElementType element;
@@ -69,7 +69,7 @@ constexpr Scalar scalar_of() {
   }
 }
 
-// --- enumerations
+// ---- Enumerations
 
 template <class E>
 std::unique_ptr<Field> make_enum(std::string_view name) {
@@ -82,7 +82,7 @@ std::unique_ptr<Field> make_enum(std::string_view name) {
   return enum_field(std::string(name), reflect::type_name<E>(), ops, FieldOf<Inner>::make("_0"));
 }
 
-// --- classes
+// ---- Classes
 
 // Bases need not be constructible on their own: abstract bases, and bases with a protected constructor, are
 // not.
@@ -174,7 +174,7 @@ std::vector<Member> make_members() {
   return members;
 }
 
-// --- the field of a type: scalars, enumerations, classes
+// ---- The field of a type: scalars, enumerations, classes
 
 template <class T>
 constexpr bool is_storable_plain() {

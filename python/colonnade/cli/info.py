@@ -77,7 +77,7 @@ def describe(data_set: DataSet, fields: list[str] | None = None) -> dict[str, An
 
 
 def _describe_attribute_sets(data_set: DataSet) -> list[dict[str, Any]]:
-    """Describe the attribute sets; those that cannot be read have the reason in place of rows and fields."""
+    """Describe the attribute sets; unreadable ones have the reason instead of rows and fields."""
     found: list[dict[str, Any]] = []
     for name, rows, why in data_set.attributes.readable():
         if rows is None:

@@ -96,7 +96,7 @@ class Partial:
     """By the fingerprint of the plan."""
 
     def to_bytes(self) -> bytes:
-        """Return what `from_bytes` understands: a pickle, for those who trust each other."""
+        """Return bytes for `from_bytes`: a pickle, only for processes that trust each other."""
         return pickle.dumps(self, protocol=5)
 
     @classmethod

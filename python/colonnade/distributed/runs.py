@@ -68,7 +68,7 @@ class Run:
 
 
 def is_claimed(destination: Path, run: str) -> bool:
-    """Whether somebody still wants the parts of a run."""
+    """Whether the parts of a run are still needed."""
     return _claim(destination, run).exists()
 
 

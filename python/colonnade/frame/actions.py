@@ -552,7 +552,7 @@ class Actions(Node):
             The rows of consecutive entries; steps without any are left out.
 
         Raises:
-            UsageError: a size that is none, or an unknown library.
+            UsageError: an invalid size, or an unknown library.
         """
         check_step(step_size)
         return self._stepwise(self._steps(columns), step_size, library)

@@ -367,7 +367,7 @@ class _Binder:
     # ---- Per block
 
     def _block(self, layouts: list[Content], size: int) -> tuple[Content, bool]:
-        """The answer for a block, and whether somebody else may write to it."""
+        """The answer for a block, and whether other code may write to it."""
         answer = self._spec.function(*(python_array(layout) for layout in layouts))
         shared = is_shared(answer)
         return self._stacked(answer, self._spec.stack, lambda part: self._checked(part, size)), shared

@@ -258,7 +258,7 @@ class DataFrame(Actions):
                 for each argument (see `define`), `colonnade.corrections(...)`, `colonnade.onnx_model(...)`.
 
         Raises:
-            UsageError: a name that is none, or is taken.
+            UsageError: an invalid name, or one that is in use.
         """
         session = self._session
         for name, function in functions.items():
@@ -446,7 +446,7 @@ class DataFrame(Actions):
         return variations_for(result)
 
     def freeze(self, *results: Result[Any]) -> Plan:
-        """Make the plan of results of this DataFrame, for those who carry the work elsewhere themselves.
+        """Make the plan of results of this DataFrame, for callers that distribute its tasks themselves.
 
         Args:
             results: the results of the plan; by default all that are booked and not computed.

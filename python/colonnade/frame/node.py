@@ -188,7 +188,7 @@ class Node:
         table = folded_table(["column", "type", ""], rows, "columns", len(names))
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{table}"
 
-    # ---- For those who build on it
+    # ---- For subclasses
 
     @property
     def _graph(self) -> _core.FrameGraph:

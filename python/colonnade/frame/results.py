@@ -96,7 +96,7 @@ class Result(Generic[T_co]):
     # ---- In place of its value
 
     def _number_value(self, operation: str) -> Any:
-        """The value if it is a number; anything else has no one meaning in place of it."""
+        """The value if it is a number; other values are ambiguous as a number."""
         value = self.value
         if isinstance(value, int | float | np.number | np.bool_):
             return value

@@ -44,7 +44,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, range, np.generic, type(None))
 
 
 def is_shared(answer: Any, known: int = 0) -> bool:
-    """Whether somebody else may write to what a callable gave.
+    """Whether other code may write to the result of a callable.
 
     Args:
         answer: the result, which a variable of the caller holds.

@@ -81,7 +81,7 @@ class Steps:
                 combined as are expected to fit, at least one.
 
         Raises:
-            UsageError: a range stands above, or the size is none.
+            UsageError: there is a range above, or the size is invalid.
         """
         entries, budget = _size_of(step_size)
         stretches = Stretches(self.parts(), entries, budget)

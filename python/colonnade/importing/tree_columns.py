@@ -32,7 +32,7 @@ from colonnade.errors import (
 )
 from colonnade.writing.options import write_options
 
-from .tree_schema import Leaf, Node, TreePlan, plan_fields
+from .tree_schema import Leaf, PlannedField, TreePlan, plan_fields
 from .trees import ImportProgress, _Import, _opened, _probe, _tree, _tree_names, _Writer
 
 __all__ = ["KeptFile", "TreeColumns", "collect_garbage", "evict", "kept_files", "kept_in", "may_be_trees"]
@@ -178,7 +178,7 @@ class _TreeFile:
             )
 
 
-def _below(node: Node, path: str) -> list[str]:
+def _below(node: PlannedField, path: str) -> list[str]:
     """The branches of a field, or of a member of it."""
     places = TreePlan([node], []).places()
     # A pair needs both of its members.

@@ -24,7 +24,7 @@ from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import FormatError
 from colonnade.schema.spec import Spec
 
-__all__ = ["Leaf", "Node", "TreePlan", "Unreadable", "plan_fields", "short_reason"]
+__all__ = ["Leaf", "PlannedField", "TreePlan", "Unreadable", "plan_fields", "short_reason"]
 
 _TYPES = {
     "bool": "bool",
@@ -61,7 +61,7 @@ class Leaf:
     """Deserialized object by object: only an attempt tells whether uproot can."""
 
 
-class Node(Protocol):
+class PlannedField(Protocol):
     """A field, or a member of one."""
 
     name: str
@@ -71,7 +71,7 @@ class Node(Protocol):
 
     def leaves(self) -> Iterator[Leaf]: ...  # noqa: D102
 
-    def without(self, paths: frozenset[str]) -> Node | None: ...  # noqa: D102
+    def without(self, paths: frozenset[str]) -> PlannedField | None: ...  # noqa: D102
 
     def content(self, arrays: Mapping[str, Content]) -> Content: ...  # noqa: D102
 
@@ -90,7 +90,7 @@ class _Value:
     def leaves(self) -> Iterator[Leaf]:
         yield self.leaf
 
-    def without(self, paths: frozenset[str]) -> Node | None:
+    def without(self, paths: frozenset[str]) -> PlannedField | None:
         return None if self.leaf.path in paths else self
 
     def content(self, arrays: Mapping[str, Content]) -> Content:
@@ -102,7 +102,7 @@ class _Record:
     """A field of a split object."""
 
     name: str
-    members: list[Node]
+    members: list[PlannedField]
     is_pair: bool
 
     @property
@@ -116,7 +116,7 @@ class _Record:
         for member in self.members:
             yield from member.leaves()
 
-    def without(self, paths: frozenset[str]) -> Node | None:
+    def without(self, paths: frozenset[str]) -> PlannedField | None:
         members = [left for member in self.members if (left := member.without(paths))]
         return _Record(self.name, members, self.is_pair) if members else None
 
@@ -158,7 +158,7 @@ class _Collection:
         if self.counter is not None:
             yield self.counter
 
-    def without(self, paths: frozenset[str]) -> Node | None:
+    def without(self, paths: frozenset[str]) -> PlannedField | None:
         members = {name: leaf for name, leaf in self.members.items() if leaf.path not in paths}
         if not members:
             return None if self.counter is None else _Value(_clean(self.counter.path), self.counter)
@@ -204,7 +204,7 @@ class _Collection:
 class TreePlan:
     """The fields of a tree."""
 
-    nodes: list[Node]
+    nodes: list[PlannedField]
     unreadable: list[Unreadable]
 
     def schema(self) -> dict[str, Spec]:
@@ -275,7 +275,9 @@ class TreePlan:
         return TreePlan(nodes, self.unreadable + found)
 
 
-def _places(nodes: Iterable[Node], above: str = "", *, of_pair: bool = False) -> Iterator[tuple[str, str]]:
+def _places(
+    nodes: Iterable[PlannedField], above: str = "", *, of_pair: bool = False
+) -> Iterator[tuple[str, str]]:
     for number, node in enumerate(nodes):
         place = above + (f"_{number}" if of_pair else node.name)
         if isinstance(node, _Value):
@@ -313,12 +315,12 @@ class _Planner:
     def __init__(self, tree: Any, wanted: Any, unreadable: list[Unreadable], grouping: bool) -> None:
         self._tree, self._wanted, self._unreadable, self._grouping = tree, wanted, unreadable, grouping
 
-    def nodes(self, branches: Iterable[Any], above: str, prefix: str) -> list[Node]:
+    def nodes(self, branches: Iterable[Any], above: str, prefix: str) -> list[PlannedField]:
         """Fields of sibling branches; `above` is the path, `prefix` the name of the enclosing branch."""
         branches = list(branches)
         counted: dict[str, list[Leaf]] = {}
         counters: dict[str, Leaf] = {}
-        order: list[Node | str] = []
+        order: list[PlannedField | str] = []
         by_counter = _arrays_by_counter(branches) if self._grouping and not above else {}
         for branch in branches:
             path = above + branch.name
@@ -343,9 +345,12 @@ class _Planner:
 
     @staticmethod
     def _in_order(
-        order: list[Node | str], counters: dict[str, Leaf], counted: dict[str, list[Leaf]], taken: set[str]
-    ) -> list[Node]:
-        nodes: list[Node] = []
+        order: list[PlannedField | str],
+        counters: dict[str, Leaf],
+        counted: dict[str, list[Leaf]],
+        taken: set[str],
+    ) -> list[PlannedField]:
+        nodes: list[PlannedField] = []
         done: set[str] = set()
         for one in order:
             if not isinstance(one, str):
@@ -356,7 +361,7 @@ class _Planner:
                 taken.add(nodes[-1].name)
         return nodes
 
-    def _split(self, branch: Any, path: str, name: str) -> Node | None:
+    def _split(self, branch: Any, path: str, name: str) -> PlannedField | None:
         kind = re.match(r"(?:std::)?(\w*)", branch.typename or "")
         kind_name = kind[1] if kind else ""
         if _is_split_collection(branch):
@@ -437,7 +442,7 @@ def _arrays_by_counter(branches: list[Any]) -> dict[str, str]:
     return {name: counter for name, counter in found.items() if counter not in found}
 
 
-def _counted(counter: str, leaf: Leaf | None, arrays: list[Leaf], taken: set[str]) -> Node:
+def _counted(counter: str, leaf: Leaf | None, arrays: list[Leaf], taken: set[str]) -> PlannedField:
     """The collection of the arrays that share a counter.
 
     `nMuon` with `Muon_pt`, `Muon_eta` is the collection `Muon` of {pt, eta}. If the arrays' names do not begin
@@ -494,7 +499,7 @@ def _free(name: str, taken: Iterable[str]) -> str:
     return name
 
 
-def _unique(nodes: list[Node]) -> list[Node]:
+def _unique(nodes: list[PlannedField]) -> list[PlannedField]:
     taken: set[str] = set()
     for node in nodes:
         node.name = _free(node.name, taken)

@@ -403,7 +403,7 @@ class _Import:
             interrupted=not done,
         )
 
-    # -- Before anything is written
+    # ---- Before anything is written
 
     def _open(self, stack: contextlib.ExitStack, uri: str, name: str) -> None:
         file = stack.enter_context(_opened(uri))
@@ -465,7 +465,7 @@ class _Import:
             **place,
         )
 
-    # -- Writing
+    # ---- Writing
 
     def _write(self, options: dict[str, Any], overwrite: bool, resume: bool) -> bool:
         """Import; returns False if it was stopped."""
@@ -593,7 +593,7 @@ class _Import:
             yield columns, end - start
             start = end
 
-    # -- Comparing
+    # ---- Comparing
 
     def _verify(self) -> bool:
         """Compare all values; returns False if it was stopped."""

@@ -97,7 +97,7 @@ def form_of(
 
     Raises:
         TypeMismatchError: neither numbers nor lists of numbers.
-        UsageError: a length that is none, or a filling that the items cannot have.
+        UsageError: an invalid length, or a fill value that the items cannot have.
     """
     length = pad.get(name) if isinstance(pad, Mapping) else pad
     if length is not None and (isinstance(length, bool) or length < 1):

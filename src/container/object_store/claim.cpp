@@ -72,7 +72,7 @@ Error claimed_by_another(std::string_view name, const ClaimRecord& claim) {
                {.data_set = std::string(name)});
 }
 
-// ---- watching ----
+// ---- Watching
 
 void ClaimWatch::add(std::uint64_t place, const ClaimRecord& claim,
                      std::optional<std::chrono::milliseconds> time) {
@@ -114,7 +114,7 @@ bool is_gone(const io::ObjectStore& store, std::uint64_t place, const ClaimRecor
   return !watch.wait().empty();
 }
 
-// ---- the claim of a writer ----
+// ---- The claim of a writer
 
 Claim::Claim(std::shared_ptr<io::ObjectStore> store, std::string_view name, const DirectoryPlace& place,
              std::uint32_t generation, std::chrono::milliseconds lease)

@@ -92,7 +92,7 @@ class ObjectCommit : public testing::Test {
   DirectoryPlace place_;
 };
 
-// ---- lost answers
+// ---- Lost answers
 
 // The put of the n-th commit is applied but its answer lost, and the server is down; it returns before the
 // writer ends.
@@ -198,7 +198,7 @@ TEST_F(ObjectCommit, ACommitThatComesLateButBeforeItsWriterEndsIsThere) {
   expect_clean();
 }
 
-// ---- claims that are taken over
+// ---- Claims that are taken over
 
 // At each operation of a writer, gc takes its claim away; each commit succeeds or fails as reported.
 TEST_F(ObjectCommit, GcByForceAtAnyMoment) {
@@ -320,7 +320,7 @@ TEST_F(ObjectCommit, TwoWritersAtOnceAndOneOfThemWrites) {
   }
 }
 
-// ---- leases
+// ---- Leases
 
 TEST_F(ObjectCommit, AWriterElsewhereIsRefusedWhileItsClaimIsRenewed) {
   const Writer writer = open();
@@ -432,7 +432,7 @@ TEST_F(ObjectCommit, AChildOfTheProcessCannotHarmItsWriter) {
   EXPECT_EQ(test_.addresses(), before);
 }
 
-// ---- what checkpoints leave
+// ---- What checkpoints leave
 
 // After a crash of the machine the old count would return, and the next writer, of any data set, would get
 // the same number: garbage of one data set would be values of the other.
@@ -565,7 +565,7 @@ TEST_F(ObjectCommit, AReaderIsToldWhatBecameOfItsDataSet) {
               testing::Not(HasSubstr("being written")));
 }
 
-// ---- any order
+// ---- Any order
 
 // Operations are lost or refused at random: every reported commit holds, and gc leaves no garbage.
 TEST_F(ObjectCommit, RandomFaults) {

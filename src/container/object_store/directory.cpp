@@ -37,7 +37,7 @@ const char* name_of(Kind kind) noexcept {
   throw Error(ErrorKind::format, fmt::format("{}: {}", what, problem));
 }
 
-// ---- writing ----
+// ---- Writing
 
 void put_text(ByteWriter& out, std::string_view text) {
   out.le(static_cast<std::uint32_t>(text.size()));
@@ -55,7 +55,7 @@ Bytes framed(Kind kind, ByteSpan body) {
   return out.take();
 }
 
-// ---- reading ----
+// ---- Reading
 
 std::string take_text(ByteReader& in, std::size_t longest, const char* what) {
   const auto length = in.le<std::uint32_t>(what);

@@ -32,7 +32,7 @@ std::uint64_t most_objects(ObjectMapping mapping) noexcept {
 
 }  // namespace
 
-// ---- names ----
+// ---- Names
 
 std::string PartTicket::text() const {
   return fmt::format("{:x}-{:x}-{:x}", generation, place, writer);
@@ -54,7 +54,7 @@ PartName PartName::parse(std::string_view text) {
   return {{static_cast<std::uint32_t>(numbers[0]), numbers[1], numbers[2]}, numbers[3]};
 }
 
-// ---- writing ----
+// ---- Writing
 
 ObjectPartWriter::ObjectPartWriter(std::shared_ptr<io::ObjectStore> store, std::string_view name,
                                    const ContainerOptions& options, const PartName& part)
@@ -166,7 +166,7 @@ void ObjectPartWriter::flush() {
   uploader_->finish();
 }
 
-// ---- the end ----
+// ---- The end
 
 void ObjectPartWriter::commit(const Anchor& anchor) {
   check();
@@ -199,7 +199,7 @@ void ObjectPartWriter::close() {
   if (!committed_) remove();
 }
 
-// ---- reading ----
+// ---- Reading
 
 OpenPart open_part(std::shared_ptr<io::ObjectStore> store, std::string_view name, const PartName& part) {
   const io::ValueAddress address{{part.ticket.generation, metadata_object}, part.number, part_record_key};

@@ -81,7 +81,7 @@ void ObjectContainerWriter::check(const ContainerOptions& options) const {
                 fmt::format("a max_page_size of at most {}", largest - std::min(largest, checksum_size)));
 }
 
-// ---- claiming ----
+// ---- Claiming
 
 void ObjectContainerWriter::check_target(ObjectTarget target, const DirectoryPlace& place) const {
   if (target == ObjectTarget::absent && place.committed()) throw exists_already(name_);
@@ -144,7 +144,7 @@ void ObjectContainerWriter::continue_data_set(const AnchorRecord& anchor) {
   next_object_ = anchor.end_objects;
 }
 
-// ---- writing ----
+// ---- Writing
 
 void ObjectContainerWriter::check_open() const {
   if (closed_)
@@ -222,7 +222,7 @@ void ObjectContainerWriter::flush() {
   uploader_->finish();
 }
 
-// ---- parts of others ----
+// ---- Parts of others
 
 PartTicket ObjectContainerWriter::begin_parts() {
   check_open();
@@ -247,7 +247,7 @@ void ObjectContainerWriter::take_parts(std::span<const PartRecord> parts) {
   next_object_ = reserved_.end_objects;
 }
 
-// ---- committing ----
+// ---- Committing
 
 AnchorRecord ObjectContainerWriter::anchor_record(const Anchor& anchor) const {
   return {.name = name_,
@@ -336,7 +336,7 @@ void ObjectContainerWriter::remove_older_generations() {
   }
 }
 
-// ---- the end ----
+// ---- The end
 
 // Uncommitted data can never be committed after this point. They are removed only if the committed state is
 // certain: `gc` may have removed the generation's record and its data.

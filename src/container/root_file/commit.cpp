@@ -68,7 +68,7 @@ Bytes joined(ByteSpan a, ByteSpan b) {
 
 }  // namespace
 
-// ---- records of a commit ----
+// ---- Records of a commit
 
 // Decided before the position is known, since it determines the key's length: a key may be big unnecessarily.
 void RootFileWriter::make_big_if_far(format::TKey& key, std::uint64_t payload_size, std::uint64_t end) {
@@ -283,7 +283,7 @@ void RootFileWriter::place_free_list(format::TFileHeader& header,
   header.end = space_.end();
 }
 
-// ---- the switch ----
+// ---- The switch
 
 Bytes RootFileWriter::directory_bytes(const Directory& directory) const {
   ByteWriter out;

@@ -195,7 +195,7 @@ TEST(RootFileReader, OpensOnlyKnownFiles) {
             "the file is neither a ROOT file nor a bare RNTuple file (its first bytes are others)");
 }
 
-// ---- one test per field that can be wrong ----
+// ---- One test per field that can be wrong
 
 TEST(RootFileReader, RefusesAListOfKeysOutsideOfTheFile) {
   SampleFile file;

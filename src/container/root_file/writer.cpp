@@ -292,7 +292,7 @@ void RootFileWriter::load_existing() {
   directory.entries = std::move(others);
 }
 
-// ---- blobs ----
+// ---- Blobs
 
 std::uint64_t RootFileWriter::reserve(std::uint64_t size, RootFileSpace::Use use) {
   const std::lock_guard lock(mutex_);

@@ -339,7 +339,7 @@ TEST(RootFileWriter, RefusesASecondWriter) {
               HasSubstr("another writer has it open"));
 }
 
-// ---- files above 2 GB: sparse, so that they take no space ----
+// ---- Files above 2 GB: sparse, so that they take no space
 
 class FarFile : public testing::TestWithParam<std::uint64_t> {
  protected:
@@ -419,7 +419,7 @@ TEST_F(FarFile, MovesTheStreamerInfosOfAForeignFile) {
   EXPECT_EQ(now.object_length, 2 * list.size() - 21);
 }
 
-// ---- crashes ----
+// ---- Crashes
 
 // Runs a writer that `faults` stop, on the current memory file. Returns whether its commit succeeded, and
 // where it was stopped.

@@ -1,6 +1,5 @@
-// The body of a lambda is evaluated for all items of a block at once, as if each were an entry: what &&, ||
-// and
-// ?: do not reach is not computed. See lambda.h.
+// The body of a lambda is evaluated for all items of a block at once, as if each were an entry; the right
+// sides of &&, || and ?: are computed only for the items that reach them. See lambda.h.
 #include "frame/expression/lambda.h"
 
 #include <algorithm>

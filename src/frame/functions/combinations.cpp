@@ -53,7 +53,7 @@ ValuesPtr index_table(const CallContext& context, Width width, Count count, Fill
   return make_list(rows, outer, std::move(tuples), std::move(outer_owner));
 }
 
-// ---- n of one list
+// ---- N of one list
 
 // n of `size`, or a number above most_items.
 std::uint64_t binomial(std::uint64_t size, std::uint64_t n) {

@@ -54,7 +54,7 @@ const std::uint64_t* numbers(const std::shared_ptr<std::byte[]>& memory) {
   return reinterpret_cast<const std::uint64_t*>(memory.get());
 }
 
-// Calls work(part number, cursor, part) for parts of a source, in as many threads as there are processors.
+// Calls work(part number, cursor, part) for parts of a source, with one thread per processor.
 void for_each_part(const Source& source, std::span<const Part> parts,
                    const std::function<void(std::size_t, Cursor&, const Part&)>& work) {
   std::atomic<std::size_t> next{0};
@@ -170,7 +170,7 @@ class ColumnKernel final : public Kernel {
   bool foldable() const noexcept override { return false; }
 
  private:
-  // `values` are those of the rows that have a match.
+  // `values`: of the rows with a match.
   ValuesPtr optionals(std::span<const std::int64_t> entries, const ValuesPtr& values,
                       BlockMemory& memory) const {
     const bool is_nested = values->type.is_optional();
@@ -242,7 +242,7 @@ std::shared_ptr<Join> Join::remake(const std::string& specification) {
               duplicates == "error" ? Duplicates::error : Duplicates::first, from.value("table", ""));
 }
 
-// The files with what tells that they are the same, not the ways to read them.
+// The files and their identities, without the ways to read them.
 std::string Join::identity() const {
   json made{{"source", json::parse(source_->specification(true))}, {"keys", keys_}};
   made["duplicates"] = duplicates_ == Duplicates::error;
@@ -389,14 +389,14 @@ std::shared_ptr<std::byte[]> Join::read_key(std::uint32_t column) {
 
 namespace {
 
-// Which file has each entry. Most have the one that the entry before has.
+// The file of each entry. Most entries are in the same file as the previous one.
 std::vector<std::uint32_t> files_of(std::span<const Sample> files, std::span<const std::int64_t> entries) {
   std::vector<std::uint32_t> found(entries.size());
   std::size_t file = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const auto entry = static_cast<std::uint64_t>(entries[i]);
     if (entry - files[file].first >= files[file].entries) {
-      // Of several that begin there, the last one has entries.
+      // If several begin there, only the last one has entries.
       const auto behind = std::ranges::upper_bound(files, entry, {}, &Sample::first);
       file = static_cast<std::size_t>(behind - files.begin()) - 1;
     }
@@ -405,7 +405,7 @@ std::vector<std::uint32_t> files_of(std::span<const Sample> files, std::span<con
   return found;
 }
 
-// The values of entries that lie in pieces, by file; pieces[f] is there if an entry of that file is wanted.
+// The values of entries, whose files have separate pieces; pieces[f] is set if an entry of file f is wanted.
 ValuesPtr gather_pieces(std::span<const Sample> files, std::span<const ValuesPtr> pieces,
                         std::span<const std::uint32_t> file_of, std::span<const std::int64_t> entries,
                         BlockMemory& memory) {
@@ -509,7 +509,7 @@ void Join::read_files(std::uint32_t number, Column& column, std::span<const std:
   column.pieces.clear();
 }
 
-// Numbers go where they belong as they are read; of others the values of each part are returned.
+// Numbers are read to their final position; other values are returned, one object for each part.
 std::vector<ValuesPtr> Join::read_parts(std::uint32_t number, Column& column, std::span<const Part> parts) {
   const std::size_t width = column.numbers ? size_of(source_->type(number).element()) : 0;
   std::vector<ValuesPtr> found(parts.size());
@@ -532,7 +532,7 @@ std::vector<ValuesPtr> Join::read_parts(std::uint32_t number, Column& column, st
   return found;
 }
 
-// The parts of each file become one piece.
+// Concatenates the parts of each file to one piece.
 void Join::put_together(Column& column, std::span<const Part> parts, std::span<const ValuesPtr> pieces) {
   BlockMemory memory;
   for (std::size_t first = 0, last = 0; first < parts.size(); first = last) {
@@ -547,7 +547,7 @@ void Join::put_together(Column& column, std::span<const Part> parts, std::span<c
 void name_columns(const Join& join, JoinedColumns& wanted, std::string_view name, std::string_view prefix,
                   std::span<const std::string> chosen,
                   const std::function<bool(const std::string&)>& is_taken) {
-  // "dir/Events" and "jet:pt" are names in files, but none in expressions.
+  // "dir/Events" and "jet:pt" are names in files, but not in expressions.
   const auto identifier = [](std::string text) {
     std::ranges::replace_if(
         text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');

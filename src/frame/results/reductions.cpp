@@ -22,7 +22,7 @@ struct Settings {
   std::vector<std::string> names;
 };
 
-// ---- count
+// ---- Count
 
 struct CountState {
   explicit CountState(const std::shared_ptr<const Settings>&) {}
@@ -34,7 +34,7 @@ struct CountState {
   std::uint64_t count = 0;
 };
 
-// ---- sum
+// ---- Sum
 
 // Every value once, with constants repeated.
 template <class Use>
@@ -107,7 +107,7 @@ struct RealSumState {
   ExactSum<1> sum;
 };
 
-// ---- min, max
+// ---- Min, max
 
 template <class T>
 using Widest = std::conditional_t<std::is_floating_point_v<T>, double,
@@ -181,7 +181,7 @@ struct ExtremeState {
   bool number_seen = false;
 };
 
-// ---- mean, stddev
+// ---- Mean, stddev
 
 struct MeanState {
   explicit MeanState(const std::shared_ptr<const Settings>&) {}
@@ -267,7 +267,7 @@ struct StdDevState {
   ExactSum<2> squares;
 };
 
-// ---- stats
+// ---- Stats
 
 struct Range {
   void add(double x) {

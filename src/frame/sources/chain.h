@@ -1,4 +1,4 @@
-// Chain: data sets one behind the other as one source.
+// Chain: concatenated data sets as one source.
 //
 // dataset::ChainFiles manages the files and which are open. This class adds what files of the same schema
 // share: columns, and how they are read.

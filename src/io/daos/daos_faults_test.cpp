@@ -52,7 +52,7 @@ class DaosFaults : public testing::Test {
   std::shared_ptr<ObjectStore> store_;
 };
 
-// --- Opening ---
+// ---- Opening
 
 TEST_F(DaosFaults, OpensByUuid) {
   store_.reset();
@@ -148,7 +148,7 @@ TEST_F(DaosFaults, KeepsABoundedNumberOfObjectsOpen) {
     EXPECT_EQ(store_->size({{2, number}, 0, 0}), 5u);
 }
 
-// --- Calls ---
+// ---- Calls
 
 TEST_F(DaosFaults, MovesManyValuesInOneCall) {
   store_->update({1, 1}, 2, many(100));
@@ -308,7 +308,7 @@ TEST_F(DaosFaults, CorruptedValuesComeAsTheyAre) {
   EXPECT_EQ(text(1, 8), std::string("aaaaa") + static_cast<char>('a' ^ 0x5a) + "aa");
 }
 
-// --- Silence ---
+// ---- Silence
 
 TEST_F(DaosFaults, WaitsForEnginesThatComeBack) {
   standin_.set("stall_ms", 60);
@@ -434,7 +434,7 @@ TEST_F(DaosFaults, RefusesAnImpossibleTimeout) {
   }
 }
 
-// --- Forks ---
+// ---- Forks
 
 // Runs in a child; the result is the exit status.
 template <class Work>

@@ -123,7 +123,7 @@ TEST_F(DaosObjects, AClassThatThePoolCannotServeIsRefusedBeforeAnythingIsWritten
   EXPECT_TRUE(is_there({7, 1}));
 }
 
-// --- Records ---
+// ---- Records
 
 // Writes what records of object ids are made of.
 class Records {

@@ -194,7 +194,7 @@ TEST_F(DaosTransactions, ReportWhatDaosSays) {
   }
 }
 
-// --- The stand-in ---
+// ---- The stand-in
 
 // Calls of libdaos on one value, as made by a process that has opened the container.
 class Caller {

@@ -36,7 +36,7 @@ struct HttpCall {
 
 struct HttpReply {
   HttpAnswer http;
-  HttpUrl from;  // who answered, after all redirections
+  HttpUrl from;  // the answering server, after all redirections
   HttpOutcome outcome;
 };
 
@@ -45,7 +45,7 @@ class HttpCaller {
  public:
   using Done = std::function<void(HttpReply&& reply)>;
 
-  // Throws ErrorKind::usage for a URI that is none and settings that contradict themselves, and
+  // Throws ErrorKind::usage for an invalid URI and contradictory settings, and
   // ErrorKind::unsupported where this build has no HTTP.
   explicit HttpCaller(const std::string& uri);
 

@@ -153,7 +153,7 @@ std::string place_of(const std::string& root, const ValueAddress& address) {
   return fmt::format("{}/{}", root, path_of(address));
 }
 
-// --- Reading ---
+// ---- Reading
 
 // Descriptor -1 if there is no such value.
 FileDescriptor LocalStore::open_value(const ValueAddress& address, struct stat& status) const {
@@ -252,7 +252,7 @@ std::optional<std::string> LocalStore::version_of(const ValueAddress& address) c
   return version_text(status);
 }
 
-// --- Writing ---
+// ---- Writing
 
 // New values must not outlive the marker that makes the folder a store.
 void flush_marker_of(const StoreCalls& calls, const FileDescriptor& root, const std::string& uri,
@@ -410,7 +410,7 @@ bool LocalStore::put_if(const ValueAddress& address, ByteSpan value,
   return true;
 }
 
-// --- Listing and removing ---
+// ---- Listing and removing
 
 std::vector<std::string> LocalStore::names_in(const std::string& path) const {
   std::vector<std::string> names;
@@ -465,7 +465,7 @@ void LocalStore::remove_objects(std::uint32_t group, std::uint64_t first, std::u
   pending_.add_root();
 }
 
-// --- Leftovers ---
+// ---- Leftovers
 
 // Local file systems, whose locks all processes see that may use the store.
 bool is_of_this_machine(int file) noexcept {
@@ -523,7 +523,7 @@ std::uint64_t LocalStore::remove_leftovers(bool only_look) {
   return files.size();
 }
 
-// --- Making it durable ---
+// ---- Making it durable
 
 void LocalStore::sync_file(const std::string& path, bool is_folder) const {
   const FileDescriptor file(uninterrupted([&] {
@@ -578,7 +578,7 @@ void LocalStore::sync() {
   }
 }
 
-// --- Opening ---
+// ---- Opening
 
 [[noreturn]] void fail_no_store(const std::string& uri, const std::string& path, const char* why) {
   throw Error(ErrorKind::not_found, fmt::format("there is no object store in \"{}\": {}", path, why),

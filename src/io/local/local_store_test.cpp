@@ -85,7 +85,7 @@ class LocalStore : public testing::Test {
   const std::string uri_ = "obj://" + path_;
 };
 
-// --- The folder ---
+// ---- The folder
 
 TEST_F(LocalStore, KeepsAFileForEachValue) {
   const auto store = open();
@@ -242,7 +242,7 @@ TEST_F(LocalStore, SaysThatAPartOfThePathIsAFile) {
   }
 }
 
-// --- Replacement ---
+// ---- Replacement
 
 TEST_F(LocalStore, ServesNoOldBytes) {
   const auto store = open();
@@ -356,7 +356,7 @@ TEST_F(LocalStore, KnowsAnOldVersionOfTheSameBytes) {
     EXPECT_FALSE(store->put_if(somewhere, as_bytes("new"), version));
 }
 
-// --- What the system refuses ---
+// ---- What the system refuses
 
 struct Refusal {
   int code;
@@ -494,7 +494,7 @@ TEST_F(LocalStore, NeedsLocksOnlyToReplace) {
   EXPECT_EQ(read(*store, somewhere), bytes_of("first"));
 }
 
-// --- Durability ---
+// ---- Durability
 
 TEST_F(LocalStore, BringsToTheDeviceWhatIsNew) {
   StoreCalls calls = StoreCalls::of_system();
@@ -567,7 +567,7 @@ TEST_F(LocalStore, WhatSaysThatItIsAStoreIsOnTheDeviceBeforeAnythingElseIsWritte
   }
 }
 
-// --- Several processes ---
+// ---- Several processes
 
 // Runs `work` in another process; its result is the exit status.
 template <class Work>

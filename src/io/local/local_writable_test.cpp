@@ -81,7 +81,7 @@ std::unique_ptr<WritableFile> create(const std::string& uri, WriteCalls calls,
   return open_for_writing(local_file_system(std::move(calls)), uri, OpenMode::create, options);
 }
 
-// ---- equal to a model ----
+// ---- Equal to a model
 
 void change_at_random(WritableFile& file, Bytes& model, std::mt19937& random) {
   const std::vector<std::size_t> most{10, 300, 5000, 70'000, 9'000'000};
@@ -138,7 +138,7 @@ TEST(DirectFile, EqualsAModelAfterAnyWrites) {
   }
 }
 
-// ---- how it writes ----
+// ---- How it writes
 
 struct Request {
   std::uint64_t offset = 0;
@@ -201,7 +201,7 @@ TEST(DirectFile, IsSeenByOthersAfterFlushing) {
   EXPECT_EQ(content(uri).size(), 16u);
 }
 
-// ---- what the system may do ----
+// ---- What the system may do
 
 TEST(DirectFile, GoesOnAfterInterruptsAndShortWrites) {
   std::atomic<unsigned> call = 0;
@@ -377,7 +377,7 @@ TEST(DirectFile, CloseReportsThatTheEndCouldNotBeCut) {
   EXPECT_EQ(error_of([&] { file->close(); }).kind(), ErrorKind::io);
 }
 
-// ---- space ahead ----
+// ---- Space ahead
 
 TEST(LocalWritable, AsksForSpaceInGrowingStepsAndReturnsTheRest) {
   for (const WriteFileOptions& options : {direct, WriteFileOptions{}}) {
@@ -420,7 +420,7 @@ TEST(LocalWritable, DoesWithoutSpaceAhead) {
   }
 }
 
-// ---- real limits ----
+// ---- Real limits
 
 TEST(DirectFile, ReportsAFileSizeLimit) {
   const std::string uri = fresh("limit");
@@ -485,7 +485,7 @@ TEST(DirectFile, ReportsAFullDiskAndKeepsWhatWasFlushed) {
   EXPECT_EQ(status, 0);
 }
 
-// ---- copies by the system ----
+// ---- Copies by the system
 
 // What was asked of the system, and how it answers.
 struct Copying {

@@ -79,7 +79,7 @@ std::uint64_t WriteStaging::size() const {
   return size_;
 }
 
-// ---- taking bytes ----
+// ---- Taking bytes
 
 void WriteStaging::write(std::uint64_t offset, std::span<const ByteSpan> parts) {
   std::uint64_t end = offset;
@@ -191,7 +191,7 @@ void WriteStaging::promote(Lock& lock, std::uint64_t offset) {
   }
 }
 
-// ---- windows ----
+// ---- Windows
 
 // The window to copy into; null if the lock was released to wait for one.
 WriteStaging::Window* WriteStaging::try_window(Lock& lock, std::uint64_t index) {
@@ -313,7 +313,7 @@ void WriteStaging::wait(Lock& lock) {
   changed_.wait(lock);
 }
 
-// ---- the file ----
+// ---- The file
 
 WriteStaging::Written WriteStaging::write_marked(const Window& window) {
   Written all;
@@ -386,7 +386,7 @@ std::optional<WriteStaging::Failure> WriteStaging::read_blocks(std::uint64_t off
   return std::nullopt;
 }
 
-// ---- open blocks ----
+// ---- Open blocks
 
 // Returns true if the lock was released.
 bool WriteStaging::make_room_for_block(Lock& lock) {
@@ -432,7 +432,7 @@ std::optional<WriteStaging::Failure> WriteStaging::fill_up(std::uint64_t offset,
   return std::nullopt;
 }
 
-// ---- flushing, reading, truncating ----
+// ---- Flushing, reading, truncating
 
 void WriteStaging::flush() {
   Lock lock(mutex_);
@@ -550,7 +550,7 @@ void WriteStaging::drop_behind(std::uint64_t size) {
   }
 }
 
-// ---- failures ----
+// ---- Failures
 
 void WriteStaging::note(const Written& written) {
   on_file_ = std::max(on_file_, written.end);

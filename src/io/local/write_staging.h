@@ -2,8 +2,7 @@
 // (O_DIRECT). All data go to the file in whole blocks through one descriptor, so that no block is written by
 // both kinds of I/O.
 //
-//   write(offset, bytes) -- whole blocks --> window: 4 MiB of the file in aligned memory, with a mark per
-//   block
+//   write(offset, bytes) -- whole blocks --> window: 4 MiB of the file in aligned memory, a mark per block
 //                        -- the edges -----> open block: 4 KiB and a mark per byte
 //   open block, all bytes given ----------> its window
 //   window, all blocks marked ------------> written by a thread of the staging, in the background

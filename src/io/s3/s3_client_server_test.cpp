@@ -241,7 +241,7 @@ TEST_F(S3Server, WritesLargeValuesInParts) {
   EXPECT_THAT(client_->list_uploads("client/large"), IsEmpty());
 }
 
-// --- Connections that suffer ---
+// ---- Connections that suffer
 
 // A loopback port without a server: connections are accepted, counted and dropped.
 class Deserted {

@@ -114,7 +114,7 @@ class Finder {
     return find(credentials_, key);
   }
 
-  // Fills what says who asks.
+  // Fills in the credentials.
   void find_credentials(S3Settings& settings) const {
     if (says_yes(environment("AWS_NO_SIGN_REQUEST"))) return;
     const auto take = [&](std::optional<S3Credentials> found, const std::string& from) {

@@ -1,19 +1,20 @@
-// Who asks S3, and where: read from the environment and the files of the AWS tools, in this order (the first
-// that says something counts):
+// Credentials and settings of S3, from the environment and the files of the AWS tools; the first source that
+// is set counts:
 //
 //   keys          AWS_NO_SIGN_REQUEST: none, requests are not signed (public buckets);
 //                 AWS_ACCESS_KEY_ID + AWS_SECRET_ACCESS_KEY (+ AWS_SESSION_TOKEN);
 //                 a web identity: AWS_WEB_IDENTITY_TOKEN_FILE + AWS_ROLE_ARN (+ AWS_ROLE_SESSION_NAME), or
 //                 web_identity_token_file + role_arn of the profile;
 //                 a sign-in: sso_session, or sso_start_url + sso_region, with sso_account_id + sso_role_name
-//                 of the profile, after "aws sso login"; aws_access_key_id, ... of the profile in
-//                 AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials); credential_process of the profile; the
-//                 same keys in AWS_CONFIG_FILE (~/.aws/config); a container:
-//                 AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (with AWS_CONTAINER_AUTHORIZATION_TOKEN
-//                 or _TOKEN_FILE); a virtual machine of EC2: its role, by IMDSv2, unless
-//                 AWS_EC2_METADATA_DISABLED. Asked on such machines only, or where
-//                 AWS_EC2_METADATA_SERVICE_ENDPOINT names the service. This is the order of the AWS tools.
-//                 None: requests are not signed. Keys that expire are asked for again in time.
+//                 of the profile, after "aws sso login";
+//                 aws_access_key_id, ... of the profile in AWS_SHARED_CREDENTIALS_FILE (~/.aws/credentials);
+//                 credential_process of the profile; the same keys in AWS_CONFIG_FILE (~/.aws/config);
+//                 a container: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (with
+//                 AWS_CONTAINER_AUTHORIZATION_TOKEN or _TOKEN_FILE);
+//                 a virtual machine of EC2: its role, by IMDSv2, unless AWS_EC2_METADATA_DISABLED; only on
+//                 such machines, or if AWS_EC2_METADATA_SERVICE_ENDPOINT names the service.
+//                 This is the order of the AWS tools. Without keys, requests are not signed. Keys that expire
+//                 are renewed in time.
 //   profile       AWS_PROFILE, AWS_DEFAULT_PROFILE, "default"
 //   region        AWS_REGION, AWS_DEFAULT_REGION, `region` of the profile, us-east-1
 //   endpoint      AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, `endpoint_url` of the profile (under `s3 =`, then by
@@ -21,8 +22,7 @@
 //   tokens        COLONNADE_S3_TOKEN_OVER_HTTP=1: session tokens may go to an http:// endpoint that is not on
 //                 this machine, where all hosts on the way can read them
 //   addressing    COLONNADE_S3_ADDRESSING (path, virtual), `addressing_style` of the profile (under `s3 =`,
-//   then
-//                 by itself), virtual at AWS and path at other endpoints
+//                 then by itself), virtual at AWS and path at other endpoints
 //   certificates  AWS_CA_BUNDLE, `ca_bundle` of the profile; then what http_engine.h says
 //   timeout       COLONNADE_S3_TIMEOUT: seconds until a request that keeps failing is given up (60)
 #ifndef COLONNADE_IO_S3_S3_CREDENTIALS_H
@@ -43,7 +43,7 @@ namespace colonnade::io {
 
 struct S3Settings {
   std::optional<S3Credentials> credentials;  // nullopt, without an identity: requests are not signed
-  std::shared_ptr<S3Identity> identity;      // hands out keys in place of `credentials`
+  std::shared_ptr<S3Identity> identity;      // provides keys instead of `credentials`
   std::string credentials_from;              // for messages: "the environment", a file and profile
   std::string region = "us-east-1";
   std::string endpoint;  // "https://host:port/base", without a slash at the end; empty: AWS

@@ -24,7 +24,7 @@ inline Bytes pattern(std::size_t size, unsigned seed = 0) {
 
 class FakeBucket final : public S3Client {
  public:
-  // ---- for tests
+  // ---- For tests
 
   std::unique_ptr<S3Queue> queue(unsigned depth) { return std::make_unique<Queue>(*this, depth); }
   void store(const std::string& key, const Bytes& content) { put_object(key, content); }

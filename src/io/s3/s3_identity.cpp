@@ -109,7 +109,7 @@ S3Credentials S3Identity::current() {
   if (!process_.is_current()) return renewed(known)->credentials;
   const bool is_good = known != nullptr && SystemClock::now() + std::chrono::minutes(1) < *known->expiry;
   std::unique_lock lock(mutex_, std::defer_lock);
-  if (is_good && !lock.try_lock()) return known->credentials;  // somebody is asking already
+  if (is_good && !lock.try_lock()) return known->credentials;  // another thread is fetching
   if (!lock.owns_lock()) lock.lock();
   const Known now = known_.load();
   return (now != known ? now : renewed(known))->credentials;

@@ -1,5 +1,5 @@
-// Keys that somebody hands out for a while: who runs in a cloud, or has signed in, asks there for them, and
-// again before they expire.
+// Temporary keys: a process in a cloud, or of a user who has signed in, requests them, and again before they
+// expire.
 #ifndef COLONNADE_IO_S3_S3_IDENTITY_H
 #define COLONNADE_IO_S3_S3_IDENTITY_H
 
@@ -34,7 +34,7 @@ class S3Identity {
   static constexpr std::chrono::minutes margin{5};  // before they expire
 
   explicit S3Identity(Fetch fetch);
-  // One for all who ask with the same `key`. The keys are fetched at the first current().
+  // One object for all calls with the same `key`. The first current() fetches the keys.
   static std::shared_ptr<S3Identity> shared(const std::string& key, const Fetch& fetch);
 
   // May wait for an answer; never on the engine's thread. While the old keys are good they do where new ones

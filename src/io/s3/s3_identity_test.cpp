@@ -39,7 +39,7 @@ std::string json_keys(const std::string& id, std::chrono::seconds lives = std::c
 
 class Identities : public testing::Test {
  protected:
-  // Files and variables of a machine that is none: what runs the tests has no part in them.
+  // Files and variables of an imaginary machine, independent of the one that runs the tests.
   S3Settings settings() {
     S3Sources sources;
     sources.environment = [this](const std::string& name) -> std::optional<std::string> {

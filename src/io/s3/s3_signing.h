@@ -1,5 +1,5 @@
-// Signature Version 4 of AWS, by which S3 knows who asks. A request is brought into one canonical form, and
-// its hash is signed with a key that is good for one day, region and service:
+// Signature Version 4 of AWS, which identifies the sender of a request. A request is brought into one
+// canonical form, and its hash is signed with a key that is good for one day, region and service:
 //
 //   canonical request = method \n path \n query (sorted) \n headers (sorted, lower case) \n their names \n
 //                       hash of the body or UNSIGNED-PAYLOAD

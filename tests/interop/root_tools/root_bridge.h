@@ -48,9 +48,10 @@ inline void throw_on_fatal() {
   });
 }
 
-// --- Doors to members that ROOT keeps private
-// ----------------------------------------------------------------------- An explicit instantiation may name
-// a private member; the friend function it defines hands the pointer out.
+// ---- Doors to members that ROOT keeps private
+
+// An explicit instantiation may name a private member; the friend function that it defines returns the
+// pointer.
 template <typename Tag, auto Member>
 struct Door {
   friend constexpr auto open(Tag) { return Member; }
@@ -80,10 +81,10 @@ struct FieldAccess : ROOT::RFieldBase {
   }
 };
 
-// --- Collections without a compiled dictionary
-// ---------------------------------------------------------------------- ROOT reads sets and maps through a
-// collection proxy, which normally comes from a dictionary library. Registering the proxy here, from the
-// interpreter, makes every set and map readable under its own type.
+// ---- Collections without a compiled dictionary
+
+// ROOT reads sets and maps through a collection proxy, which normally comes from a dictionary library.
+// Registering the proxy here, from the interpreter, makes every set and map readable under its own type.
 template <typename C>
 struct CollectionDictionary {
   static void* make(void* where) { return where ? ::new (where) C : new C; }
@@ -113,8 +114,8 @@ struct CollectionDictionary {
   }
 };
 
-// --- JSON text
-// ------------------------------------------------------------------------------------------------------
+// ---- JSON text
+
 inline bool is_utf8(const std::string& text) {
   std::size_t i = 0;
   while (i < text.size()) {
@@ -179,8 +180,8 @@ inline void append_real(std::string& out, double value) {
   }
 }
 
-// --- Values as JSON
-// -------------------------------------------------------------------------------------------------
+// ---- Values as JSON
+
 class JsonVisitor : public ROOT::Detail::RFieldVisitor {
  public:
   JsonVisitor(ROOT::RFieldBase::RValue value, std::string& out) : value_(std::move(value)), out_(out) {}
@@ -324,8 +325,8 @@ class JsonVisitor : public ROOT::Detail::RFieldVisitor {
   std::string& out_;
 };
 
-// --- The descriptor as JSON
-// -----------------------------------------------------------------------------------------
+// ---- The descriptor as JSON
+
 class DescriptorPrinter {
  public:
   DescriptorPrinter(const ROOT::RNTupleDescriptor& descriptor, std::string& out)
@@ -575,10 +576,10 @@ inline std::string dump_attribute_set(const std::string& path, const std::string
   return out + "]";
 }
 
-// --- Values from a byte stream
-// -------------------------------------------------------------------------------------- Tokens: 'i'
-// int64/uint64, 'd' double, 's' length + bytes, 'l' count (items follow), 'n' null,
-//         'v' tag (value follows unless the tag is 0). All numbers are 8 bytes, little endian.
+// ---- Values from a byte stream
+
+// Tokens: 'i' int64/uint64, 'd' double, 's' length + bytes, 'l' count (items follow), 'n' null, 'v' tag
+// (value follows unless the tag is 0). All numbers are 8 bytes, little endian.
 class TokenReader {
  public:
   explicit TokenReader(const std::string& bytes) : bytes_(bytes) {}
@@ -751,8 +752,8 @@ class FillVisitor : public ROOT::Detail::RFieldVisitor {
   TokenReader& in_;
 };
 
-// --- Fields with chosen columns
-// -------------------------------------------------------------------------------------
+// ---- Fields with chosen columns
+
 inline ROOT::ENTupleColumnType column_type(const std::string& name) {
   for (int i = 0; i < int(ROOT::ENTupleColumnType::kMax); ++i) {
     auto type = static_cast<ROOT::ENTupleColumnType>(i);
@@ -827,9 +828,10 @@ inline std::unique_ptr<ROOT::RFieldBase> make_collection(const std::string& name
   return ROOT::RVectorField::CreateUntyped(name, std::move(item));
 }
 
-// --- The bare container
-// --------------------------------------------------------------------------------------------- ROOT's own
-// sinks always write the ROOT-file container; this one drives ROOT's low-level writer in its bare form.
+// ---- The bare container
+
+// ROOT's own sinks always write the ROOT-file container; this one drives ROOT's low-level writer in its bare
+// form.
 class BareSink : public ROOT::Internal::RPagePersistentSink {
  public:
   BareSink(std::string_view name, std::string_view path, const ROOT::RNTupleWriteOptions& options)
@@ -892,9 +894,9 @@ class BareSink : public ROOT::Internal::RPagePersistentSink {
   std::uint64_t cluster_bytes_ = 0;
 };
 
-// --- Writing
-// -------------------------------------------------------------------------------------------------------- A
-// writer that Python drives: fields first, then entries as token streams, clusters where asked.
+// ---- Writing
+
+// A writer that Python drives: fields first, then entries as token streams, clusters when requested.
 class FixtureWriter {
  public:
   explicit FixtureWriter(const std::string& description) : model_(ROOT::RNTupleModel::CreateBare()) {
