@@ -1,7 +1,6 @@
 // Errors, versions and lists of texts of the C interface.
 #include "capi/boundary.h"
 
-#include <memory>
 #include <new>
 #include <optional>
 
@@ -10,12 +9,14 @@ namespace {
 
 // An error that owns its texts.
 struct KeptError {
+  bool is_there = false;
   std::optional<Error> error;
   colonnade_error described{};
 
   // If memory runs out: static texts.
   void describe(colonnade_status status, const char* problem) noexcept {
     error.reset();
+    is_there = true;
     described = {status, problem, problem, "", "", "", "", -1, -1, -1, -1};
   }
   void describe(const Error& from) {
@@ -35,10 +36,11 @@ struct KeptError {
                  number(at.cluster),
                  number(at.page),
                  number(at.offset)};
+    is_there = true;
   }
 };
 
-thread_local std::unique_ptr<KeptError> last_error;
+thread_local KeptError last_error;
 
 static_assert(static_cast<int>(ErrorKind::io) + 1 == COLONNADE_IO);
 static_assert(static_cast<int>(ErrorKind::schema) + 1 == COLONNADE_SCHEMA);
@@ -56,23 +58,22 @@ colonnade_status refuse(const char* problem) noexcept {
 
 colonnade_status keep_error() noexcept {
   try {
-    if (!last_error) last_error = std::make_unique<KeptError>();
     try {
       throw;
     } catch (const Error& error) {
-      last_error->describe(error);
+      last_error.describe(error);
     } catch (const std::bad_alloc&) {
-      last_error->describe(COLONNADE_RESOURCE, "there is not enough memory");
+      last_error.describe(COLONNADE_RESOURCE, "there is not enough memory");
     } catch (const std::exception& error) {
-      last_error->describe(
+      last_error.describe(
           Error(ErrorKind::usage, std::string("the library failed: ") + error.what(), "please report this"));
-      last_error->described.status = COLONNADE_INTERNAL;
+      last_error.described.status = COLONNADE_INTERNAL;
     } catch (...) {
-      last_error->describe(COLONNADE_INTERNAL, "the library failed; please report this");
+      last_error.describe(COLONNADE_INTERNAL, "the library failed; please report this");
     }
-    return last_error->described.status;
+    return last_error.described.status;
   } catch (...) {  // no memory for the description either
-    if (last_error) last_error->describe(COLONNADE_RESOURCE, "there is not enough memory");
+    last_error.describe(COLONNADE_RESOURCE, "there is not enough memory");
     return COLONNADE_RESOURCE;
   }
 }
@@ -103,7 +104,7 @@ extern "C" {
 
 const colonnade_error* colonnade_last_error(void) {
   const auto& kept = colonnade::capi::last_error;
-  return kept ? &kept->described : nullptr;
+  return kept.is_there ? &kept.described : nullptr;
 }
 
 uint32_t colonnade_abi_version(void) {

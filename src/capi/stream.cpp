@@ -2,6 +2,7 @@
 #include "capi/stream.h"
 
 #include <cerrno>
+#include <new>
 #include <string>
 
 #include "capi/boundary.h"
@@ -12,6 +13,7 @@ namespace {
 struct Stream {
   std::unique_ptr<Batches> batches;
   std::string error;
+  const char* message = nullptr;  // of the last error: `error`, or a constant where there is no memory for it
 };
 
 Stream& stream_of(ArrowArrayStream* stream) {
@@ -41,8 +43,14 @@ int answer(ArrowArrayStream* stream, Work&& work) noexcept {
   Stream& state = stream_of(stream);
   const colonnade_status status = guarded([&] { work(*state.batches); });
   if (status == COLONNADE_OK) return 0;
-  return guarded([&] { state.error = colonnade_last_error()->message; }) == COLONNADE_OK ? number_of(status)
-                                                                                         : ENOMEM;
+  try {
+    state.error = colonnade_last_error()->message;
+    state.message = state.error.c_str();
+    return number_of(status);
+  } catch (const std::bad_alloc&) {
+    state.message = "there is not enough memory";
+    return ENOMEM;
+  }
 }
 
 int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
@@ -60,8 +68,7 @@ int get_next(ArrowArrayStream* stream, ArrowArray* out) {
 }
 
 const char* get_last_error(ArrowArrayStream* stream) {
-  const std::string& error = stream_of(stream).error;
-  return error.empty() ? nullptr : error.c_str();
+  return stream_of(stream).message;
 }
 
 void release(ArrowArrayStream* stream) {

@@ -89,7 +89,6 @@ void ClusterPool::start() {
   const unsigned helpers = helpers_for(options);
   parallel_ = helpers > 0;
   decoded_for_all_threads_ = decoded_ahead_per_thread * (helpers + 1);
-  process_ = {};
   work_ =
       std::make_shared<PageWork>(*source_, std::make_shared<PageBuffers>(options.memory_budget / 2), helpers);
   unit_ = source_->file().traits().read_unit;
@@ -102,6 +101,7 @@ void ClusterPool::start() {
       lane.scheduler = std::make_unique<io::ReadScheduler>(*lane.file);
     lane.is_far = lane.scheduler != nullptr && traits.most_concurrency > 0;
   }
+  process_ = {};
 }
 
 ClusterPool::Lane& ClusterPool::lane_of(const PageJob& job) noexcept {
@@ -168,10 +168,15 @@ ClusterPool::Stream& ClusterPool::open(const std::vector<std::uint32_t>& represe
 
 void ClusterPool::close(Stream& stream) noexcept {
   if (--stream.users > 0) return;
-  if (!process_.is_current()) restart_in_child();
+  try {
+    if (!process_.is_current()) restart_in_child();
+  } catch (const std::exception&) {  // out of memory: whoever reads next tries it once more
+    return;
+  }
   deactivate(stream);
   std::erase(expected_, &stream);
-  streams_.erase({stream.representations, stream.element, stream.form});
+  // By its address: a key would be a copy, for which there may be no memory.
+  std::erase_if(streams_, [&](const auto& entry) { return entry.second.get() == &stream; });
 }
 
 void ClusterPool::deactivate(Stream& stream) {
