@@ -209,6 +209,11 @@ def row(codec: str, task: str, series: dict[str, Series], size: int) -> dict[str
 def save(
     rows: list[dict[str, str]], runs: dict[str, list[Run]], about: dict[str, Any], options: argparse.Namespace
 ) -> str:
+    if options.add:
+        old = json.loads((options.output / "ml.json").read_text())
+        measured_now = {(row["file"], row["batches of"]) for row in rows}
+        rows = [row for row in old["rows"] if (row["file"], row["batches of"]) not in measured_now] + rows
+        runs = old["runs"] | runs
     saved = {"about": about, "entries": options.entries, "rows": rows, "runs": runs}
     lines = [
         "# Batches for training",
@@ -267,6 +272,9 @@ def main() -> None:
     parser.add_argument("--window", type=int, default=1 << 18, help="rows that are shuffled together")
     parser.add_argument("--only", nargs="+", choices=COLUMNS, help="these tasks alone")
     parser.add_argument("--codecs", nargs="+", choices=CODECS, default=list(CODECS))
+    parser.add_argument(
+        "--add", action="store_true", help="keep the rows of ml.json that are not measured now"
+    )
     parser.add_argument("--without-root", action="store_true")
     parser.add_argument("--make", nargs=2, metavar=("PATH", "CODEC"), help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs=3, metavar=("SIDE", "TASK", "FILE"), help=argparse.SUPPRESS)

@@ -28,5 +28,6 @@ NB_MODULE(_core, module) {
   register_garbage(module);
   register_cache(module);
   register_frame(module);
+  register_batches(module);
   find_xrootd();
 }

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import colonnade
-from colonnade import ml
+from colonnade import _core, ml
 
 ENTRIES = 1000
 
@@ -212,7 +212,7 @@ import sys
 import jax
 import numpy as np
 import colonnade
-from colonnade import ml
+from colonnade import _core, ml
 
 frame = colonnade.DataFrame("Events", sys.argv[1:])
 batch = next(iter(ml.Batches(frame, ["y", "v"], target="x", library="jax", batch_size=64, shuffle=False)))
@@ -270,6 +270,30 @@ def test_an_error_of_a_callable_reaches_the_loop(frame: colonnade.DataFrame) -> 
     with pytest.raises(ValueError, match="spoilt"):
         seen.extend(batches)
     assert list(batches.state_dict().values()) != [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "row", "width"),
+    [
+        ([0, 2], 1, 2),  # a row too many
+        ([0, 2, 3], 2, 2),
+        ([0, 2, 3], -1, 2),
+        ([0, 2, 4], 1, 2),  # an item too many
+        ([0, 1 << 40, 3], 1, 2),
+        ([-1, 2, 3], 0, 2),
+        ([0, 3, 2], 1, 2),  # backwards
+        ([0, 2, 3], 2, 3),  # not the width of the matrix
+    ],
+)
+def test_kernels_stay_within_their_arrays(offsets: list[int], row: int, width: int) -> None:
+    values, ends = np.arange(3, dtype=np.float32), np.array(offsets, np.int64)
+    with pytest.raises(ValueError, match=r".+"):
+        _core.copy_lists(np.zeros(9, np.float32), values, ends, np.array([row], np.int64))
+    matrix = np.zeros((2 if 0 <= row < 2 else 3, 2), np.float32)
+    with pytest.raises(ValueError, match=r".+"):
+        _core.fill_rows(matrix, [(values, ends, width)], np.zeros(1, np.float32))
+    with pytest.raises(ValueError, match=r".+"):
+        _core.fill_rows(matrix, [(values, None, 1)], np.zeros(1, np.float32))
 
 
 def test_misuse_is_told(frame: colonnade.DataFrame) -> None:

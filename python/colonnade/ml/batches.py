@@ -16,8 +16,8 @@ from colonnade.frame.expressions import Expression, ExpressionLike
 from colonnade.frame.steps import Steps
 from colonnade.reading.dataset import DataSet
 
-from .rows import ArrayLibrary, Column, Form, Jagged, Rows, converter, count_of, cut, form_of, joined
-from .windows import ENTRY, Share, Windows
+from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, joined
+from .windows import ENTRY, Part, Share, Window, Windows
 
 if TYPE_CHECKING:
     from torch.utils.data import IterableDataset
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Batches"]
 
 T = TypeVar("T")
+
+MATRIX = ""
+"""The name of the table of all features, which no column has."""
 
 
 class Batch(NamedTuple):
@@ -123,7 +126,9 @@ class Batches:
         forms += [_form(frame, name, text) for name, text in single if name not in inputs]
         _check_forms(forms, matrix, tuple(inputs), tuple(dict(single)))
         converter(library)
-        self._windows = Windows(steps, forms, Share(), window, keeps=in_memory)
+        tables, plain = _tables(forms[: len(inputs)], matrix)
+        others = dict.fromkeys([*plain, *targets, *weights])
+        self._windows = Windows(steps, forms, tables, list(others), Share(), window, keeps=in_memory)
         self._share = Share()
         self._settings = _Settings(
             tuple(inputs),
@@ -174,9 +179,9 @@ class Batches:
     # ---- Epochs
 
     def __iter__(self) -> Iterator[Batch]:
-        for batch, window, row in self._rows(self._epoch, self._window, self._row):
+        for parts, window, row in self._parts(self._epoch, self._window, self._row):
             self._window, self._row = window, row
-            yield self._batch(batch)
+            yield self._batch(parts)
         self.set_epoch(self._epoch + 1)
 
     def __len__(self) -> int:
@@ -217,9 +222,9 @@ class Batches:
 
     def shared_batches(self, worker: int, workers: int) -> Iterator[Batch]:
         """Iterate over every `workers`-th batch, beginning with number `worker`."""
-        for number, (batch, _, _) in enumerate(self._rows(self._epoch, self._window, self._row)):
+        for number, (parts, _, _) in enumerate(self._parts(self._epoch, self._window, self._row)):
             if number % workers == worker:
-                yield self._batch(batch)
+                yield self._batch(parts)
 
     # ---- Inside
 
@@ -252,35 +257,35 @@ class Batches:
         rows = [sum(int(counts[window].sum()) for window in plan[rank :: len(ranks)]) for rank in ranks]
         return min(rows) // settings.batch_size
 
-    def _rows(self, epoch: int, window: int, row: int) -> Iterator[tuple[Rows, int, int]]:
-        """Yield the rows of each batch, and the start of the next one: its window, and the row in it."""
+    def _parts(self, epoch: int, window: int, row: int) -> Iterator[tuple[list[Part], int, int]]:
+        """Yield the parts of each batch, and the start of the next one: its window, and the row in it."""
         settings = self._settings
         plan = self._plan(epoch)
         left = None
         if settings.world_size > 1:
             left = self._length(epoch) - self._batches_before(plan, window, row)
 
-        def load(number: int) -> Rows:
+        def load(number: int) -> Window:
             rank_free = number * settings.world_size + settings.rank
             return self._windows.rows_of(plan[number], self._generator(epoch, rank_free))
 
-        pieces: list[Rows] = []
+        parts: list[Part] = []
         held = 0
-        for number, rows in _ahead(load, range(window, len(plan))):
-            first, count = row if number == window else 0, count_of(rows)
+        for number, whole in _ahead(load, range(window, len(plan))):
+            first, count = row if number == window else 0, len(whole)
             while first < count:
                 last = min(first + settings.batch_size - held, count)
-                pieces.append(cut(rows, first, last))
+                parts.append(Part(whole, first, last))
                 held, first = held + last - first, last
                 if held < settings.batch_size:
                     continue
                 if left == 0:
                     return
-                yield joined(pieces), number, first
-                pieces, held = [], 0
+                yield parts, number, first
+                parts, held = [], 0
                 left = None if left is None else left - 1
-        if pieces and left is None and not settings.drop_last:
-            yield joined(pieces), len(plan), 0
+        if parts and left is None and not settings.drop_last:
+            yield parts, len(plan), 0
 
     def _batches_before(self, plan: list[list[int]], window: int, row: int) -> int:
         counts = self._windows.counts()
@@ -299,13 +304,14 @@ class Batches:
             weights = {value: rows / (len(found) * count) for value, count in found.items()}
         self._settings = replace(self._settings, class_weights=dict(weights))
 
-    def _batch(self, rows: Rows) -> Batch:
+    def _batch(self, parts: list[Part]) -> Batch:
         settings = self._settings
+        rows = joined([part.rows() for part in parts])
         convert = converter(settings.library)
         targets = {name: convert(rows[name]) for name in settings.target}
         weight = self._weight(rows)
         if settings.matrix:
-            features = convert(_matrix([rows[name] for name in settings.features]))
+            features = convert(rows[MATRIX])
         else:
             features = {name: _converted(rows[name], convert, settings.library) for name in settings.features}
         return Batch(
@@ -329,11 +335,6 @@ class Batches:
             )
         factors = np.array([settings.class_weights[each] for each in classes.tolist()])[numbers]
         return factors if weight is None else factors * weight
-
-
-def _matrix(columns: Sequence[Column]) -> Any:
-    arrays = [np.asarray(each) for each in columns]
-    return np.concatenate([each.reshape(len(each), -1) for each in arrays], axis=1)
 
 
 def _converted(column: Column, convert: Callable[[Any], Any], library: ArrayLibrary) -> Any:
@@ -420,6 +421,14 @@ def _check_forms(forms: Sequence[Form], matrix: bool, features: Sequence[str], s
             raise UsageError(f"'{form.name}' holds lists, but targets and weights must be numbers")
         if matrix and form.is_list and form.length is None:
             raise UsageError(f"lists of '{form.name}' do not fit in a matrix", f"pad={{{form.name!r}: 4}}")
+
+
+def _tables(features: Sequence[Form], matrix: bool) -> tuple[dict[str, Table], list[str]]:
+    """The tables of the features, and those that are in none."""
+    if matrix:
+        return {MATRIX: Table.of(features)}, []
+    padded = {form.name: Table.of([form]) for form in features if form.length is not None}
+    return padded, [form.name for form in features if form.length is None]
 
 
 def _require_counts(**counts: int) -> None:

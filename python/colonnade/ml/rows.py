@@ -1,4 +1,4 @@
-"""Columns of a batch while they are permuted, cut and concatenated: numbers, padded lists, lists with offsets."""
+"""Columns of a batch while they are chosen, cut and concatenated: numbers, padded lists, lists with offsets."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ __all__ = [
     "Form",
     "Jagged",
     "Rows",
+    "Table",
     "converter",
     "count_of",
     "cut",
@@ -46,10 +47,11 @@ class Jagged(NamedTuple):
 
     def take(self, order: NDArray[np.int64]) -> Jagged:
         """Return the lists of these rows, in this order."""
-        lengths = np.diff(self.offsets)[order]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.repeat(self.offsets[:-1][order] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Jagged(self.values[places], offsets)
+        offsets = np.zeros(len(order) + 1, np.int64)
+        np.cumsum(self.offsets[order + 1] - self.offsets[order], out=offsets[1:])
+        values = np.empty(offsets[-1], self.values.dtype)
+        _core.copy_lists(values, self.values, self.offsets, order)
+        return Jagged(values, offsets)
 
     def cut(self, first: int, last: int) -> Jagged:
         """Return the lists of consecutive rows; the values are not copied."""
@@ -65,29 +67,51 @@ class Form:
     is_list: bool
     length: int | None
     """The length of padded lists."""
-    dtype: np.dtype[Any] | None
+    dtype: np.dtype[Any]
+    """The type of the numbers, or of the items of lists."""
     fill: float
 
     def column(self, values: _core.Values) -> Column:
         """Make the column from values that a data frame computed."""
         if not self.is_list:
             return self._typed(np.asarray(values.data()))
-        lists = Jagged(
+        return Jagged(
             self._typed(np.asarray(values.children[0].data())), np.asarray(values.offsets(), np.int64)
         )
-        return lists if self.length is None else self._padded(lists)
 
     def _typed(self, array: NDArray[Any]) -> NDArray[Any]:
-        return array if self.dtype is None else array.astype(self.dtype, copy=False)
+        return array.astype(self.dtype, copy=False)
 
-    def _padded(self, lists: Jagged) -> NDArray[Any]:
-        length = cast("int", self.length)
-        starts, lengths = lists.offsets[:-1], np.diff(lists.offsets)
-        places = starts[:, None] + np.arange(length)
-        there = np.arange(length) < lengths[:, None]
-        padded = np.full(there.shape, self.fill, lists.values.dtype)
-        padded[there] = lists.values[places[there]]
-        return padded
+
+@dataclass(frozen=True)
+class Table:
+    """Columns side by side in one array, numbers and padded lists, so that a row is in one place."""
+
+    forms: tuple[Form, ...]
+    dtype: np.dtype[Any]
+
+    @staticmethod
+    def of(forms: Sequence[Form]) -> Table:
+        """Return the table of columns, with a type that all of them fit."""
+        return Table(tuple(forms), np.result_type(*(form.dtype for form in forms)))
+
+    def filled(self, pieces: Sequence[Rows]) -> NDArray[Any]:
+        """Return the rows of pieces, one piece behind the other."""
+        counts = [count_of(piece) for piece in pieces]
+        table = np.empty((sum(counts), sum(form.length or 1 for form in self.forms)), self.dtype)
+        fill = np.array(
+            [form.dtype.type(form.fill if form.is_list else 0) for form in self.forms], self.dtype
+        )
+        first = 0
+        for piece, count in zip(pieces, counts, strict=True):
+            columns = [self._arrays(piece[form.name], form.length or 1) for form in self.forms]
+            _core.fill_rows(table[first : first + count], columns, fill)
+            first += count
+        return table
+
+    def _arrays(self, column: Column, width: int) -> tuple[NDArray[Any], NDArray[np.int64] | None, int]:
+        values, offsets = column if isinstance(column, Jagged) else (column, None)
+        return np.ascontiguousarray(values, self.dtype), offsets, width
 
 
 def form_of(
@@ -106,10 +130,10 @@ def form_of(
     if item.kind != "scalar":
         advice = "numbers and lists of numbers: members of records (jets.pt), missing values replaced (x.value_or(0))"
         raise TypeMismatchError(f"'{name}' is neither numbers nor lists of numbers", advice)
-    wanted = None if dtype is None else np.dtype(dtype)
+    wanted = dtype_of(item) if dtype is None else np.dtype(dtype)
     is_list = item is not kind
     if is_list and length is not None:
-        _check_fill(name, dtype_of(item) if wanted is None else wanted, fill)
+        _check_fill(name, wanted, fill)
     return Form(name, is_list, length if is_list else None, wanted, fill)
 
 
@@ -144,7 +168,7 @@ def joined(pieces: Sequence[Rows]) -> Rows:
 def taken(rows: Rows, order: NDArray[np.int64]) -> Rows:
     """Return some of the rows, in this order."""
     return {
-        name: column.take(order) if isinstance(column, Jagged) else column[order]
+        name: column.take(order) if isinstance(column, Jagged) else np.take(column, order, axis=0)
         for name, column in rows.items()
     }
 

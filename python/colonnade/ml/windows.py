@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from colonnade.frame.steps import Steps
 
-from .rows import Form, Rows, count_of, frozen, joined, taken
+from .rows import Form, Rows, Table, count_of, cut, frozen, joined, taken
 
-__all__ = ["ENTRY", "Share", "Windows"]
+__all__ = ["ENTRY", "Part", "Share", "Window", "Windows"]
 
 ENTRY = "rdfentry_"
 """The column with the numbers of the entries."""
@@ -51,16 +51,52 @@ def _hash(numbers: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
     return state
 
 
+@dataclass(frozen=True)
+class Window:
+    """Rows, and the order in which they are given out; their own if None."""
+
+    rows: Rows
+    order: NDArray[np.int64] | None
+
+    def __len__(self) -> int:
+        return count_of(self.rows)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a window, consecutive in its order."""
+
+    window: Window
+    first: int
+    last: int
+
+    def rows(self) -> Rows:
+        """Return the rows; without an order values are not copied."""
+        if self.window.order is None:
+            return cut(self.window.rows, self.first, self.last)
+        return taken(self.window.rows, self.window.order[self.first : self.last])
+
+
 class Windows:
     """Rows in windows: stretches of entries in the order of a seed, then the rows of each window likewise.
 
-    Stretches follow from the data and `window` alone, so that a seed gives the same order everywhere.
+    Stretches follow from the data and `window` alone, so that a seed gives the same order everywhere. Windows have the
+    tables, and the columns that are named as single ones.
     """
 
     def __init__(
-        self, steps: Steps, forms: Sequence[Form], share: Share, window: int, *, keeps: bool
+        self,
+        steps: Steps,
+        forms: Sequence[Form],
+        tables: Mapping[str, Table],
+        single: Sequence[str],
+        share: Share,
+        window: int,
+        *,
+        keeps: bool,
     ) -> None:
         self._steps, self._forms, self._share = steps, list(forms), share
+        self._tables, self._single = tables, [*single, ENTRY]
         self._stretches = _stretches(steps.parts(), max(window // 4, 1))
         self._window = window
         self._kept: dict[int, Rows] | None = {} if keeps else None
@@ -68,7 +104,15 @@ class Windows:
 
     def of(self, share: Share) -> Windows:
         """Return the same windows for another share, whose rows are kept separately."""
-        return Windows(self._steps, self._forms, share, self._window, keeps=self._kept is not None)
+        return Windows(
+            self._steps,
+            self._forms,
+            self._tables,
+            self._single[:-1],
+            share,
+            self._window,
+            keeps=self._kept is not None,
+        )
 
     def plan(self, generator: np.random.Generator | None) -> list[list[int]]:
         """Return the numbers of the stretches of each window, in order; in the order of entries without a generator."""
@@ -86,10 +130,15 @@ class Windows:
             held += size
         return windows
 
-    def rows_of(self, window: Sequence[int], generator: np.random.Generator | None) -> Rows:
-        """Compute the rows of a window, permuted with a generator if given."""
-        rows = joined([self._rows_of(number) for number in window])
-        return rows if generator is None else taken(rows, generator.permutation(count_of(rows)))
+    def rows_of(self, window: Sequence[int], generator: np.random.Generator | None) -> Window:
+        """Compute the rows of a window; their order is random if there is a generator.
+
+        They are permuted when they are used: each is then fetched from memory once.
+        """
+        pieces = [self._rows_of(number) for number in window]
+        rows = joined([{name: piece[name] for name in self._single} for piece in pieces])
+        rows |= {name: table.filled(pieces) for name, table in self._tables.items()}
+        return Window(rows, None if generator is None else generator.permutation(count_of(rows)))
 
     def counts(self) -> NDArray[np.int64]:
         """Return the number of rows of each stretch; computes the filters once."""
