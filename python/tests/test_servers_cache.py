@@ -1,13 +1,192 @@
-"""Imported columns of TTrees in a cache on a real server."""
+"""The cache in front of real servers: what these are asked is counted."""
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+import time
+
 import numpy as np
+import pytest
 import uproot
 from s3_server import BUCKET
 
-from colonnade import DataFrame
+import colonnade
+from colonnade import DataFrame, cache
 from colonnade.importing import tree_columns
+
+COLUMNS = 4
+
+
+def write(path, entries=400_000, seed=1):
+    """Noise, which compresses little: 3 MB a column."""
+    random = np.random.default_rng(seed)
+    with colonnade.create(path, "Events", compression="none", cluster_size="4 MB") as writer:
+        writer.extend({f"x{k}": random.random(entries) for k in range(COLUMNS)})
+    return path
+
+
+def asked_bytes(server):
+    """Bytes of all ranges that were asked for."""
+    asked = 0
+    for request in server.requests():
+        if request.method != "GET":
+            continue
+        first, last = re.fullmatch(r"bytes=(\d*)-(\d*)", request.range).groups()
+        asked += int(last) - int(first) + 1 if first else int(last)
+    return asked
+
+
+READ = (
+    "import sys, colonnade, numpy as np\n"
+    "sys.stdin.readline()\n"
+    "with colonnade.open(sys.argv[1], 'Events', cache=sys.argv[2]) as data:\n"
+    "    print(sum(float(np.sum(data.arrays([name], library='np')[name])) for name in data.field_names))\n"
+    "    print(data.metrics.cache_pages, data.metrics.pages)\n"
+)
+
+
+def read_side_by_side(uri, home, processes=3):
+    """Start all of them at once; what they printed."""
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", READ, uri, str(home)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(processes)
+    ]
+    time.sleep(1)  # they have imported what they need
+    for child in children:
+        child.stdin.write("\n")
+        child.stdin.flush()
+    told = [child.communicate(timeout=120)[0].split() for child in children]
+    assert all(child.returncode == 0 for child in children)
+    return told
+
+
+@pytest.mark.parametrize("kind", ["folder", "s3"])
+def test_readers_side_by_side_download_each_page_once(kind, http, http_proxy, s3, s3_uri, tmp_path):
+    size = os.path.getsize(write(http.data / "shared.root"))
+    uri = f"{http.url_at(http_proxy.port)}/files/shared.root"
+    home = {"folder": str(tmp_path / "home"), "s3": s3_uri("home")}[kind] + "?timeout=60&bypass=no"
+    with http_proxy.toxic("latency", latency=20):
+        http.forget_requests()
+        alone = read_side_by_side(uri, "off")
+        assert asked_bytes(http) > 2.9 * size
+        http.forget_requests()
+        shared = read_side_by_side(uri, home)
+    assert asked_bytes(http) < 1.2 * size
+    assert {one[0] for one in alone} == {one[0] for one in shared}
+    # Most of what a reader did not download came from the home.
+    served = [int(one[1]) for one in shared]
+    assert sum(served) > 1.5 * int(shared[0][2])
+
+
+def test_a_full_cache_asks_the_origin_whether_it_changed_and_nothing_else(http, tmp_path):
+    uri, home = f"{http.url}/files/many.root", tmp_path / "home"
+    random = np.random.default_rng(2)
+    with colonnade.create(http.data / "many.root", "Events") as writer:
+        for _ in range(400):  # metadata that are longer than what comes with the opening
+            writer.extend({f"x{k}": random.random(50) for k in range(40)})
+            writer.commit_cluster()
+
+    def read():
+        http.forget_requests()
+        with colonnade.open(uri, "Events", cache=home) as data:
+            values = data.arrays([f"x{k}" for k in range(5)], library="np")
+            metrics = data.metrics
+        assert cache.flush()
+        return values, metrics, http.requests()
+
+    plain, _, first = read()
+    values, metrics, second = read()
+    assert metrics.cache_pages == metrics.pages
+    assert all(np.array_equal(plain[name], values[name]) for name in plain)
+    assert len(first) > 3
+    assert len(second) == 2  # the beginning and the end of the file, at once
+
+
+def test_an_origin_that_is_trusted_is_not_asked(http, tmp_path):
+    path = write(http.data / "trusted.root", 20_000)
+    uri, home = f"{http.url}/files/trusted.root", f"{tmp_path / 'home'}?trust=1000"
+
+    def read(names, place=home, name="Events"):
+        http.forget_requests()
+        with colonnade.open(uri, name, cache=place) as data:
+            values = data.arrays(names, library="np")
+        del data
+        assert cache.flush()
+        return values, len(http.requests())
+
+    before, asked = read(["x0", "x1"], name=None)
+    assert asked > 0
+    for name in ("Events", None):
+        values, asked = read(["x0", "x1"], name=name)
+        assert asked == 0
+        assert all(np.array_equal(values[each], before[each]) for each in values)
+    # What is missing is fetched, and kept.
+    assert read(["x2"])[1] > 0
+    assert read(["x2"])[1] == 0
+    frame = DataFrame("Events", uri, cache=home)
+    http.forget_requests()
+    assert frame.sum("x1").value == pytest.approx(before["x1"].sum())
+    assert http.requests() == []
+    time.sleep(1.1)  # the time of a file is in seconds
+    write(path, 30_000, seed=2)
+    # It is not seen as long as nothing is missing; a mixture is an error.
+    assert np.array_equal(read(["x0"])[0]["x0"], before["x0"])
+    with pytest.raises(colonnade.Error, match="has changed within the time"):
+        read(["x3"])
+    assert len(read(["x0"])[0]["x0"]) == 30_000
+    assert len(read(["x3"])[0]["x3"]) == 30_000
+
+
+def test_trust_ends(http, tmp_path):
+    path = write(http.data / "ends.root", 5_000)
+    uri, home = f"{http.url}/files/ends.root", f"{tmp_path / 'home'}?trust=1"
+    for _ in range(2):
+        with colonnade.open(uri, "Events", cache=home) as data:
+            assert len(data.arrays(["x0"])) == 5_000
+        assert cache.flush()
+    time.sleep(2.1)
+    write(path, 6_000)
+    assert len(colonnade.open(uri, "Events", cache=home).arrays(["x0"])) == 6_000
+
+
+def test_what_is_cached_is_a_data_set_without_its_origin(own_xrootd, tmp_path):
+    path = write(own_xrootd.data / "gone.root", 10_000)
+    uri, home = f"{own_xrootd.uri}gone.root", tmp_path / "home"
+    with colonnade.open(uri, cache=home) as data:
+        before = data.arrays(["x0", "x1"], library="np")
+    del data
+    assert cache.flush()
+    path.unlink()
+    offline = f"{home}?offline=yes"
+    with colonnade.open(uri, cache=offline) as data:
+        assert data.field_names == ["x0", "x1"]
+        values = data.arrays(["x0", "x1"], library="np")
+        assert all(np.array_equal(values[name], before[name]) for name in before)
+        with pytest.raises(colonnade.Error, match="offline"):
+            data["x2"]
+    frame = DataFrame("Events", uri, cache=offline)
+    assert frame.sum("x0").value == pytest.approx(before["x0"].sum())
+
+
+def test_metrics_and_the_bar_of_a_frame_tell_what_came_from_the_cache(http, tmp_path, capsys):
+    write(http.data / "frame.root", 100_000)
+    uri = f"{http.url}/files/frame.root"
+    for expected in (0, 1):
+        frame = DataFrame("Events", uri, cache=tmp_path / "home", progress=True)
+        assert frame.sum("x0").value > 0
+        assert frame.metrics.cache_pages == expected * frame.metrics.pages
+        assert frame.metrics.cache == "used"
+        assert ("100% from the cache" in capsys.readouterr().err) == bool(expected)
+        del frame
+        assert cache.flush()
 
 
 def test_imported_columns_that_are_damaged_in_s3_are_imported_again(s3, s3_uri, tmp_path, monkeypatch):

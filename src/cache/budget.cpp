@@ -15,6 +15,9 @@ namespace {
 // What nobody has said to have used was written by somebody who is at work or was killed.
 constexpr std::int64_t age_of_unknown = 3600;  // seconds
 
+// The part of a budget that a process may add without a last look at what others have.
+constexpr std::uint64_t little = 1000;
+
 struct Part {
   std::int64_t last_use = 0;
   std::size_t entry = 0;
@@ -96,6 +99,16 @@ bool Budget::make_room(io::ObjectStore& store, std::uint64_t bytes) {
 void Budget::written(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   pending_ -= bytes;
+}
+
+void Budget::settle(io::ObjectStore& store) {
+  const std::uint64_t budget = home_->settings().budget;
+  const std::lock_guard lock(mutex_);
+  if (budget == Settings::no_budget || added_ <= budget / little) return;
+  const Usage usage = evict(store, budget, budget / 10 * 9, home_);
+  evicted_ += usage.before - usage.after;
+  used_ = usage.after + pending_;
+  added_ = 0;
 }
 
 std::uint64_t Budget::evicted() const {

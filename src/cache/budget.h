@@ -21,6 +21,9 @@ class Budget {
   // what the store does.
   bool make_room(io::ObjectStore& store, std::uint64_t bytes);
   void written(std::uint64_t bytes);
+  // Looks whether what others have written in the meantime is too much together with what this process has;
+  // when it has written all it had. Throws what the store does.
+  void settle(io::ObjectStore& store);
   std::uint64_t evicted() const;
 
  private:

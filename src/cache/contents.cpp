@@ -111,6 +111,22 @@ UserRecord read_user_record(ByteSpan text) {
   });
 }
 
+// ---- What was found where
+
+io::ValueAddress found_value(const std::string& uri, const std::string& name) {
+  return {register_object, found_key, number_of(fmt::format("{}\n{}", uri, name))};
+}
+
+std::string to_json(const FoundRecord& record) {
+  return nlohmann::json{{"data_set", record.number}, {"time", record.time}}.dump();
+}
+
+FoundRecord read_found_record(ByteSpan text) {
+  return reading_json(text, [](const nlohmann::json& json) {
+    return FoundRecord{.number = json.at("data_set"), .time = json.at("time")};
+  });
+}
+
 // ---- Contents
 
 std::shared_ptr<Contents> Contents::of(const std::shared_ptr<Home>& home, const Identity& identity) {
@@ -129,8 +145,23 @@ std::shared_ptr<Contents> Contents::of(const std::shared_ptr<Home>& home, const 
 Contents::Contents(std::shared_ptr<Home> home, Identity identity)
     : home_(std::move(home)), identity_(std::move(identity)), number_(identity_.number()) {}
 
+// Near homes list all columns at once: they lie in one folder. The lock is held.
+bool Contents::list_all() {
+  if (is_listed_ || !home_->is_near()) return is_listed_;
+  const auto keys = home_->ask(
+      [number = number_](io::ObjectStore& store) { return store.list_values({pages_group, number}); });
+  if (!keys) return false;
+  runs_.clear();
+  for (const auto& [column, key] : *keys) {
+    const RunKey run = RunKey::of(key);
+    runs_[static_cast<std::uint32_t>(column)][run.cluster].push_back(run);
+  }
+  return is_listed_ = true;
+}
+
 // The lock is held. Who comes second waits for the same answer.
 Contents::Runs& Contents::runs_of(std::uint32_t column) {
+  if (list_all()) return runs_[column];
   const auto [at, is_new] = runs_.try_emplace(column);
   if (!is_new) return at->second;
   const auto keys = home_->ask([number = number_, column](io::ObjectStore& store) {
@@ -168,7 +199,7 @@ bool Contents::has(std::uint32_t column, std::uint64_t cluster, std::uint32_t pa
 
 void Contents::added(std::uint32_t column, const RunKey& run) {
   const std::lock_guard lock(mutex_);
-  const auto known_column = runs_.find(column);
+  const auto known_column = is_listed_ ? runs_.try_emplace(column).first : runs_.find(column);
   if (known_column == runs_.end()) return;
   std::vector<RunKey>& there = known_column->second[run.cluster];
   if (std::ranges::find(there, run) == there.end()) there.push_back(run);
@@ -214,12 +245,35 @@ void Contents::write_identity(io::ObjectStore& store) {
     const std::lock_guard lock(mutex_);
     metadata = std::move(metadata_);
   }
+  write_found(store, false);
   const io::UpdateItem more{number_, {metadata}};
   if (!metadata.empty() && metadata.size() <= store.traits().max_value &&
       store.size({register_object, metadata_key, number_}) != metadata.size())
     store.update(register_object, metadata_key, {&more, 1});
   const std::lock_guard lock(mutex_);
   is_registered_ = true;
+}
+
+void Contents::write_found(io::ObjectStore& store, bool is_only) {
+  constexpr std::int64_t fine_enough = 1;  // second
+  const FoundRecord now{.number = number_, .time = environment().unix_time()};
+  const auto is_known = [&](const std::optional<io::ObjectStore::Versioned>& before) {
+    if (!before) return false;
+    try {
+      const FoundRecord last = read_found_record(before->value);
+      return last.number == now.number && last.time <= now.time && now.time - last.time < fine_enough;
+    } catch (const Error&) {  // written anew
+      return false;
+    }
+  };
+  const std::string text = to_json(now);
+  for (const std::string& name : {identity_.name, std::string()}) {
+    if (name.empty() && !is_only) break;
+    const io::ValueAddress address = found_value(identity_.uri, name);
+    if (is_known(store.get(address))) continue;
+    const io::UpdateItem item{address.akey, {as_bytes(text)}};
+    store.update(address.object, address.dkey, {&item, 1});
+  }
 }
 
 void Contents::set_metadata(Bytes metadata) {

@@ -54,6 +54,9 @@ class Contents {
   void note_use(std::uint32_t column, std::uint64_t cluster);
   // Writes what makes the data set known; by who fills the cache. Throws what the store does.
   void write_identity(io::ObjectStore& store);
+  // Writes that the data set was found at its URI now, unless somebody has lately. `is_only`: it is the only
+  // one there, which may be opened without its name. Throws what the store does.
+  void write_found(io::ObjectStore& store, bool is_only);
   // Writes when what was used, if it was used since; throws what the store does.
   void write_uses(io::ObjectStore& store);
   void write_uses_now_and_then(io::ObjectStore& store);
@@ -64,12 +67,14 @@ class Contents {
 
  private:
   Runs& runs_of(std::uint32_t column);
+  bool list_all();
 
   const std::shared_ptr<Home> home_;
   const Identity identity_;
   const std::uint64_t number_;
   std::mutex mutex_;
   std::map<std::uint32_t, Runs> runs_;  // by column, of those that were asked for
+  bool is_listed_ = false;              // all of them
   std::map<std::uint32_t, std::map<std::uint64_t, std::int64_t>> uses_;  // by column and cluster
   bool has_new_uses_ = false;
   Home::Clock::time_point uses_written_ = Home::Clock::now();
@@ -84,7 +89,17 @@ struct UserRecord {
   Uses uses;
 };
 std::string to_json(const UserRecord& record);
-UserRecord read_user_record(ByteSpan text);  // throws ErrorKind::format
+
+// Which data set was found at a URI, and when, in seconds of 1970.
+struct FoundRecord {
+  std::uint64_t number = 0;
+  std::int64_t time = 0;
+};
+// Without a name: of the only data set there.
+io::ValueAddress found_value(const std::string& uri, const std::string& name);
+std::string to_json(const FoundRecord& record);
+FoundRecord read_found_record(ByteSpan text);  // throws ErrorKind::format
+UserRecord read_user_record(ByteSpan text);    // throws ErrorKind::format
 // Name and host of whoever runs this.
 std::string this_user();
 std::uint64_t number_of(const std::string& text) noexcept;

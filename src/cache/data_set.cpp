@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <thread>
 
 #include "base/aligned_buffer.h"
 #include "cache/filler.h"
 #include "cache/home_file.h"
+#include "cache/wait_policy.h"
 #include "codec/compression.h"
 
 namespace colonnade::cache {
@@ -21,10 +23,53 @@ constexpr std::uint64_t largest_kept = std::uint64_t{64} << 20;  // bytes of a p
 // What is compared before the home is called slower than the origin.
 constexpr std::uint64_t enough_to_tell = std::uint64_t{32} << 20;
 constexpr double clearly_slower = 0.8;
-
 std::uint64_t home_size(const PageDescriptor& page) noexcept {
   return page.locator.size + sum_size;
 }
+
+// Pages of an origin, those that lie side by side read at once.
+class OriginPages {
+ public:
+  OriginPages(const io::RandomAccessFile& file, const PageList& pages, std::size_t first, std::size_t last)
+      : first_(first) {
+    for (std::size_t page = first; page < last; ++page) {
+      const PageDescriptor& of = pages[page];
+      const std::uint64_t stored = of.locator.size + (of.has_checksum ? sum_size : 0);
+      const bool is_next =
+          !pieces_.empty() && pieces_.back().offset + pieces_.back().size == of.locator.offset;
+      if (!is_next) pieces_.push_back({.offset = of.locator.offset});
+      places_.push_back({pieces_.size() - 1, pieces_.back().size, of.locator.size});
+      pieces_.back().size += stored;
+    }
+    std::vector<io::ReadRequest> requests;
+    for (Piece& piece : pieces_) {
+      piece.bytes.resize(piece.size);
+      requests.push_back({piece.offset, piece.bytes.span()});
+    }
+    file.read_vector(requests);
+  }
+
+  // Its checksum, if there is one, lies behind it.
+  ByteSpan content(std::size_t page) const {
+    const Place& place = places_[page - first_];
+    return pieces_[place.piece].bytes.span().subspan(place.begin, place.size);
+  }
+
+ private:
+  struct Piece {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    AlignedBuffer bytes = {};
+  };
+  struct Place {
+    std::size_t piece = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;
+  };
+  std::size_t first_;
+  std::vector<Piece> pieces_;
+  std::vector<Place> places_;
+};
 
 }  // namespace
 
@@ -47,16 +92,33 @@ std::shared_ptr<DataSet> open_data_set(const Settings& settings, const Identity&
   return data_set;
 }
 
+std::optional<Metadata> kept_metadata(const Settings& settings, const Identity& identity) {
+  if (settings.store.empty() || identity.version.empty()) return std::nullopt;
+  const std::shared_ptr<Home> home = Home::of(settings);
+  if (!home->is_near()) return std::nullopt;
+  const auto record = home->ask([number = identity.number()](io::ObjectStore& store) {
+    return store.get({register_object, metadata_key, number});
+  });
+  if (!record || !*record) return std::nullopt;
+  try {
+    return read_metadata((*record)->value);
+  } catch (const Error&) {  // damaged: the origin has it
+    return std::nullopt;
+  }
+}
+
 DataSet::DataSet(const std::shared_ptr<Home>& home, const Identity& identity, Origin origin)
     : home_(home),
       contents_(Contents::of(home, identity)),
       origin_(std::move(origin)),
-      file_(make_home_file(*this)) {}
+      is_origin_near_(origin_.file->traits().reads_are_copies),
+      file_(make_home_file(*this)),
+      awaited_(make_awaited_file(*this)) {}
 
 DataSet::~DataSet() {
   if (!home_->is_here()) return;
   try {
-    home_->filler().finish(contents_);
+    home_->filler().finish(contents_, this);
   } catch (...) {  // what is not written is read again
   }
 }
@@ -75,26 +137,30 @@ std::optional<PageList> DataSet::place(std::uint32_t column, std::size_t cluster
     if (key.pages == 0 || key.first >= pages.size() || key.pages > pages.size() - key.first) continue;
     const RunRef run = address_run(column, key, pages);
     if (run->failed.load(std::memory_order_relaxed)) continue;
-    std::uint64_t offset = 0;
-    for (std::uint32_t i = 0; i < key.pages; ++i) {
-      PageDescriptor page = pages[key.first + i];
-      page.locator = {.size = page.locator.size, .offset = run->begin + offset};
-      page.has_checksum = true;
-      placed.set(key.first + i, page);
-      offset = run->ends[i];
-    }
+    for (std::uint32_t i = 0; i < key.pages; ++i) placed.set(key.first + i, page_in(*run, i));
   }
   return placed;
 }
 
-DataSet::RunRef DataSet::address_run(std::uint32_t column, const RunKey& key, const PageList& pages) {
+// As the home has it.
+PageDescriptor DataSet::page_in(const Run& run, std::size_t page) {
+  PageDescriptor placed = run.origin[page];
+  placed.locator = {.size = placed.locator.size, .offset = run.begin + (page == 0 ? 0 : run.ends[page - 1])};
+  placed.has_checksum = true;
+  return placed;
+}
+
+DataSet::RunRef DataSet::address_run(std::uint32_t column, const RunKey& key, const PageList& pages,
+                                     const std::optional<Claim>& awaited) {
   const std::unique_lock lock(mutex_);
-  RunRef& known = by_key_[{column, key}];
+  Space& space = spaces_[awaited ? 1 : 0];
+  RunRef& known = space.by_key[{column, key}];
   if (known != nullptr) return known;
   auto run = std::make_shared<Run>();
   run->column = column;
   run->key = key;
-  run->begin = end_;
+  run->awaited = awaited;
+  run->begin = space.end;
   std::uint64_t end = 0;
   run->ends.reserve(key.pages);
   for (std::uint32_t i = 0; i < key.pages; ++i) {
@@ -103,18 +169,19 @@ DataSet::RunRef DataSet::address_run(std::uint32_t column, const RunKey& key, co
     run->ends.push_back(end);
     run->origin.push_back(page);
   }
-  end_ += (end + 2 * hole - 1) / hole * hole;
+  space.end += (end + 2 * hole - 1) / hole * hole;
   known = run;
-  runs_.push_back(std::move(run));
+  space.runs.push_back(std::move(run));
   return known;
 }
 
 // Null for an address that none was given.
 DataSet::RunRef DataSet::run_at(std::uint64_t address) const {
   const std::shared_lock lock(mutex_);
+  const std::vector<RunRef>& runs = spaces_[is_awaited(address) ? 1 : 0].runs;
   const auto after =
-      std::ranges::upper_bound(runs_, address, {}, [](const RunRef& run) { return run->begin; });
-  if (after == runs_.begin()) return nullptr;
+      std::ranges::upper_bound(runs, address, {}, [](const RunRef& run) { return run->begin; });
+  if (after == runs.begin()) return nullptr;
   const RunRef& run = *(after - 1);
   return address - run->begin < run->ends.back() ? run : nullptr;
 }
@@ -160,6 +227,7 @@ std::shared_ptr<const DataSet::Windows> DataSet::windows(std::uint32_t column, s
     ends.push_back((ends.empty() ? 0 : ends.back()) + home_size(pages[i]));
     ++fresh->keys.back().pages;
   }
+  fresh->pages = pages;
   const std::unique_lock lock(mutex_);
   if (windows_.size() >= most_remembered) windows_.clear();
   return windows_[{column, cluster}] = std::move(fresh);
@@ -174,23 +242,130 @@ bool DataSet::keep(std::uint32_t column, std::size_t cluster, std::size_t page, 
   }
 }
 
+// The window that a page is kept in; nothing for one that is not kept.
+std::optional<DataSet::WindowRef> DataSet::window_of(std::uint32_t column, std::size_t cluster,
+                                                     std::size_t page) {
+  std::shared_ptr<const Windows> all = windows(column, cluster);
+  const auto after = std::ranges::upper_bound(all->keys, page, {}, &RunKey::first);
+  if (after == all->keys.begin()) return std::nullopt;
+  const auto at = static_cast<std::size_t>(after - all->keys.begin()) - 1;
+  const Claim claim = claim_of(contents_->number(), column, cluster, at, all->keys.size());
+  return WindowRef{std::move(all), at, claim};
+}
+
 bool DataSet::keep_page(std::uint32_t column, std::size_t cluster, std::size_t page, ByteSpan content,
                         std::optional<std::uint64_t> sum) {
   if (cluster >= RunKey::most_clusters || home_->is_lost() || is_bypassed()) return false;
   const auto number = static_cast<std::uint32_t>(page);
   if (contents_->has(column, cluster, number)) return true;
-  const std::shared_ptr<const Windows> all = windows(column, cluster);
-  const auto after = std::ranges::upper_bound(all->keys, number, {}, &RunKey::first);
-  if (after == all->keys.begin()) return false;
-  const auto at = static_cast<std::size_t>(after - all->keys.begin()) - 1;
+  const std::optional<WindowRef> window = window_of(column, cluster, page);
+  if (!window) return false;
+  const RunKey& key = window->all->keys[window->at];
+  if (is_origin_near_ && !sum) sum = codec::xxh3(content);
   if (sum) *sum ^= seal_for(contents_->number(), column, cluster, page);
-  return home_->filler().add(contents_,
-                             {.column = column,
-                              .window = all->keys[at],
-                              .number = number,
-                              .content = content,
-                              .sum = sum ? &*sum : nullptr},
-                             all->ends[at]);
+  Filler::Page kept{.column = column,
+                    .window = key,
+                    .claim = window->claim,
+                    .number = number,
+                    .content = content,
+                    .sum = sum ? &*sum : nullptr};
+  if (is_origin_near_) {
+    const PageDescriptor& there = window->all->pages[page];
+    kept.origin = origin_.file;
+    kept.offset = there.locator.offset;
+    kept.sum_is_behind = there.has_checksum;
+  }
+  const bool is_kept = home_->filler().add(contents_, kept, window->all->ends[window->at]);
+  // Others need not wait for it.
+  if (!is_kept) home_->claims().release(window->claim);
+  return is_kept;
+}
+
+bool DataSet::has_all(std::uint32_t column, std::size_t clusters) {
+  for (std::size_t cluster = 0; cluster < clusters; ++cluster) {
+    const std::size_t pages = origin_.pages(column, cluster).size();
+    for (std::size_t page = 0; page < pages; ++page)
+      if (!contents_->has(column, cluster, static_cast<std::uint32_t>(page))) return false;
+  }
+  return true;
+}
+
+void DataSet::note_found(bool is_only) {
+  if (!home_->is_here() || home_->is_lost()) return;
+  home_->run([home = home_, contents = contents_, is_only] {
+    try {
+      if (const auto store = home->store()) contents->write_found(*store, is_only);
+    } catch (const std::exception&) {  // a home that others may write only
+    }
+  });
+}
+
+// ---- One download for all
+
+std::optional<PageDescriptor> DataSet::share(std::uint32_t column, std::size_t cluster,
+                                             std::size_t page) noexcept {
+  try {
+    // Nobody gains by waiting for another one who reads the same disk.
+    if (is_origin_near_ || cluster >= RunKey::most_clusters || !home_->is_here() || home_->is_lost() ||
+        is_bypassed())
+      return std::nullopt;
+    return share_page(column, cluster, page);
+  } catch (...) {  // it is read as if nobody else were there
+    return std::nullopt;
+  }
+}
+
+std::optional<PageDescriptor> DataSet::share_page(std::uint32_t column, std::size_t cluster,
+                                                  std::size_t page) {
+  const std::optional<WindowRef> window = window_of(column, cluster, page);
+  if (!window) return std::nullopt;
+  const RunKey& key = window->all->keys[window->at];
+  const Claims::Turn turn = home_->claims().take(window->claim, this);
+  if (turn == Claims::Turn::ours) return std::nullopt;
+  if (turn == Claims::Turn::others && !home_->wait_policy().may_wait()) return std::nullopt;
+  const RunKey whole = key.with_size(window->all->ends[window->at].back());
+  if (turn == Claims::Turn::ours_now) {
+    // Somebody may have put it there since it was looked what is there.
+    if (!home_->claims().has_company(this)) return std::nullopt;
+    const io::ValueAddress address = pages_value(contents_->number(), column, whole);
+    const auto size = home_->ask([address](io::ObjectStore& store) { return store.size(address); });
+    if (!size || !*size) return std::nullopt;
+    home_->claims().release(window->claim);
+    contents_->added(column, whole);
+  }
+  const bool is_others = turn == Claims::Turn::others;
+  const RunRef run = address_run(column, whole, origin_.pages(column, cluster),
+                                 is_others ? std::optional(window->claim) : std::nullopt);
+  if (run->failed.load(std::memory_order_relaxed)) return std::nullopt;
+  return page_in(*run, page - key.first);
+}
+
+// Waits until the value is there. False: the origin is to be read.
+bool DataSet::await(const Stretch& stretch) {
+  const Run& run = *stretch.run;
+  WaitPolicy& policy = home_->wait_policy();
+  if (policy.is_trial_due()) return false;
+  const Home::Clock::time_point begin = Home::Clock::now();
+  const std::chrono::milliseconds step(home_->is_near() ? 2 : 20);
+  while (policy.may_continue(begin) && !run.failed.load(std::memory_order_relaxed)) {
+    const std::shared_ptr<io::ObjectStore> store = home_->store();
+    if (store == nullptr) return false;
+    const bool comes = home_->claims().is_others(*run.awaited, this);
+    try {
+      fetch(*store, stretch);
+      policy.note_arrival(Home::Clock::now() - begin);
+      contents_->added(run.column, run.key);
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::not_found) {
+        give_up(stretch, error);
+        return false;
+      }
+    }
+    if (!comes) return false;
+    std::this_thread::sleep_for(step);
+  }
+  return false;
 }
 
 // ---- Reading the home
@@ -239,34 +414,35 @@ void DataSet::read_origin(const Stretch& stretch) {
   const auto first =
       static_cast<std::size_t>(std::ranges::upper_bound(run.ends, stretch.offset) - run.ends.begin());
   const std::uint64_t end = stretch.offset + stretch.into.size();
-  std::vector<AlignedBuffer> pages;
-  std::vector<io::ReadRequest> requests;
-  std::size_t last = first;
-  for (std::uint64_t begin = stretch.offset; begin < end; begin = run.ends[last++]) {
-    const PageDescriptor page = run.origin[last];
-    pages.emplace_back(home_size(page));
-    requests.push_back({page.locator.offset,
-                        pages.back().span().first(page.locator.size + (page.has_checksum ? sum_size : 0))});
-  }
-  origin_.file->read_vector(requests);
+  std::size_t last = first + 1;
+  while (run.ends[last - 1] < end) ++last;
+  const OriginPages pages(*origin_.file, run.origin, first, last);
+  AlignedBuffer sealed;
   for (std::size_t page = first; page < last; ++page) {
-    AlignedBuffer& bytes = pages[page - first];
-    const ByteSpan content = bytes.span().first(bytes.size() - sum_size);
-    std::byte* const sum = bytes.data() + content.size();
-    const std::uint64_t value =
-        run.origin[page].has_checksum ? load_le<std::uint64_t>(sum) : codec::xxh3(content);
-    store_le(sum, value ^ seal_for(contents_->number(), run.column, run.key.cluster, run.key.first + page));
-    const std::uint64_t begin = run.ends[page] - bytes.size();
+    const ByteSpan content = pages.content(page);
+    sealed.resize(content.size() + sum_size);
+    std::memcpy(sealed.data(), content.data(), content.size());
+    const std::uint64_t sum = run.origin[page].has_checksum
+                                  ? load_le<std::uint64_t>(content.data() + content.size())
+                                  : codec::xxh3(content);
+    store_le(sealed.data() + content.size(),
+             sum ^ seal_for(contents_->number(), run.column, run.key.cluster, run.key.first + page));
+    const std::uint64_t begin = run.ends[page] - sealed.size();
     const std::uint64_t from = std::max(begin, stretch.offset);
     const std::uint64_t to = std::min(run.ends[page], end);
-    std::memcpy(stretch.into.data() + (from - stretch.offset), bytes.data() + (from - begin), to - from);
+    std::memcpy(stretch.into.data() + (from - stretch.offset), sealed.data() + (from - begin), to - from);
   }
 }
 
-// Whether all of it came from the home.
-bool DataSet::read_home(std::uint64_t address, MutableByteSpan into) {
-  bool all = true;
+void DataSet::read_home(std::uint64_t address, MutableByteSpan into) {
   for (const Stretch& stretch : split(address, into)) {
+    if (stretch.run->awaited) {
+      if (await(stretch)) continue;
+      const Home::Clock::time_point begin = Home::Clock::now();
+      read_origin(stretch);
+      home_->wait_policy().note_download(Home::Clock::now() - begin);
+      continue;
+    }
     const std::shared_ptr<io::ObjectStore> store =
         stretch.run->failed.load(std::memory_order_relaxed) ? nullptr : home_->store();
     bool served = false;
@@ -279,14 +455,13 @@ bool DataSet::read_home(std::uint64_t address, MutableByteSpan into) {
       }
     }
     if (!served) read_origin(stretch);
-    all = all && served;
   }
-  return all;
 }
 
 // ---- Is it worth it
 
 void DataSet::note_rate(const io::RandomAccessFile& of, std::uint64_t bytes, double seconds) noexcept {
+  if (&of == awaited_.get()) return;  // that is how fast others are
   (&of == file_.get() ? home_rate_ : origin_rate_).add(bytes, seconds);
 }
 

@@ -3,13 +3,16 @@
 //
 //   pages of a column in a cluster --place()--> addresses: below first_address in the origin's file,
 //                                               from there on in file(), which reads the home
+//   share()  a page of the origin that another reader is downloading --> an address in awaited()
 //   file()   home's value --> bytes; if it fails, is late or gone: the origin's pages --> the same bytes
+//   awaited() the same, once somebody has put the value there
 //   keep()   a verified page --> Filler
 //
 // Shared by all readers of the data set, on any threads.
 #ifndef COLONNADE_CACHE_DATA_SET_H
 #define COLONNADE_CACHE_DATA_SET_H
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -22,7 +25,9 @@
 #include <utility>
 #include <vector>
 
+#include "cache/claims.h"
 #include "cache/contents.h"
+#include "cache/metadata.h"
 #include "cache/settings.h"
 #include "colonnade/page_list.h"
 #include "io/random_access_file.h"
@@ -39,6 +44,8 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
  public:
   static constexpr std::uint64_t first_address = std::uint64_t{1} << 62;
   static constexpr bool is_home(std::uint64_t address) noexcept { return address >= first_address; }
+  static constexpr std::uint64_t first_awaited = first_address + (std::uint64_t{1} << 61);
+  static constexpr bool is_awaited(std::uint64_t address) noexcept { return address >= first_awaited; }
 
   DataSet(const std::shared_ptr<Home>& home, const Identity& identity, Origin origin);
   ~DataSet();
@@ -49,6 +56,14 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   // in the origin.
   std::optional<PageList> place(std::uint32_t column, std::size_t cluster);
   const io::RandomAccessFile& file() const noexcept { return *file_; }
+  const io::RandomAccessFile& awaited() const noexcept { return *awaited_; }
+  // Before a page of the origin is read: its place in awaited() or file() if another reader downloads it, or
+  // has by now. Nothing: it is for the caller to read, and others will wait for that.
+  std::optional<PageDescriptor> share(std::uint32_t column, std::size_t cluster, std::size_t page) noexcept;
+  // Whether the home has all pages of a column.
+  bool has_all(std::uint32_t column, std::size_t clusters);
+  // Has the home remember that the data set was found at its URI now; see Contents::write_found().
+  void note_found(bool is_only);
   // What the checksum of the page at an address in the home is combined with.
   std::uint64_t seal(std::uint64_t address) const;
   // Whether a page that was read at this address did come from the home.
@@ -79,12 +94,14 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
     std::uint64_t begin = 0;
     std::vector<std::uint64_t> ends;  // of each page with its checksum, from the beginning
     PageList origin;
+    std::optional<Claim> awaited;  // of whoever downloads it
     mutable std::atomic<bool> failed = false;
   };
   using RunRef = std::shared_ptr<const Run>;
   struct Windows {
     std::vector<RunKey> keys;
     std::vector<std::vector<std::uint64_t>> ends;
+    PageList pages;  // of the origin
   };
   // A part of a run.
   struct Stretch {
@@ -99,7 +116,17 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
     double per_second() const noexcept;  // 0: not known
   };
 
-  RunRef address_run(std::uint32_t column, const RunKey& key, const PageList& pages);
+  RunRef address_run(std::uint32_t column, const RunKey& key, const PageList& pages,
+                     const std::optional<Claim>& awaited = {});
+  static PageDescriptor page_in(const Run& run, std::size_t page);
+  std::optional<PageDescriptor> share_page(std::uint32_t column, std::size_t cluster, std::size_t page);
+  struct WindowRef {
+    std::shared_ptr<const Windows> all;
+    std::size_t at = 0;
+    Claim claim;
+  };
+  std::optional<WindowRef> window_of(std::uint32_t column, std::size_t cluster, std::size_t page);
+  bool await(const Stretch& stretch);
   RunRef run_at(std::uint64_t address) const;
   std::shared_ptr<const Windows> windows(std::uint32_t column, std::size_t cluster);
   std::vector<Stretch> split(std::uint64_t address, MutableByteSpan into) const;
@@ -108,21 +135,30 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   // Makes the same bytes of the origin's pages; throws what the origin does.
   void read_origin(const Stretch& stretch);
   void give_up(const Stretch& stretch, const std::exception& error) noexcept;
-  bool read_home(std::uint64_t address, MutableByteSpan into);
+  void read_home(std::uint64_t address, MutableByteSpan into);
   bool is_bypassed() const noexcept;
 
   const std::shared_ptr<Home> home_;
   const std::shared_ptr<Contents> contents_;
   const Origin origin_;
+  const bool is_origin_near_;  // reading it is copying
   std::unique_ptr<io::RandomAccessFile> file_;
+  std::unique_ptr<io::RandomAccessFile> awaited_;
   mutable std::shared_mutex mutex_;
-  std::vector<RunRef> runs_;  // by address
-  std::map<std::pair<std::uint32_t, RunKey>, RunRef> by_key_;
-  std::uint64_t end_ = first_address;
+  // Values of the home that were given addresses, by address: those that were there, and those to come.
+  struct Space {
+    std::vector<RunRef> runs;
+    std::map<std::pair<std::uint32_t, RunKey>, RunRef> by_key;
+    std::uint64_t end = 0;
+  };
+  std::array<Space, 2> spaces_{Space{.end = first_address}, Space{.end = first_awaited}};
   std::map<std::pair<std::uint32_t, std::size_t>, std::shared_ptr<const Windows>> windows_;
   Rate origin_rate_;
   Rate home_rate_;
 };
+
+// What a home that is near remembers of header, footer and page lists.
+std::optional<Metadata> kept_metadata(const Settings& settings, const Identity& identity);
 
 // The data set with the cache that `settings` name; null if they name none.
 // `metadata`, if any, is kept with it.

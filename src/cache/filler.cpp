@@ -1,14 +1,10 @@
 // See filler.h.
 #include "cache/filler.h"
 
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <iterator>
+#include <utility>
 
 #include "cache/budget.h"
 #include "codec/compression.h"
@@ -16,18 +12,51 @@
 namespace colonnade::cache {
 namespace {
 
-// Threads that fill the cache yield to the application. A thread keeps its niceness, so those that also read
-// from the home do not take it.
-constexpr int niceness = 10;
-
-void be_nice() noexcept {
-  thread_local bool done = false;
-  if (done) return;
-  done = true;
-  static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), niceness));
-}
+constexpr int quiet_niceness = 10;
 
 }  // namespace
+
+// Null: there is no room for it. The lock is held.
+Filler::WindowRef Filler::window_for(const std::shared_ptr<Contents>& to, const Page& page,
+                                     const std::vector<std::uint64_t>& ends) {
+  const auto [at, is_new] = open_.try_emplace({to.get(), page.column, page.window});
+  if (!is_new) return at->second;
+  const bool is_noted = page.origin != nullptr;
+  if (is_noted ? noted_bytes_ + ends.back() > most_noted : memory_ + ends.back() > most_memory) {
+    open_.erase(at);
+    return nullptr;
+  }
+  auto window = std::make_shared<Window>();
+  *window = {.to = to,
+             .column = page.column,
+             .key = page.window,
+             .claim = page.claim,
+             .ends = ends,
+             .has = std::vector<bool>(ends.size()),
+             .is_summed = std::vector<bool>(ends.size()),
+             .missing = ends.size(),
+             .origin = page.origin,
+             .sums_are_behind = page.sum_is_behind};
+  if (is_noted) {
+    window->offsets.resize(ends.size());
+    window->sums.resize(ends.size());
+    noted_bytes_ += ends.back();
+  } else {
+    take_memory(*window);
+    memory_ += ends.back();
+  }
+  return at->second = std::move(window);
+}
+
+// The lock is held.
+void Filler::take_memory(Window& window) {
+  if (!free_.empty()) {
+    window.bytes = std::move(free_.back());
+    free_.pop_back();
+  }
+  window.bytes.resize(0);
+  window.bytes.resize(window.ends.back());
+}
 
 bool Filler::add(const std::shared_ptr<Contents>& to, const Page& page,
                  const std::vector<std::uint64_t>& ends) {
@@ -35,30 +64,19 @@ bool Filler::add(const std::shared_ptr<Contents>& to, const Page& page,
   const std::size_t at = page.number - page.window.first;
   {
     const std::lock_guard lock(mutex_);
-    auto found = open_.find({to.get(), page.column, page.window});
-    if (found == open_.end()) {
-      if (memory_ + ends.back() > most_memory) return false;
-      auto fresh = std::make_shared<Window>();
-      *fresh = {.to = to,
-                .column = page.column,
-                .key = page.window,
-                .ends = ends,
-                .has = std::vector<bool>(ends.size()),
-                .is_summed = std::vector<bool>(ends.size()),
-                .missing = ends.size()};
-      if (!free_.empty()) {
-        fresh->bytes = std::move(free_.back());
-        free_.pop_back();
-      }
-      fresh->bytes.resize(0);
-      fresh->bytes.resize(ends.back());
-      found = open_.emplace(Key{to.get(), page.column, page.window}, std::move(fresh)).first;
-      memory_ += ends.back();
-    }
-    window = found->second;
+    window = window_for(to, page, ends);
+    if (window == nullptr) return false;
     if (window->has[at]) return true;
+    // Two readers may read the same origin in different ways.
+    if (window->origin != nullptr && page.origin == nullptr) return false;
     window->has[at] = true;
     window->is_summed[at] = page.sum != nullptr;
+    if (window->origin != nullptr) {
+      window->offsets[at] = page.offset;
+      window->sums[at] = *page.sum;
+      if (--window->missing == 0) complete(std::move(window));
+      return true;
+    }
     ++window->being_copied;
   }
   std::byte* const end = window->bytes.data() + ends[at];
@@ -66,17 +84,21 @@ bool Filler::add(const std::shared_ptr<Contents>& to, const Page& page,
   if (page.sum != nullptr) store_le(end - sum_size, *page.sum);
   const std::lock_guard lock(mutex_);
   --window->being_copied;
-  if (--window->missing > 0) return true;
-  open_.erase({to.get(), page.column, page.window});
-  ready_.push_back(std::move(window));
-  write_more();
+  if (--window->missing == 0) complete(std::move(window));
   return true;
 }
 
-void Filler::finish(const std::shared_ptr<Contents>& of) {
+// The lock is held.
+void Filler::complete(WindowRef window) {
+  open_.erase({window->to.get(), window->column, window->key});
+  (window->origin != nullptr ? noted_ : ready_).push_back(std::move(window));
+  write_more();
+}
+
+void Filler::finish(const std::shared_ptr<Contents>& of, const void* owner) {
   const std::lock_guard lock(mutex_);
   close_windows(of.get());
-  used_.push_back(of);
+  finished_.push_back({of, owner});
   write_more();
 }
 
@@ -84,7 +106,7 @@ void Filler::finish(const std::shared_ptr<Contents>& of) {
 void Filler::close_windows(const Contents* of) {
   for (auto at = open_.begin(); at != open_.end();) {
     if ((of == nullptr || at->second->to.get() == of) && at->second->being_copied == 0) {
-      ready_.push_back(std::move(at->second));
+      (at->second->origin != nullptr ? noted_ : ready_).push_back(std::move(at->second));
       at = open_.erase(at);
     } else {
       ++at;
@@ -97,50 +119,65 @@ bool Filler::wait(Home::Clock::time_point end) {
   std::vector<std::shared_ptr<Contents>> in_use = Contents::all_of(*home_);
   std::unique_lock lock(mutex_);
   close_windows(nullptr);
-  std::ranges::move(in_use, std::back_inserter(used_));
+  for (std::shared_ptr<Contents>& contents : in_use) finished_.push_back({std::move(contents)});
+  ++waiting_;
   write_more();
-  while (writers_ > 0) {
+  bool is_written = true;
+  while (is_written && writers_ + quiet_ > 0) {
     const std::uint64_t before = written_;
     const Home::Clock::time_point look = std::min(end, Home::Clock::now() + without_progress);
-    if (changed_.wait_until(lock, look, [&] { return writers_ == 0 || written_ != before; })) continue;
-    return false;
+    is_written =
+        changed_.wait_until(lock, look, [&] { return writers_ + quiet_ == 0 || written_ != before; });
   }
-  return true;
+  --waiting_;
+  write_more();
+  return is_written;
 }
 
 // The lock is held.
 void Filler::write_more() {
   const unsigned most = home_->is_near() ? 1 : 8;
-  if (writers_ == most || ready_.size() + used_.size() <= writers_) return;
-  ++writers_;
-  home_->run([this] { write_all(); });
+  const std::size_t work = ready_.size() + finished_.size() + (waiting_ > 0 ? noted_.size() : 0);
+  if (writers_ < most && work > writers_) {
+    ++writers_;
+    home_->run([this] { write_all(false); });
+  }
+  if (quiet_ == 0 && waiting_ == 0 && !noted_.empty()) {
+    ++quiet_;
+    home_->run_apart([this] { write_all(true); }, quiet_niceness);
+  }
 }
 
-void Filler::write_all() noexcept {
-  if (home_->is_near()) be_nice();
+// What is to be written next; neither: everything is, and it is to be seen to the budget. False: nothing is
+// to be done. The lock is held.
+bool Filler::take_work(bool is_quiet, WindowRef& window, Finished& finished) {
+  std::deque<WindowRef>* const windows = !is_quiet && !ready_.empty()    ? &ready_
+                                         : is_quiet || finished_.empty() ? &noted_
+                                                                         : nullptr;
+  if (windows == nullptr) {
+    finished = std::move(finished_.back());
+    finished_.pop_back();
+    needs_settling_ = true;
+    return true;
+  }
+  if (!windows->empty() && (is_quiet || waiting_ > 0 || windows == &ready_)) {
+    window = std::move(windows->front());
+    windows->pop_front();
+    return true;
+  }
+  const bool is_all = ready_.empty() && finished_.empty() && noted_.empty() && writers_ + quiet_ == 1;
+  return is_all && std::exchange(needs_settling_, false);
+}
+
+void Filler::write_all(bool is_quiet) noexcept {
   std::unique_lock lock(mutex_);
-  while (!ready_.empty() || !used_.empty()) {
+  while (true) {
     WindowRef window;
-    std::shared_ptr<Contents> used;
-    if (!ready_.empty()) {
-      window = std::move(ready_.front());
-      ready_.pop_front();
-    } else {
-      used = std::move(used_.back());
-      used_.pop_back();
-    }
+    Finished finished;
+    if (!take_work(is_quiet, window, finished)) break;
     lock.unlock();
-    try {
-      if (window != nullptr) {
-        write(*window);
-        if (const auto store = home_->store()) window->to->write_uses_now_and_then(*store);
-      } else if (const std::shared_ptr<io::ObjectStore> store = home_->store()) {
-        used->write_uses(*store);
-      }
-    } catch (const std::exception& error) {
-      home_->note_failure(error.what());
-    }
-    used.reset();
+    carry_out(window.get(), finished);
+    finished = {};
     lock.lock();
     ++written_;
     if (window != nullptr) release(*window);
@@ -149,28 +186,89 @@ void Filler::write_all() noexcept {
     window.reset();
     lock.lock();
   }
-  --writers_;
+  --(is_quiet ? quiet_ : writers_);
   changed_.notify_all();
+}
+
+// Neither: everything is written that there was.
+void Filler::carry_out(Window* window, const Finished& finished) noexcept {
+  const std::shared_ptr<io::ObjectStore> store = home_->store();
+  try {
+    if (store != nullptr && window != nullptr) {
+      write(*store, *window);
+      window->to->write_uses_now_and_then(*store);
+    } else if (store != nullptr && finished.contents != nullptr) {
+      finished.contents->write_uses(*store);
+    } else if (store != nullptr) {
+      home_->budget().settle(*store);
+    }
+  } catch (const std::exception& error) {
+    home_->note_failure(error.what());
+  }
+  if (window != nullptr)
+    home_->claims().release(window->claim);
+  else if (finished.owner != nullptr)
+    home_->claims().release_all(finished.owner);
 }
 
 // The lock is held.
 void Filler::release(Window& window) {
   constexpr std::size_t most_free = 32;
-  memory_ -= window.ends.back();
+  (window.origin != nullptr ? noted_bytes_ : memory_) -= window.ends.back();
   if (free_.size() < most_free && window.ends.back() <= 2 * window_size)
     free_.push_back(std::move(window.bytes));
 }
 
-void Filler::write(Window& window) {
+void Filler::write(io::ObjectStore& store, Window& window) {
+  if (window.origin != nullptr && !read_again(window)) return;
   for (std::size_t first = 0; first < window.has.size();) {
     std::size_t end = first;
     while (end < window.has.size() && window.has[end]) ++end;
-    if (end > first) write_run(window, first, end - first);
+    if (end > first) write_run(store, window, first, end - first);
     first = end + 1;
   }
 }
 
-void Filler::write_run(Window& window, std::size_t first, std::size_t count) {
+// Pages that were only noted. False: they are not what they were.
+bool Filler::read_again(Window& window) {
+  {
+    const std::lock_guard lock(mutex_);
+    take_memory(window);
+  }
+  std::vector<io::ReadRequest> requests;
+  const auto begin_of = [&](std::size_t page) { return page == 0 ? 0 : window.ends[page - 1]; };
+  for (std::size_t page = 0; page < window.has.size(); ++page) {
+    if (!window.has[page]) continue;
+    // Where the checksum lies behind a page as it will here, neighbours are one request.
+    const std::uint64_t size = window.ends[page] - begin_of(page) - (window.sums_are_behind ? 0 : sum_size);
+    const MutableByteSpan into = window.bytes.span().subspan(begin_of(page), size);
+    const bool goes_on = !requests.empty() &&
+                         requests.back().into.data() + requests.back().into.size() == into.data() &&
+                         requests.back().offset + requests.back().into.size() == window.offsets[page];
+    if (goes_on)
+      requests.back().into = {requests.back().into.data(), requests.back().into.size() + size};
+    else
+      requests.push_back({window.offsets[page], into});
+  }
+  try {
+    window.origin->read_vector(requests);
+  } catch (const Error&) {
+    return false;
+  }
+  const std::uint64_t number = window.to->number();
+  for (std::size_t page = 0; page < window.has.size(); ++page) {
+    if (!window.has[page]) continue;
+    const MutableByteSpan whole =
+        window.bytes.span().subspan(begin_of(page), window.ends[page] - begin_of(page));
+    const ByteSpan content = whole.first(whole.size() - sum_size);
+    const std::uint64_t seal = seal_for(number, window.column, window.key.cluster, window.key.first + page);
+    if ((codec::xxh3(content) ^ seal) != window.sums[page]) return false;
+    store_le(whole.data() + content.size(), window.sums[page]);
+  }
+  return true;
+}
+
+void Filler::write_run(io::ObjectStore& store, Window& window, std::size_t first, std::size_t count) {
   const std::uint64_t number = window.to->number();
   const auto begin_of = [&](std::size_t page) { return page == 0 ? 0 : window.ends[page - 1]; };
   for (std::size_t page = first; page < first + count; ++page) {
@@ -186,13 +284,12 @@ void Filler::write_run(Window& window, std::size_t first, std::size_t count) {
   const RunKey run = RunKey{window.key.cluster, window.key.first + static_cast<std::uint32_t>(first),
                             static_cast<std::uint32_t>(count)}
                          .with_size(bytes.size());
-  const std::shared_ptr<io::ObjectStore> store = home_->store();
-  if (store == nullptr || !home_->budget().make_room(*store, run.size())) return;
+  if (!home_->budget().make_room(store, run.size())) return;
   const std::shared_ptr<void> reserved(nullptr, [&](void*) { home_->budget().written(run.size()); });
-  window.to->write_identity(*store);
+  window.to->write_identity(store);
   const io::ValueAddress address = pages_value(number, window.column, run);
   const io::UpdateItem item{address.akey, {bytes}};
-  store->update(address.object, address.dkey, {&item, 1});
+  store.update(address.object, address.dkey, {&item, 1});
   window.to->added(window.column, run);
 }
 

@@ -2,6 +2,8 @@
 #include "cache/home.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -16,7 +18,10 @@
 #include "base/process.h"
 #include "base/warning.h"
 #include "cache/budget.h"
+#include "cache/claims.h"
+#include "cache/contents.h"
 #include "cache/filler.h"
+#include "cache/wait_policy.h"
 
 namespace colonnade::cache {
 namespace {
@@ -25,6 +30,9 @@ namespace {
 constexpr std::chrono::seconds time_lost(30);
 // More than any store has in flight: what a dead server holds must not keep the others from their work.
 constexpr unsigned most_threads = 64;
+
+// Threads that have nothing to do for so long end.
+constexpr std::chrono::seconds longest_idle(20);
 
 constexpr std::string_view folder_scheme = "obj://";
 
@@ -37,6 +45,18 @@ bool is_on_network(const std::string& path) noexcept {
   for (const std::uint32_t kind : kinds)  // NFS, SMB, SMB 2, FUSE, Ceph, Lustre, AFS, GPFS
     if (static_cast<std::uint32_t>(status.f_type) == kind) return true;
   return false;
+}
+
+// In the memory file system, for homes that are elsewhere. Each machine has its own.
+std::string claims_of(const std::string& store) {
+  if (store.starts_with("memory")) return {};  // of this process
+  std::error_code code;
+  const char* const shared = "/dev/shm";
+  const std::filesystem::path folder = std::filesystem::is_directory(shared, code)
+                                           ? std::filesystem::path(shared)
+                                           : std::filesystem::temp_directory_path(code);
+  if (code) return {};
+  return (folder / fmt::format("colonnade-claims-{:016x}", number_of(store))).string();
 }
 
 struct Homes {
@@ -70,14 +90,18 @@ std::shared_ptr<Home> Home::of(const Settings& settings) {
 Home::Home(Settings settings)
     : settings_(std::move(settings)),
       filler_(std::make_unique<Filler>(*this)),
-      budget_(std::make_unique<Budget>(*this)) {
+      budget_(std::make_unique<Budget>(*this)),
+      wait_policy_(std::make_unique<WaitPolicy>(settings_.timeout)) {
+  std::string claims;
   if (settings_.store.starts_with(folder_scheme)) {
     const std::string path = settings_.store.substr(folder_scheme.size());
     std::error_code ignored;
     if (const auto above = std::filesystem::path(path).parent_path(); !above.empty())
       std::filesystem::create_directories(above, ignored);
     is_near_ = !is_on_network(path);
+    if (is_near_) claims = path + "/claims";
   }
+  claims_ = std::make_unique<Claims>(claims.empty() ? claims_of(settings_.store) : claims);
 }
 
 // Only homes that are kept by homes() have threads, and those live on.
@@ -165,12 +189,26 @@ void Home::run(std::function<void()> task) {
   }
 }
 
+// A thread cannot take its niceness back, so those that others may wait for are not nice.
+void Home::run_apart(std::function<void()> task, int niceness) {
+  try {
+    std::thread([self = shared_from_this(), task, niceness] {
+      if (niceness > 0)
+        static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), niceness));
+      task();
+    }).detach();
+  } catch (const std::system_error&) {
+    run(std::move(task));
+  }
+}
+
 void Home::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     ++idle_;
-    wakes_.wait(lock, [this] { return !tasks_.empty(); });
+    const bool has_work = wakes_.wait_for(lock, longest_idle, [this] { return !tasks_.empty(); });
     --idle_;
+    if (!has_work) break;
     std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
     lock.unlock();
@@ -178,6 +216,13 @@ void Home::work() {
     task = nullptr;  // what it holds may come back here when it goes
     lock.lock();
   }
+  --threads_;
+}
+
+void forget_homes() {
+  Homes& known = homes();
+  const std::lock_guard lock(known.mutex);
+  known.all.clear();
 }
 
 bool flush(std::chrono::milliseconds at_most) {

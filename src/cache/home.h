@@ -4,8 +4,8 @@
 // Everything that may take time is done by threads of its own, and whoever needs the answer waits for it no
 // longer than the timeout. What fails or is late makes the home count as lost for a while: then nothing is
 // asked of it. There is one Home per store and process, any thread may use it. Its threads are never waited
-// for, since a dead server may hold them: they and what they use outlive everything, and end with the
-// process. A forked child begins with homes of its own.
+// for, since a dead server may hold them: they and what they use outlive everything, and end when they have
+// had nothing to do for a while, or with the process. A forked child begins with homes of its own.
 #ifndef COLONNADE_CACHE_HOME_H
 #define COLONNADE_CACHE_HOME_H
 
@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,7 +27,9 @@
 namespace colonnade::cache {
 
 class Budget;
+class Claims;
 class Filler;
+class WaitPolicy;
 
 class Home : public std::enable_shared_from_this<Home> {
  public:
@@ -56,37 +57,51 @@ class Home : public std::enable_shared_from_this<Home> {
   // What `use` makes of the store; nothing if that failed or took too long.
   template <class Use>
   auto ask(Use use) -> std::optional<std::invoke_result_t<Use, io::ObjectStore&>> {
-    using Result = std::invoke_result_t<Use, io::ObjectStore&>;
+    struct Answer {
+      std::mutex mutex;
+      std::condition_variable given;
+      bool is_given = false;
+      std::optional<std::invoke_result_t<Use, io::ObjectStore&>> result;
+      std::string failure;
+    };
     const std::shared_ptr<io::ObjectStore> store = this->store();
     if (store == nullptr) return std::nullopt;
-    auto answer = std::make_shared<std::promise<Result>>();
-    std::future<Result> result = answer->get_future();
+    const auto answer = std::make_shared<Answer>();
     run([store, answer, use = std::move(use)]() mutable {
+      std::optional<std::invoke_result_t<Use, io::ObjectStore&>> result;
+      std::string failure;
       try {
-        answer->set_value(use(*store));
-      } catch (...) {
-        answer->set_exception(std::current_exception());
+        result = use(*store);
+      } catch (const std::exception& error) {
+        failure = error.what();
       }
+      const std::lock_guard lock(answer->mutex);
+      answer->result = std::move(result);
+      answer->failure = std::move(failure);
+      answer->is_given = true;
+      answer->given.notify_all();
     });
-    if (result.wait_for(settings_.timeout) != std::future_status::ready) {
+    std::unique_lock lock(answer->mutex);
+    if (!answer->given.wait_for(lock, settings_.timeout, [&] { return answer->is_given; })) {
+      lock.unlock();
       note_late();
       return std::nullopt;
     }
-    try {
-      return result.get();
-    } catch (const std::exception& error) {
-      note_failure(error.what());
-      return std::nullopt;
-    }
+    if (!answer->result) note_failure(answer->failure);
+    return std::move(answer->result);
   }
 
   // Has a thread of the home do it. `task` throws nothing.
   void run(std::function<void()> task);
+  // The same by a thread for it alone: one that yields to all others, or that may wait for long.
+  void run_apart(std::function<void()> task, int niceness);
   void note_failure(const std::string& what) noexcept;
   void note_late() noexcept;
 
   Filler& filler() noexcept { return *filler_; }
   Budget& budget() noexcept { return *budget_; }
+  Claims& claims() noexcept { return *claims_; }
+  WaitPolicy& wait_policy() noexcept { return *wait_policy_; }
 
  private:
   void open();
@@ -107,7 +122,12 @@ class Home : public std::enable_shared_from_this<Home> {
   unsigned idle_ = 0;
   std::unique_ptr<Filler> filler_;
   std::unique_ptr<Budget> budget_;
+  std::unique_ptr<Claims> claims_;
+  std::unique_ptr<WaitPolicy> wait_policy_;
 };
+
+// As if this process had just begun: for simulations, in which one plays many.
+void forget_homes();
 
 // Waits until what was given to the homes of this process has been written, as long as there is progress; at
 // most so long in all. False: something is left.

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -17,7 +18,11 @@ namespace colonnade::cache {
 // Reads of one reader that are under way in threads of the home.
 class HomeQueue final : public io::ReadQueue {
  public:
-  explicit HomeQueue(DataSet& data_set) : data_set_(&data_set), shared_(std::make_shared<Shared>()) {}
+  HomeQueue(DataSet& data_set, bool is_awaited)
+      : data_set_(&data_set),
+        is_awaited_(is_awaited),
+        timeout_(data_set.home_->settings().timeout * (is_awaited ? 4 : 1)),
+        shared_(std::make_shared<Shared>()) {}
 
   void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
     const std::uint64_t key = next_key_++;
@@ -55,8 +60,8 @@ class HomeQueue final : public io::ReadQueue {
     Read& read = reads_[key];
     read.asks_home = asks_home;
     read.since = Home::Clock::now();
-    data_set_->home_->run([shared = shared_, data_set = data_set_->shared_from_this(), key, asks_home,
-                           offset = read.offset, size = read.into.size()] {
+    std::function<void()> task = [shared = shared_, data_set = data_set_->shared_from_this(), key, asks_home,
+                                  offset = read.offset, size = read.into.size()] {
       Done done{.key = key, .from_home = asks_home, .bytes = AlignedBuffer(size), .failure = {}};
       try {
         carry_out(*data_set, offset, done.bytes.span(), asks_home);
@@ -66,7 +71,9 @@ class HomeQueue final : public io::ReadQueue {
       const std::lock_guard lock(shared->mutex);
       shared->done.push_back(std::move(done));
       shared->changed.notify_all();
-    });
+    };
+    // Whoever waits for others must not keep the home's threads from what is there.
+    is_awaited_ ? data_set_->home_->run_apart(std::move(task), 0) : data_set_->home_->run(std::move(task));
   }
 
   static void carry_out(DataSet& data_set, std::uint64_t offset, MutableByteSpan into, bool asks_home) {
@@ -113,10 +120,9 @@ class HomeQueue final : public io::ReadQueue {
   // Until something is done, or a read is late: then the origin is asked as well.
   void wait_for_answer() {
     Home& home = *data_set_->home_;
-    const auto timeout = home.settings().timeout;
     Home::Clock::time_point end = Home::Clock::time_point::max();
     for (const auto& [key, read] : reads_)
-      if (read.asks_home) end = std::min(end, read.since + timeout);
+      if (read.asks_home) end = std::min(end, read.since + timeout_);
     {
       std::unique_lock lock(shared_->mutex);
       const auto is_done = [this] { return !shared_->done.empty(); };
@@ -133,6 +139,9 @@ class HomeQueue final : public io::ReadQueue {
   }
 
   DataSet* data_set_;
+  bool is_awaited_;
+  // Who waits for others ends that by himself; a store that hangs meanwhile is another matter.
+  Home::Clock::duration timeout_;
   std::shared_ptr<Shared> shared_;
   std::map<std::uint64_t, Read> reads_;
   std::uint64_t next_key_ = 1;
@@ -140,48 +149,56 @@ class HomeQueue final : public io::ReadQueue {
 
 class HomeFile final : public io::RandomAccessFile {
  public:
-  explicit HomeFile(DataSet& data_set) : data_set_(&data_set) {}
+  HomeFile(DataSet& data_set, bool is_awaited) : data_set_(&data_set), is_awaited_(is_awaited) {}
 
   const std::string& uri() const noexcept override { return data_set_->home_->uri(); }
   std::uint64_t size() const override { return std::uint64_t{1} << 63; }
 
   io::IoTraits traits() const noexcept override {
     constexpr unsigned far_reads = 16;
+    constexpr unsigned awaited_reads = 4;
     return {.max_request = std::size_t{1} << 40,
             .worthwhile_gap = std::size_t{64} << 10,
-            .concurrency = far_reads,
-            .reads_are_copies = data_set_->home_->is_near()};
+            .concurrency = is_awaited_ ? awaited_reads : far_reads,
+            .reads_are_copies = copies()};
   }
 
   void read(std::uint64_t offset, MutableByteSpan into) const override {
-    if (data_set_->home_->is_near() || !data_set_->home_->is_here()) {
+    if (copies() || !data_set_->home_->is_here()) {
       data_set_->read_home(offset, into);
       return;
     }
-    HomeQueue queue(*data_set_);
-    queue.submit(0, offset, into);
-    queue.wait_for_all();
+    const std::unique_ptr<io::ReadQueue> queue = open_queue(1);
+    queue->submit(0, offset, into);
+    queue->wait_for_all();
   }
 
   std::unique_ptr<io::ReadQueue> open_queue(unsigned /*depth*/) const override {
-    return std::make_unique<HomeQueue>(*data_set_);
+    return std::make_unique<HomeQueue>(*data_set_, is_awaited_);
   }
 
   void will_need(std::uint64_t offset, std::uint64_t size) const noexcept override {
     const DataSet::RunRef run = data_set_->run_at(offset);
     const std::shared_ptr<io::ObjectStore> store =
-        run == nullptr || !data_set_->home_->is_near() ? nullptr : data_set_->home_->store();
+        run == nullptr || !copies() ? nullptr : data_set_->home_->store();
     if (store == nullptr) return;
     store->will_need(pages_value(data_set_->contents_->number(), run->column, run->key), offset - run->begin,
                      size);
   }
 
  private:
+  bool copies() const noexcept { return !is_awaited_ && data_set_->home_->is_near(); }
+
   DataSet* data_set_;
+  bool is_awaited_;
 };
 
 std::unique_ptr<io::RandomAccessFile> make_home_file(DataSet& data_set) {
-  return std::make_unique<HomeFile>(data_set);
+  return std::make_unique<HomeFile>(data_set, false);
+}
+
+std::unique_ptr<io::RandomAccessFile> make_awaited_file(DataSet& data_set) {
+  return std::make_unique<HomeFile>(data_set, true);
 }
 
 }  // namespace colonnade::cache

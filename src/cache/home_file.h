@@ -14,8 +14,10 @@ namespace colonnade::cache {
 
 class DataSet;
 
-// Lives at most as long as the data set.
+// Both live at most as long as the data set. Awaited is what others are about to put there: its reads wait,
+// in threads of the home, until it is.
 std::unique_ptr<io::RandomAccessFile> make_home_file(DataSet& data_set);
+std::unique_ptr<io::RandomAccessFile> make_awaited_file(DataSet& data_set);
 
 }  // namespace colonnade::cache
 

@@ -5,6 +5,8 @@
 //       distribution key 0   what it is: URI, name, version, columns (JSON)
 //       distribution key 1   what of it stays when room is made (JSON); none: nothing
 //       distribution key 2   its header, footer and page lists (metadata.h)
+//       distribution key 3   attribute key: a URI and a name; which data set was found there last, and when
+//                            (JSON)
 //     object n: the pages of data set n. Distribution key: the column. Attribute key:
 //
 //         cluster 24 | size 8 | first page 20 | pages 12     (most significant first)
@@ -37,6 +39,7 @@ inline constexpr io::ObjectId register_object{pages_group, 0};
 inline constexpr std::uint64_t identity_key = 0;
 inline constexpr std::uint64_t pin_key = 1;
 inline constexpr std::uint64_t metadata_key = 2;
+inline constexpr std::uint64_t found_key = 3;
 inline constexpr std::size_t sum_size = 8;
 
 // Consecutive pages of a column in a cluster: what one value holds.

@@ -76,10 +76,8 @@ Entry read_entry(const io::ObjectStore& store, std::uint64_t number, bool uses) 
   Entry entry{.number = number};
   entry.identity = read_identity(store, number);
   entry.pin = read_record(store, {register_object, pin_key, number}, read_pin);
-  const io::ObjectId pages{pages_group, number};
-  for (const std::uint64_t column : store.list_dkeys(pages))
-    for (const std::uint64_t key : store.list_akeys(pages, column))
-      entry.columns[static_cast<std::uint32_t>(column)].push_back(RunKey::of(key));
+  for (const auto& [column, key] : store.list_values({pages_group, number}))
+    entry.columns[static_cast<std::uint32_t>(column)].push_back(RunKey::of(key));
   if (!uses) return entry;
   for (const std::uint64_t user : store.list_akeys({uses_group, number}, 0))
     if (auto record = read_record(store, {{uses_group, number}, 0, user}, read_user_record))

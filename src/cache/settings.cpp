@@ -70,16 +70,26 @@ bool is_yes(std::string_view name, std::string_view text) {
   fail(name, text, "write yes or no");
 }
 
+double seconds_in(std::string_view name, std::string_view text, double most) {
+  double seconds = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (code != std::errc() || end != text.data() + text.size() || !(seconds >= 0) || seconds > most)
+    fail(name, text, "write a number of seconds");
+  return seconds;
+}
+
 // False for what is not a cache's: it stays in the URI.
 bool take(Settings& settings, std::string_view name, std::string_view value) {
   if (name == "budget") {
     settings.budget = value == "none" ? Settings::no_budget : byte_count(value);
   } else if (name == "timeout") {
-    double seconds = 0;
-    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-    if (code != std::errc() || end != value.data() + value.size() || !(seconds > 0) || seconds > 86400)
-      fail("timeout", value, "write a number of seconds");
+    const double seconds = seconds_in(name, value, 86400);
+    if (seconds == 0) fail(name, value, "write more than 0 seconds");
     settings.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000) + 1);
+  } else if (name == "trust") {
+    settings.trust = std::chrono::seconds(static_cast<std::int64_t>(seconds_in(name, value, 1e9)));
+  } else if (name == "offline") {
+    settings.offline = is_yes(name, value);
   } else if (name == "bypass") {
     settings.bypass = is_yes(name, value);
   } else {
@@ -108,6 +118,10 @@ std::string default_folder() {
 std::string configuration_file() {
   if (std::string file = variable("COLONNADE_CONFIG"); !file.empty()) return file;
   return folder_of_user("XDG_CONFIG_HOME", ".config") + "/colonnade/config";
+}
+
+bool is_local(std::string_view uri) noexcept {
+  return uri.find("://") == std::string_view::npos || uri.starts_with("file:") || uri.starts_with("obj:");
 }
 
 std::string full_uri(const std::string& uri) {

@@ -11,6 +11,7 @@
 #include "dataset/file_opener.h"
 #include "dataset/open_source.h"
 #include "io/transport.h"
+#include "page/remembered_container.h"
 
 namespace colonnade::dataset {
 namespace {
@@ -153,8 +154,11 @@ std::size_t ChainFiles::file_of(std::uint64_t entry) const {
 ChainFiles::OpenFile ChainFiles::open(const Slot& slot) const {
   if (whole_) return open_set(slot.number);
   if (!slot.descriptor) return open_source(slot.file.data_set, slot.file.uri, options_);
-  std::shared_ptr<container::ReadContainer> container = container::open_container(
-      slot.file.uri, {.local_io = options_.local_io, .direct_io = options_.direct_io});
+  std::shared_ptr<container::ReadContainer> container =
+      page::open_remembered(slot.file.data_set, slot.file.uri, options_);
+  if (!container)
+    container = container::open_container(slot.file.uri,
+                                          {.local_io = options_.local_io, .direct_io = options_.direct_io});
   return page::PageSource::open(slot.file.data_set, std::move(container), slot.descriptor, options_);
 }
 

@@ -8,6 +8,7 @@
 #include "base/processor.h"
 #include "colonnade/field.h"
 #include "field/field_tools.h"
+#include "page/remembered_container.h"
 
 namespace colonnade::dataset {
 namespace {
@@ -30,8 +31,11 @@ namespace {
 
 std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::string& uri,
                                             const ReadOptions& options) {
-  std::shared_ptr<container::ReadContainer> container =
-      container::open_container(uri, {.local_io = options.local_io, .direct_io = options.direct_io});
+  std::shared_ptr<container::ReadContainer> container = page::open_remembered(name, uri, options);
+  const bool is_remembered = container != nullptr;
+  if (!is_remembered)
+    container =
+        container::open_container(uri, {.local_io = options.local_io, .direct_io = options.direct_io});
   std::string chosen(name);
   if (chosen.empty()) {
     const std::vector<std::string> names = container->data_sets();
@@ -45,6 +49,8 @@ std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::st
   // A field of a type unknown to this version must not make the others unreadable.
   if (const auto reasons = unknown_types(source->descriptor()); !reasons.empty())
     source->mark_unreadable(reasons);
+  if (const auto reasons = source->missing_offline(); !reasons.empty()) source->mark_unreadable(reasons);
+  if (!is_remembered) source->remember(name.empty());
   return source;
 }
 

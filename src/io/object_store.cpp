@@ -17,6 +17,13 @@ std::string to_text(const ValueAddress& address) {
                      address.akey);
 }
 
+std::vector<std::pair<std::uint64_t, std::uint64_t>> ObjectStore::list_values(const ObjectId& object) const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> keys;
+  for (const std::uint64_t dkey : list_dkeys(object))
+    for (const std::uint64_t akey : list_akeys(object, dkey)) keys.emplace_back(dkey, akey);
+  return keys;
+}
+
 std::unique_ptr<ObjectQueue> ObjectStore::open_queue(unsigned depth) {
   return make_thread_queue(*this, depth);
 }

@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -121,6 +122,8 @@ class ObjectStore {
   // In ascending order.
   virtual std::vector<std::uint64_t> list_dkeys(const ObjectId& object) const = 0;
   virtual std::vector<std::uint64_t> list_akeys(const ObjectId& object, std::uint64_t dkey) const = 0;
+  // Distribution and attribute keys of all values of an object, in ascending order.
+  virtual std::vector<std::pair<std::uint64_t, std::uint64_t>> list_values(const ObjectId& object) const;
 
   // Removing a missing value is not an error.
   virtual void remove(const ValueAddress& address) = 0;

@@ -93,7 +93,8 @@ void ClusterPool::start() {
       std::make_shared<PageWork>(*source_, std::make_shared<PageBuffers>(options.memory_budget / 2), helpers);
   unit_ = source_->file().traits().read_unit;
   lanes_ = {Lane{.file = &source_->file()},
-            Lane{.file = source_->cache() != nullptr ? &source_->cache()->file() : nullptr}};
+            Lane{.file = source_->cache() != nullptr ? &source_->cache()->file() : nullptr},
+            Lane{.file = source_->cache() != nullptr ? &source_->cache()->awaited() : nullptr}};
   for (Lane& lane : lanes_) {
     if (lane.file == nullptr) continue;
     const io::IoTraits traits = lane.file->traits();
@@ -105,11 +106,11 @@ void ClusterPool::start() {
 }
 
 ClusterPool::Lane& ClusterPool::lane_of(const PageJob& job) noexcept {
-  return lanes_[source_->is_cached(job.description) ? 1 : 0];
+  return *std::ranges::find(lanes_, &source_->file_of(job.description), &Lane::file);
 }
 
 ClusterPool::Lane& ClusterPool::lane_of(const SealedExtent& extent) noexcept {
-  return lanes_[extent.file == lanes_[0].file ? 0 : 1];
+  return *std::ranges::find(lanes_, extent.file, &Lane::file);
 }
 
 std::uint64_t ClusterPool::waits() const noexcept {
@@ -143,7 +144,7 @@ void ClusterPool::restart_in_child() {
   brought_.clear();
   brought_bytes_ = 0;
   static_cast<void>(new std::shared_ptr<PageWork>(std::move(work_)));
-  static_cast<void>(new std::array<Lane, 2>(std::move(lanes_)));
+  static_cast<void>(new std::array<Lane, 3>(std::move(lanes_)));
   static_cast<void>(new std::vector<std::shared_ptr<SealedExtent>>(std::move(in_flight_)));
   in_flight_.clear();
   waiting_.clear();
@@ -295,6 +296,19 @@ ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& pla
   return job;
 }
 
+// A page of the origin that another reader is downloading for the cache is waited for in its place.
+void ClusterPool::share(PageJob& job) const {
+  if (source_->cache() == nullptr || source_->is_cached(job.description)) return;
+  if (const auto shared = source_->cache()->share(job.column, job.cluster, job.page))
+    job.description = *shared;
+}
+
+// Whether another reader is downloading it for the cache.
+bool ClusterPool::comes_from_others(const ColumnSegment& segment, std::size_t page) const {
+  return source_->cache() != nullptr && !source_->is_cached(segment.page(page)) &&
+         source_->cache()->share(segment.column, segment.cluster, page).has_value();
+}
+
 // The next page if another column has planned the same one.
 ClusterPool::JobRef ClusterPool::find_shared(const Stream& stream) const {
   const ColumnSegment& segment = *stream.next.segment;
@@ -317,6 +331,7 @@ bool ClusterPool::plan_next(Stream& stream) {
   const bool is_new = job == nullptr;
   if (is_new) {
     job = make_job(stream, stream.next);
+    share(*job);
     by_offset_[job->description.locator.offset] = job;
     if (by_offset_.size() > sweep_at_) {
       std::erase_if(by_offset_, [](const auto& entry) { return entry.second.expired(); });
@@ -419,7 +434,7 @@ void ClusterPool::plan_ahead(Stream* needed) {
     plan_unit(stream, batch);
     if (stream.next.segment && stream.is_certain) order.push(Later::entry(stream));
   }
-  const bool is_read_ahead = lanes_[0].scheduler || lanes_[1].scheduler;
+  const bool is_read_ahead = lanes_[0].scheduler || lanes_[1].scheduler || lanes_[2].scheduler;
   const std::uint64_t held = (is_read_ahead ? sealed_ahead_ : 0) + (parallel_ ? decoded_ahead_ : 0);
   counters_.peak_ahead_bytes = std::max<std::uint64_t>(counters_.peak_ahead_bytes, held + brought_bytes_);
   if (needed != nullptr) {
@@ -697,7 +712,8 @@ void ClusterPool::bring_some(std::size_t most) {
     const std::uint64_t stored = stored_size(page);
     const bool is_wanted = can_plan(*next.segment, next.first) && lanes_[lane].is_far &&
                            stored <= brought_at_once && !brought_.contains(page.locator.offset) &&
-                           uses_.contains(page.locator.offset);
+                           uses_.contains(page.locator.offset) &&
+                           !comes_from_others(*next.segment, next.first);
     if (is_wanted && sealed > 0 && sealed + stored > most) break;
     ++next.first;
     --next.count;
@@ -706,7 +722,7 @@ void ClusterPool::bring_some(std::size_t most) {
     pages[lane].push_back(page);
     if (sealed >= most) break;
   }
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+  for (std::size_t lane = 0; lane < pages.size(); ++lane)
     if (!pages[lane].empty()) bring_in(lanes_[lane], pages[lane]);
 }
 
@@ -863,6 +879,7 @@ ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const 
   if (!can_plan(*segment, page)) return stream.recent = read_alone(stream, place, nullptr);
   if (is_before || (!was_planned && !in_order)) {
     const JobRef job = make_job(stream, place);
+    share(*job);
     plan_pages({job}, true);
     return stream.recent = complete(*job) ? job : read_alone(stream, place, nullptr);
   }
@@ -904,6 +921,7 @@ std::vector<ClusterPool::JobRef> ClusterPool::start_bulk(const Stream& stream, P
     out += jobs.back()->decoded;
     sealed += stored_size(jobs.back()->description);
     if (can_plan(*place.segment, place.page)) {
+      share(*jobs.back());
       planned.push_back(jobs.back());
     } else {
       jobs.back()->state = PageJob::State::failed;

@@ -136,6 +136,8 @@ class ClusterPool {
   void let_go(std::uint64_t offset);
   void collect();
   bool complete(PageJob& job);
+  void share(PageJob& job) const;
+  bool comes_from_others(const ColumnSegment& segment, std::size_t page) const;
   Lane& lane_of(const PageJob& job) noexcept;
   Lane& lane_of(const SealedExtent& extent) noexcept;
   void plan_in(Lane& lane, const std::vector<JobRef>& jobs);
@@ -171,7 +173,7 @@ class ClusterPool {
   // Everything that a forked child must not touch: threads that it does not have may have been in there.
   Process process_;
   std::shared_ptr<PageWork> work_;
-  std::array<Lane, 2> lanes_;                             // the data set's own, and the cache's
+  std::array<Lane, 3> lanes_;  // the data set's own, what the cache has, what others are putting there
   std::vector<std::shared_ptr<SealedExtent>> in_flight_;  // given to a scheduler
   std::vector<std::vector<JobRef>> waiting_;              // for these extents
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <set>
@@ -258,6 +259,7 @@ void PageSource::read_descriptor() {
   if (!cache_settings().store.empty()) {
     metadata_ = std::make_unique<cache::Metadata>();
     metadata_->anchor = anchor;
+    take_kept_metadata();
   }
   const Locator::Kind kind = container_->locator_kind();
   const Locator header{.kind = kind, .size = anchor.header_size, .offset = anchor.header_offset};
@@ -299,25 +301,39 @@ void PageSource::find_pages() {
 }
 
 cache::Settings PageSource::cache_settings() const {
-  const std::string& uri = container_->uri();
-  const bool is_local =
-      uri.find("://") == std::string::npos || uri.starts_with("file:") || uri.starts_with("obj:");
-  return cache::settings_for(options_.cache, !is_local);
+  return cache::settings_for(options_.cache, !cache::is_local(container_->uri()));
+}
+
+cache::Identity PageSource::cache_identity(std::uint64_t size) const {
+  return {.uri = cache::full_uri(container_->uri()),
+          .name = data_set_,
+          .size = size,
+          .version = container_->version(),
+          .anchor = number_of(descriptor_->anchor),
+          .columns = {}};
+}
+
+// Saves requests for what did not come with the opening of the file.
+void PageSource::take_kept_metadata() {
+  if (container_->locator_kind() != Locator::Kind::file) return;
+  const auto kept = cache::kept_metadata(cache_settings(), cache_identity(container_->file().size()));
+  if (!kept || kept->anchor != descriptor_->anchor) return;
+  for (const cache::Metadata::Blob& blob : kept->blobs) {
+    AlignedBuffer bytes(blob.bytes.size());
+    std::ranges::copy(blob.bytes, bytes.data());
+    ahead_.insert_or_assign(blob.locator.offset, std::move(bytes));
+  }
 }
 
 // The cache outlives the source while its threads are at work, and so must everything it uses.
 void PageSource::open_cache() {
   const cache::Settings settings = cache_settings();
   if (settings.store.empty()) return;
-  cache::Identity identity{.uri = cache::full_uri(container_->uri()),
-                           .name = data_set_,
-                           .size = file_size(),
-                           .version = container_->version(),
-                           .anchor = number_of(descriptor_->anchor),
-                           .columns = {}};
+  cache::Identity identity = cache_identity(file_size());
   for (const ColumnDescriptor& column : descriptor_->columns)
     identity.columns.push_back(descriptor_->path_of(column.field));
   const auto pages = [container = container_, descriptor = descriptor_, object_pages = object_pages_,
+                      offline = settings.offline,
                       max_key = object_pages_ ? 0 : descriptor_->anchor.max_key_size](
                          std::uint32_t column, std::size_t cluster) -> PageList {
     const auto& columns = descriptor->clusters[cluster].columns;
@@ -325,8 +341,8 @@ void PageSource::open_cache() {
     PageList placed =
         object_pages ? object_pages->place(cluster, column, columns[column].pages) : columns[column].pages;
     for (const PageDescriptor& page : placed)
-      if (page.locator.kind != Locator::Kind::file || cache::DataSet::is_home(page.locator.offset) ||
-          (max_key != 0 && stored_size(page) > max_key))
+      if ((page.locator.kind != Locator::Kind::file && !offline) ||
+          cache::DataSet::is_home(page.locator.offset) || (max_key != 0 && stored_size(page) > max_key))
         return {};
     return placed;
   };
@@ -394,27 +410,42 @@ std::string PageSource::cache_state() const {
   return cache_ ? cache_->state() : std::string();
 }
 
+void PageSource::remember(bool is_only) const {
+  if (cache_ && cache_settings().trust.count() > 0) cache_->note_found(is_only);
+}
+
+std::vector<std::pair<std::uint32_t, std::string>> PageSource::missing_offline() const {
+  std::vector<std::pair<std::uint32_t, std::string>> fields;
+  if (!cache_ || !cache_settings().offline) return fields;
+  for (std::uint32_t column = 0; column < descriptor_->columns.size(); ++column)
+    if (!cache_->has_all(column, descriptor_->clusters.size()))
+      fields.emplace_back(descriptor_->columns[column].field,
+                          "the cache does not have all of it, and is used offline");
+  return fields;
+}
+
 bool PageSource::is_cached(const PageDescriptor& page) const noexcept {
   return cache_ && page.locator.kind == Locator::Kind::file && cache::DataSet::is_home(page.locator.offset);
 }
 
 const io::RandomAccessFile& PageSource::file_of(const PageDescriptor& page) const noexcept {
-  return is_cached(page) ? cache_->file() : *file_;
+  if (!is_cached(page)) return *file_;
+  return cache::DataSet::is_awaited(page.locator.offset) ? cache_->awaited() : cache_->file();
 }
 
 void PageSource::keep(std::uint32_t column, std::size_t cluster, std::size_t page,
                       const PageDescriptor& description, ByteSpan content, ByteSpan sum,
                       ReadCounters& counters) const {
   if (!cache_) return;
-  if (is_cached(description)) {
-    const bool was_served = cache_->was_served(description.locator.offset);
-    counters.cache_pages += was_served ? 1 : 0;
-    counters.cache_bytes += was_served ? description.locator.size : 0;
+  if (is_cached(description) && cache_->was_served(description.locator.offset)) {
+    ++counters.cache_pages;
+    counters.cache_bytes += description.locator.size;
     return;
   }
   // The origin's own checksum, even if unverified: damaged data of the origin must not look valid here.
   std::optional<std::uint64_t> known;
   if (description.has_checksum) known = load_le<std::uint64_t>(sum.data());
+  if (is_cached(description)) *known ^= cache_->seal(description.locator.offset);
   const bool is_kept = cache_->keep(column, cluster, page, content, known);
   ++(is_kept ? counters.cache_added : counters.cache_dropped);
 }

@@ -28,6 +28,7 @@
 
 namespace colonnade::cache {
 class DataSet;
+struct Identity;
 struct Metadata;
 struct Settings;
 }  // namespace colonnade::cache
@@ -97,6 +98,10 @@ class PageSource {
   // The cache, if there is one: its file may hold pages, too.
   cache::DataSet* cache() const noexcept { return cache_.get(); }
   std::string cache_state() const;  // DataSet::state(); empty: no cache
+  // Has the cache remember that the data set was found now, as the only one there if it `is_only`.
+  void remember(bool is_only) const;
+  // Fields that a cache which is used offline does not have as a whole, and why they cannot be read.
+  std::vector<std::pair<std::uint32_t, std::string>> missing_offline() const;
   bool is_cached(const PageDescriptor& page) const noexcept;
   const io::RandomAccessFile& file_of(const PageDescriptor& page) const noexcept;
   // Like placed_pages(), but with positions in the cache for pages that it holds.
@@ -148,6 +153,8 @@ class PageSource {
   void find_pages();
   cache::Settings cache_settings() const;
   void open_cache();
+  cache::Identity cache_identity(std::uint64_t size) const;
+  void take_kept_metadata();
   AlignedBuffer read_stored(const Locator& locator, const char* what);
   void read_together(std::span<const Locator> envelopes, const char* what);
   void read_ahead(std::size_t group);

@@ -1,11 +1,13 @@
 // End-to-end tests of the cache: whatever it holds, lacks or loses, and whatever fails, values equal those of
 // plain reading. Data sets, homes and faults are drawn at random from seeds; COLONNADE_CACHE_SEED replays
 // one.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -13,95 +15,18 @@
 #include <thread>
 
 #include "base/test_errors.h"
-#include "base/test_folder.h"
 #include "cache/budget.h"
+#include "cache/claims.h"
 #include "cache/data_set.h"
 #include "cache/filler.h"
 #include "cache/home.h"
 #include "cache/register.h"
-#include "colonnade/model.h"
-#include "colonnade/reader.h"
-#include "colonnade/writer.h"
+#include "cache_test_tools.h"
 #include "io/memory/fault_store.h"
 #include "io/memory/memory_store.h"
 
 namespace colonnade {
 namespace {
-
-using Random = std::mt19937_64;
-
-std::uint64_t draw(Random& random, std::uint64_t below) {
-  return std::uniform_int_distribution<std::uint64_t>(0, below - 1)(random);
-}
-
-struct Content {
-  std::uint64_t seed = 0;
-  int entries = 2000;
-  std::string compression = "zstd:1";
-  std::size_t page_size = 2048;
-  std::size_t cluster_size = 20000;
-  Checksums checksums = Checksums::on;
-  Container container = Container::root_file;
-
-  static Content any(Random& random) {
-    const std::array<const char*, 3> compressions = {"none", "zstd:1", "lz4"};
-    return {.seed = random(),
-            .entries = static_cast<int>(1 + draw(random, 3000)),
-            .compression = compressions[draw(random, 3)],
-            .page_size = std::size_t{256} << draw(random, 6),
-            .cluster_size = std::size_t{1000} << draw(random, 8),
-            .checksums = draw(random, 4) == 0 ? Checksums::off : Checksums::on,
-            .container = draw(random, 4) == 0 ? Container::bare_file : Container::root_file};
-  }
-};
-
-void write(const std::string& uri, const Content& content) {
-  auto model = Model::create();
-  auto id = model->make_field<std::int32_t>("id");
-  auto pt = model->make_field<std::vector<float>>("pt");
-  auto name = model->make_field<std::string>("name");
-  auto weight = model->make_field<double>("weight");
-  Random random(content.seed);
-  auto writer = Writer::recreate(std::move(model), "Events", uri,
-                                 {.compression = content.compression,
-                                  .approximate_cluster_size = content.cluster_size,
-                                  .max_uncompressed_cluster_size = 4 * content.cluster_size,
-                                  .max_page_size = content.page_size,
-                                  .page_checksums = content.checksums,
-                                  .container = content.container});
-  for (int i = 0; i < content.entries; ++i) {
-    *id = static_cast<std::int32_t>(random());
-    pt->assign(draw(random, 6), static_cast<float>(draw(random, 1000)));
-    *name = std::string(draw(random, 10), static_cast<char>('a' + draw(random, 26)));
-    *weight = static_cast<double>(random());
-    writer->fill();
-  }
-  writer->close();
-}
-
-const std::vector<std::string> all_fields = {"id", "pt", "name", "weight"};
-
-struct Request {
-  std::vector<std::string> fields = all_fields;
-  std::uint64_t first = 0;
-  std::uint64_t last = ~std::uint64_t{0};
-};
-
-std::vector<ColumnArray> read(Reader& reader, const Request& what = {}) {
-  return reader.arrays(what.fields, what.first, std::min(what.last, reader.num_entries()));
-}
-
-void expect_equal(const std::vector<ColumnArray>& a, const std::vector<ColumnArray>& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    ASSERT_EQ(a[i].size, b[i].size);
-    EXPECT_EQ(std::memcmp(a[i].data.get(), b[i].data.get(), a[i].size * size_of(a[i].element)), 0);
-  }
-}
-
-std::vector<ColumnArray> read_plainly(const std::string& uri, const Request& what = {}) {
-  return read(*Reader::open("Events", uri, {.cache = "off"}), what);
-}
 
 // The file offset of a field's first page.
 std::uint64_t place_of_a_page(const std::string& uri, const std::string& field) {
@@ -111,24 +36,6 @@ std::uint64_t place_of_a_page(const std::string& uri, const std::string& field) 
   std::size_t column = 0;
   while (descriptor.columns.at(column).field != wanted) ++column;
   return descriptor.clusters.at(0).columns.at(column).pages[0].locator.offset;
-}
-
-void flush() {
-  cache::flush(std::chrono::seconds(20));
-}
-
-// Reads everything, checks it, waits for the filling; returns the counters.
-ReadMetrics pass(const std::string& uri, const std::string& home, const Request& what = {},
-                 ReadOptions options = {}) {
-  options.cache = home;
-  ReadMetrics counted;
-  {
-    const auto reader = Reader::open("Events", uri, options);
-    expect_equal(read(*reader, what), read_plainly(uri, what));
-    counted = reader->metrics();
-  }
-  flush();
-  return counted;
 }
 
 class Home {
@@ -152,10 +59,6 @@ class Home {
   std::string uri_;
   std::shared_ptr<io::StoreFaults> faults_ = std::make_shared<io::StoreFaults>();
 };
-
-std::string file_in(const TestFolder& folder, const char* name = "events.root") {
-  return (folder.path() / name).string();
-}
 
 TEST(Cache, TheSecondPassReadsNothingOfTheOrigin) {
   const TestFolder folder;
@@ -390,14 +293,16 @@ void write_large(const std::string& uri) {
   writer->close();
 }
 
-// Reading continues while the home accepts nothing: the queue is limited, and the rest is dropped.
+// Reading continues while the home accepts nothing: the queue is limited, and the rest is dropped. (Nothing
+// of a local file that is read from the page cache is kept in memory.)
 TEST(Cache, WhatTheHomeDoesNotTakeIsDropped) {
   const TestFolder folder;
   const Home home;
   write_large(file_in(folder));
   home.faults().hold(io::StoreOperation::update);
   {
-    const auto reader = Reader::open("Events", file_in(folder), {.cache = home.uri()});
+    const auto reader =
+        Reader::open("Events", file_in(folder), {.local_io = LocalIo::threads, .cache = home.uri()});
     const Request all{.fields = {"a", "b"}};
     expect_equal(read(*reader, all), read_plainly(file_in(folder), all));
     const ReadMetrics counted = reader->metrics();
@@ -586,6 +491,259 @@ TEST(Cache, AForkedChildGoesOnWithoutIt) {
   }
 }
 
+// ---- One download for all
+
+// What a child process makes of `work`; its exit status.
+template <class Work>
+pid_t in_a_child(Work&& work) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  try {
+    work();
+  } catch (...) {
+    ::_exit(2);
+  }
+  ::_exit(0);
+}
+
+void expect_success(pid_t child) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST(Claims, GoWithTheirProcess) {
+  using Turn = cache::Claims::Turn;
+  const TestFolder folder;
+  const std::string path = (folder.path() / "claims").string();
+  cache::Claims claims(path);
+  const int me = 0;
+  const int other = 0;
+  EXPECT_EQ(claims.take({7}, &me), Turn::ours_now);
+  EXPECT_EQ(claims.take({7}, &me), Turn::ours);
+  EXPECT_EQ(claims.take({7}, &other), Turn::ours);  // in this thread: nobody else would come to it
+  std::thread([&] { EXPECT_EQ(claims.take({7}, &other), Turn::others); }).join();
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = in_a_child([&] {
+    cache::Claims own(path);
+    const bool right = own.take({7}, &me) == Turn::others && own.is_others({7}, &me) &&
+                       own.take({8}, &me) == Turn::ours_now && own.has_company(&me);
+    if (::write(ends[1], right ? "y" : "n", 1) == 1) ::pause();
+  });
+  char answer = 0;
+  ASSERT_EQ(::read(ends[0], &answer, 1), 1);
+  EXPECT_EQ(answer, 'y');
+  EXPECT_EQ(claims.take({8}, &me), Turn::others);
+  EXPECT_TRUE(claims.is_others({8}, &me));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_FALSE(claims.is_others({8}, &me));
+  EXPECT_EQ(claims.take({8}, &me), Turn::ours_now);
+  claims.release_all(&me);
+  EXPECT_FALSE(claims.is_others({7}, &other));
+}
+
+TEST(Claims, CannotBeMadeAndNobodyCares) {
+  cache::Claims claims("/proc/nowhere");
+  const int me = 0;
+  EXPECT_EQ(claims.take({7}, &me), cache::Claims::Turn::ours_now);
+  EXPECT_FALSE(claims.is_others({7}, &me));
+  EXPECT_FALSE(claims.has_company(&me));
+}
+
+// Whatever the order, the system has one lock for windows that follow each other, and so never many.
+TEST(Claims, OfConsecutiveWindowsAreOneLock) {
+  const TestFolder folder;
+  const std::string path = (folder.path() / "claims").string();
+  cache::Claims claims(path);
+  const int me = 0;
+  constexpr std::uint64_t clusters = 300;
+  constexpr std::size_t windows = 3;
+  std::vector<std::pair<std::uint64_t, std::size_t>> all;
+  for (std::uint64_t cluster = 0; cluster < clusters; ++cluster)
+    for (std::size_t window = 0; window < windows; ++window) all.emplace_back(cluster, window);
+  std::ranges::shuffle(all, Random(1));
+  for (const auto& [cluster, window] : all)
+    EXPECT_EQ(claims.take(cache::claim_of(1, 2, cluster, window, windows), &me),
+              cache::Claims::Turn::ours_now);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const auto lock_at = [&](const cache::Claim& claim) {
+    struct flock found{};
+    found.l_type = F_WRLCK;
+    found.l_whence = SEEK_SET;
+    found.l_start = static_cast<off_t>(claim.at) + 1;
+    found.l_len = 1;
+    EXPECT_EQ(::fcntl(file, F_OFD_GETLK, &found), 0);
+    return found;
+  };
+  const cache::Claim first = cache::claim_of(1, 2, 0, 0, windows);
+  const cache::Claim last = cache::claim_of(1, 2, clusters - 1, windows - 1, windows);
+  const struct flock held = lock_at(cache::claim_of(1, 2, clusters / 2, 1, windows));
+  EXPECT_EQ(held.l_type, F_WRLCK);
+  EXPECT_EQ(held.l_start, static_cast<off_t>(first.at) + 1);
+  EXPECT_EQ(held.l_len, static_cast<off_t>(last.at + last.size - first.at));
+  claims.release_all(&me);
+  EXPECT_EQ(lock_at(first).l_type, F_UNLCK);
+  EXPECT_EQ(lock_at(last).l_type, F_UNLCK);
+  ::close(file);
+}
+
+// A process that has claimed pages and then sleeps, is stopped while it reads, or is killed costs others no
+// more than a moment.
+TEST(Cache, NobodyWaitsLongForAnotherProcess) {
+  for (const int signal : {0, SIGSTOP, SIGKILL}) {
+    SCOPED_TRACE(signal);
+    const TestFolder folder;
+    const std::string home = (folder.path() / "home").string();
+    write(file_in(folder), {.entries = 20000, .page_size = 1024, .cluster_size = 20000});
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t child = in_a_child([&] {
+      const auto reader =
+          Reader::open("Events", file_in(folder), {.local_io = LocalIo::threads, .cache = home});
+      static_cast<void>(read(*reader, {.last = 2000}));
+      const bool is_told = ::write(ends[1], "r", 1) == 1;
+      for (std::uint64_t first = 2000; is_told && signal != 0; first = (first + 2000) % 20000)
+        static_cast<void>(read(*reader, {.first = first, .last = first + 2000}));
+      ::pause();
+    });
+    char answer = 0;
+    ASSERT_EQ(::read(ends[0], &answer, 1), 1);
+    if (signal != 0) ::kill(child, signal);
+    const auto begin = std::chrono::steady_clock::now();
+    // As if the file were far: pages of local files are not worth waiting for.
+    pass(file_in(folder), home + "?timeout=0.5", {}, {.local_io = LocalIo::threads});
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    pass(file_in(folder), home + "?timeout=3");
+    const ReadMetrics last = pass(file_in(folder), home + "?timeout=4");
+    EXPECT_EQ(last.cache_pages, last.pages);
+  }
+}
+
+// Copies a home to another one as a process would fill it over a very slow line: all is claimed at once, and
+// a value arrives every 100 ms. Writes a byte once the claims are there.
+void fill_slowly(const std::string& from, const std::string& to, int told) {
+  const auto source = io::open_object_store("obj://" + from);
+  const auto target = io::open_object_store("obj://" + to, {.create = true});
+  cache::Claims claims(to + "/claims");
+  const int me = 0;
+  const std::vector<cache::Entry> entries = cache::read_register(*source, false);
+  for (const cache::Entry& entry : entries)
+    for (const auto& [column, runs] : entry.columns)
+      for (const cache::RunKey& run : runs)
+        claims.take(cache::claim_of(entry.number, column, run.cluster, 0, 1), &me);
+  if (::write(told, "r", 1) != 1) return;
+  for (const cache::Entry& entry : entries)
+    for (const auto& [column, runs] : entry.columns)
+      for (const cache::RunKey& run : runs) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        const io::ValueAddress address = cache::pages_value(entry.number, column, run);
+        Bytes bytes(source->size(address).value());
+        const io::FetchItem whole{address.akey, 0, bytes};
+        source->fetch(address.object, address.dkey, {&whole, 1});
+        const io::UpdateItem item{address.akey, {bytes}};
+        target->update(address.object, address.dkey, {&item, 1});
+        claims.release(cache::claim_of(entry.number, column, run.cluster, 0, 1));
+      }
+}
+
+// Pages that arrive, but much more slowly than from the origin, are not waited for until the end: the other
+// process is still at it when all has been read.
+TEST(Cache, NobodyFollowsASlowProcess) {
+  const TestFolder folder;
+  const std::string ready = (folder.path() / "ready").string();
+  const std::string home = (folder.path() / "home").string();
+  write(file_in(folder), {.entries = 20000, .page_size = 1024, .cluster_size = 10000});
+  pass(file_in(folder), ready);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = in_a_child([&] { fill_slowly(ready, home, ends[1]); });
+  char answer = 0;
+  ASSERT_EQ(::read(ends[0], &answer, 1), 1);
+  pass(file_in(folder), home + "?timeout=0.3", {}, {.local_io = LocalIo::threads});
+  EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+// Processes that read the same at the same time, some of them killed.
+TEST(Cache, ManyProcessesReadAndFillSideBySide) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const TestFolder folder;
+    const std::string home = (folder.path() / "home").string();
+    Content content = Content::any(random);
+    content.entries = 5000;
+    write(file_in(folder), content);
+    const std::vector<ColumnArray> right = read_plainly(file_in(folder));
+    std::vector<pid_t> children;
+    for (int i = 0; i < 5; ++i)
+      children.push_back(in_a_child([&] {
+        for (int pass = 0; pass < 2; ++pass) {
+          const auto reader = Reader::open("Events", file_in(folder),
+                                           {.parallel_decompression = i % 2 == 0,
+                                            .local_io = seed < 3 ? LocalIo::threads : LocalIo::automatic,
+                                            .cache = home});
+          const std::vector<ColumnArray> values = read(*reader);
+          for (std::size_t k = 0; k < right.size(); ++k)
+            if (std::memcmp(values[k].data.get(), right[k].data.get(),
+                            right[k].size * size_of(right[k].element)) != 0)
+              ::_exit(3);
+        }
+        cache::flush(std::chrono::seconds(10));
+      }));
+    const bool kills = seed % 2 == 1;
+    if (kills) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(draw(random, 30)));
+      ::kill(children.front(), SIGKILL);
+      ::waitpid(children.front(), nullptr, 0);
+      children.erase(children.begin());
+    }
+    for (const pid_t child : children) expect_success(child);
+    pass(file_in(folder), home + "?timeout=3");
+    const ReadMetrics last = pass(file_in(folder), home + "?timeout=4");
+    EXPECT_EQ(last.cache_pages, last.pages);
+  }
+}
+
+TEST(Cache, ProcessesKeepTheBudgetTogether) {
+  constexpr std::uint64_t budget = 100000;
+  const TestFolder folder;
+  const std::string home = (folder.path() / "home").string();
+  std::vector<std::string> files;
+  for (int i = 0; i < 6; ++i) {
+    files.push_back(file_in(folder, ("events" + std::to_string(i) + ".root").c_str()));
+    write(files.back(),
+          {.seed = static_cast<std::uint64_t>(i), .entries = 2500, .page_size = 1024, .cluster_size = 8000});
+  }
+  for (int round = 0; round < 3; ++round) {
+    std::vector<pid_t> children;
+    for (const std::string& file : files)
+      children.push_back(in_a_child([&] {
+        const std::vector<ColumnArray> right = read_plainly(file);
+        {
+          const auto reader = Reader::open("Events", file, {.cache = home + "?budget=100000"});
+          const std::vector<ColumnArray> values = read(*reader);
+          for (std::size_t k = 0; k < right.size(); ++k)
+            if (std::memcmp(values[k].data.get(), right[k].data.get(),
+                            right[k].size * size_of(right[k].element)) != 0)
+              ::_exit(3);
+        }
+        cache::flush(std::chrono::seconds(10));
+      }));
+    for (const pid_t child : children) expect_success(child);
+    std::uint64_t size = 0;
+    const auto store = io::open_object_store("obj://" + home);
+    for (const cache::Entry& entry : cache::read_register(*store, false)) size += entry.size();
+    EXPECT_LE(size, budget);
+    EXPECT_GT(size, budget / 5);
+  }
+}
+
 TEST(CacheSettings, AreReadFromTexts) {
   using cache::parse_settings;
   EXPECT_EQ(parse_settings("/a/b").store, "obj:///a/b");
@@ -594,6 +752,10 @@ TEST(CacheSettings, AreReadFromTexts) {
   EXPECT_EQ(parse_settings("rados://p/n?conf=x&budget=1TB&id=me").store, "rados://p/n?conf=x&id=me");
   EXPECT_EQ(parse_settings("s3://b/p").store, "s3://b/p");
   EXPECT_EQ(parse_settings("s3://b/p?bypass=no").bypass, false);
+  EXPECT_EQ(parse_settings("/a?trust=600").trust, std::chrono::seconds(600));
+  EXPECT_TRUE(parse_settings("/a?offline=yes").offline);
+  EXPECT_EQ(error_of([] { parse_settings("/a?trust=soon"); }).kind(), ErrorKind::usage);
+  EXPECT_EQ(error_of([] { parse_settings("/a?timeout=0"); }).kind(), ErrorKind::usage);
   EXPECT_TRUE(cache::settings_for("off", true).store.empty());
   EXPECT_EQ(error_of([] { parse_settings("/a?budget=many"); }).kind(), ErrorKind::usage);
   EXPECT_EQ(error_of([] { parse_settings("/a?timeout=-1"); }).kind(), ErrorKind::usage);

@@ -40,8 +40,11 @@ int simulated_clock(clockid_t clock, timespec* time) {
   static const auto real = real_call<decltype(simulated_clock)>("clock_gettime");
   World* const world = World::inside();
   if (world == nullptr) return real(clock, time);
-  *time = parts_of(clock == CLOCK_REALTIME ? wall_clock(*world)
-                                           : world->now() - world->process().host->booted + second);
+  Process& process = world->process();
+  if (process.dead && process.time_flies_when_dead) process.time_since_death += hour;
+  *time =
+      parts_of(process.time_since_death +
+               (clock == CLOCK_REALTIME ? wall_clock(*world) : world->now() - process.host->booted + second));
   return 0;
 }
 

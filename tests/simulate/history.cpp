@@ -12,6 +12,7 @@
 #include "actors.h"
 #include "base/environment.h"
 #include "base/thread_pool.h"
+#include "cache_history.h"
 #include "colonnade/garbage.h"
 #include "colonnade/warning.h"
 #include "container/object_store/directory.h"
@@ -47,7 +48,7 @@ class History {
         without_tasks_(options.without_tasks) {
     Random& random = world_.random();
     storage_.place =
-        options.place ? *options.place : static_cast<StorageKind>(random.below(storage_kind_count));
+        options.place ? *options.place : static_cast<StorageKind>(random.below(written_kind_count));
     storage_.world = &world_;
   }
 
@@ -419,12 +420,13 @@ class History {
 }  // namespace
 
 const char* name_of(StorageKind place) noexcept {
-  constexpr const char* names[] = {"s3", "rados", "daos", "folder", "root-file", "bare-file"};
+  constexpr const char* names[] = {"s3", "rados", "daos", "folder", "root-file", "bare-file", "cache"};
   return names[static_cast<std::size_t>(place)];
 }
 
 void prepare_histories() {
   prepare_sources();
+  prepare_origins();
   starts_no_threads() = true;
   static_cast<void>(ThreadPool::shared());
   starts_no_threads() = false;
@@ -434,7 +436,10 @@ void prepare_histories() {
 }
 
 HistoryResult run_history(const HistoryOptions& options) {
-  return History(options).run();
+  constexpr std::uint64_t one_in = 8;
+  const bool is_of_cache = options.place ? *options.place == StorageKind::cache
+                                         : mix(options.seed ^ 0xcac4eULL) % one_in == 0 && options.has_habits;
+  return is_of_cache ? run_cache_history(options) : History(options).run();
 }
 
 }  // namespace colonnade::simulate

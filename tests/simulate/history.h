@@ -13,8 +13,9 @@
 
 namespace colonnade::simulate {
 
-enum class StorageKind { s3, rados, daos, folder, root_file, bare_file };
-inline constexpr std::size_t storage_kind_count = 6;
+enum class StorageKind { s3, rados, daos, folder, root_file, bare_file, cache };
+inline constexpr std::size_t storage_kind_count = 7;
+inline constexpr std::size_t written_kind_count = 6;  // the first ones: data sets are written there
 const char* name_of(StorageKind place) noexcept;
 
 struct HistoryOptions {

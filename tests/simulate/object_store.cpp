@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "cache/layout.h"
+#include "codec/compression.h"
 #include "colonnade/error.h"
 #include "container/object_store/directory.h"
 #include "container/object_store/layout.h"
@@ -65,6 +67,7 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
       io::check_value_range(uri_, address, value->bytes.size(), item.offset, item.into.size());
       if (!item.into.empty())
         std::memcpy(item.into.data(), value->bytes.data() + item.offset, item.into.size());
+      if (address.object.group == cache::pages_group) spoil_page(address, value->bytes, item);
     }
   }
 
@@ -156,6 +159,8 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
   }
 
   void remove(const ValueAddress& address) override {
+    if (address.object.group == cache::pages_group && world_.breaks(Rule::removals_remove))
+      return ask("removes, without effect,", address);
     change(fmt::format("removes {}", name_of(address)), address, [this, address] { erase(address); });
   }
 
@@ -310,6 +315,21 @@ class SimulatedStore final : public io::ObjectStore, public std::enable_shared_f
       if (at == stored_->values.end() || at->first > last) return;
       first = at->first;
     }
+  }
+
+  // What a cache has of pages may be damaged when it is read, which its checksums tell; unless they fit.
+  void spoil_page(const ValueAddress& address, const Bytes& value, const FetchItem& item) const {
+    if (world_.fault(world_.rates.spoil, "a byte of it is wrong"))
+      item.into[world_.random().below(item.into.size())] ^= std::byte{1} << world_.random().below(8);
+    const cache::RunKey run = cache::RunKey::of(address.akey);
+    const bool is_one_page = run.pages == 1 && item.offset == 0 && item.into.size() == value.size();
+    if (!is_one_page || !world_.breaks(Rule::sums_tell) || !world_.random().chance(0.2)) return;
+    const MutableByteSpan content = item.into.first(item.into.size() - cache::sum_size);
+    content[0] ^= std::byte{1};
+    store_le(content.data() + content.size(),
+             codec::xxh3(content) ^ cache::seal_for(address.object.number,
+                                                    static_cast<std::uint32_t>(address.dkey), run.cluster,
+                                                    run.first));
   }
 
   // Rules of the library, broken by the transport.

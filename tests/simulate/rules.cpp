@@ -34,6 +34,9 @@ std::span<const RuleText> rule_texts() noexcept {
       RuleText{writes_are_whole, "writes-are-whole", "now and then the end of a write is lost"},
       RuleText{rows_with_entries, "rows-with-entries", "rows are given after the commit of their entries"},
       RuleText{rows_once, "rows-once", "every row is given twice"},
+      RuleText{versions_tell, "versions-tell", "an origin that is replaced keeps its version"},
+      RuleText{removals_remove, "removals-remove", "what is removed of a cache stays"},
+      RuleText{sums_tell, "sums-tell", "a page of a cache is changed together with its checksum"},
   };
   return texts;
 }

@@ -41,6 +41,10 @@ enum class Rule : std::uint8_t {
   // of attribute sets
   rows_with_entries,
   rows_once,
+  // of caches
+  versions_tell,
+  removals_remove,
+  sums_tell,
 };
 
 struct RuleText {

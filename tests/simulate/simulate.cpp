@@ -46,7 +46,7 @@ constexpr const char* help = R"(usage: colonnade_simulate [OPTIONS]
   --histories N     how many histories, of seeds that follow each other
   --seconds S       or for how long
   --jobs N          in how many processes (1)
-  --place NAME      s3, rados, daos, folder, root-file or bare-file; else each seed has its own
+  --place NAME      s3, rados, daos, folder, root-file, bare-file or cache; else each seed has its own
   --break RULE      with a rule broken on purpose
   --print           tells what happens in the history of the seed
   --without-tasks LIST, --without-faults LIST

@@ -37,7 +37,8 @@ struct Rates {
   double lose = 0;      // an operation of a store is applied, but its answer is lost
   double refuse = 0;    // it is refused
   double delay = 0;     // it is applied after the caller has given up
-  double fail = 0;      // a system call returns EIO or ENOSPC
+  double fail = 0;      // a system call returns EIO or ENOSPC; of an origin: reading fails
+  double spoil = 0;     // a value of a cache is cut or changed
 };
 
 struct Host {
@@ -61,6 +62,10 @@ struct Process {
   bool had_faults = false;    // in itself, or in its requests
   Time stalled_until = 0;
   unsigned threads = 0;  // that have not ended
+  // Whether waiting ends at once when it is dead, as if its clock went on in hours: threads that wait for a
+  // time again and again come to an end.
+  bool time_flies_when_dead = false;
+  Time time_since_death = 0;
   std::uint64_t operations = 0;
 };
 

@@ -101,6 +101,7 @@ class LocalStore final : public ObjectStore {
               const std::optional<std::string>& expected) override;
   std::vector<std::uint64_t> list_dkeys(const ObjectId& object) const override;
   std::vector<std::uint64_t> list_akeys(const ObjectId& object, std::uint64_t dkey) const override;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> list_values(const ObjectId& object) const override;
   void remove(const ValueAddress& address) override;
   void remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) override;
   std::vector<std::uint32_t> list_groups() const override;
@@ -432,6 +433,15 @@ std::vector<std::uint64_t> LocalStore::list_akeys(const ObjectId& object, std::u
   std::vector<std::uint64_t> keys;
   for (const std::string& name : names_in(path_of(object)))
     if (const auto found = keys_in(name); found && found->first == dkey) keys.push_back(found->second);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+// All values of an object lie in one folder: it is read once, not once per distribution key.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> LocalStore::list_values(const ObjectId& object) const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> keys;
+  for (const std::string& name : names_in(path_of(object)))
+    if (const auto found = keys_in(name)) keys.push_back(*found);
   std::sort(keys.begin(), keys.end());
   return keys;
 }

@@ -1,0 +1,45 @@
+// WaitPolicy: whether a reader waits for pages that others are downloading. They may be stopped, or slower
+// than the line: nobody waits longer than the timeout of the home for nothing, and now and then a page is
+// downloaded all the same to see which is faster. Where waiting does not pay, it ends for a while, and each
+// time for longer. One per home and process, for all of its threads.
+#ifndef COLONNADE_CACHE_WAIT_POLICY_H
+#define COLONNADE_CACHE_WAIT_POLICY_H
+
+#include <chrono>
+#include <mutex>
+
+namespace colonnade::cache {
+
+class WaitPolicy {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit WaitPolicy(Clock::duration timeout) : timeout_(timeout), next_trial_(timeout) {}
+
+  bool may_wait() const;
+  // Whether a wait since `begin` may continue. One that lasted for the timeout while nothing at all arrived
+  // ends all others, too.
+  bool may_continue(Clock::time_point begin);
+  // A page that was waited for so long has arrived.
+  void note_arrival(Clock::duration waited);
+  // Whether the next page is to be downloaded instead.
+  bool is_trial_due();
+  // What such a download, or one after a wait that ended early, took.
+  void note_download(Clock::duration took);
+
+ private:
+  void pause(Clock::time_point now);
+
+  const Clock::duration timeout_;
+  mutable std::mutex mutex_;
+  Clock::time_point last_arrival_;
+  Clock::time_point paused_until_;
+  Clock::duration next_pause_ = std::chrono::seconds(30);
+  Clock::duration next_trial_;  // after so much waiting
+  Clock::duration waited_{0};   // since the last comparison, by all threads together
+  int arrivals_ = 0;
+};
+
+}  // namespace colonnade::cache
+
+#endif
