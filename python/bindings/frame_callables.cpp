@@ -50,8 +50,8 @@ class PyKernel final : public Kernel {
     ValuesPtr values = nb::cast<const PyValues&>(answer).values;
     if (values->size != context.rows.size || !(values->type == result_))
       throw Error(ErrorKind::type,
-                  fmt::format("the callable gave {} values of type '{}' for {} of type '{}'", values->size,
-                              values->type.name(), context.rows.size, result_.name()));
+                  fmt::format("the callable returned {} values of type '{}' for {} of type '{}'",
+                              values->size, values->type.name(), context.rows.size, result_.name()));
     return values;
   }
   const ValueType& result() const noexcept override { return result_; }

@@ -160,7 +160,8 @@ std::shared_ptr<const std::int64_t[]> checked_offsets(const Offsets& offsets, st
   bool grow = offsets.size() > 0 && copy[0] == 0;
   for (std::size_t i = 1; i < offsets.size(); ++i) grow &= copy[i] >= copy[i - 1];
   if (!grow || static_cast<std::size_t>(copy[offsets.size() - 1]) > items)
-    throw Error(ErrorKind::usage, fmt::format("offsets of lists do not grow from 0 to at most {}", items));
+    throw Error(ErrorKind::usage,
+                fmt::format("offsets of lists do not increase from 0 to at most {}", items));
   return copy;
 }
 

@@ -169,7 +169,7 @@ def test_rows_are_added_to_what_is_there(tmp_path, where):
     with (
         pytest.raises(
             colonnade.SchemaError,
-            match="not the schema of the attribute set 'quality'",
+            match="the schema differs from that of the existing attribute set 'quality'",
         ),
         colonnade.add_attributes(place, "Events") as data,
     ):

@@ -175,7 +175,7 @@ def test_a_full_disk_is_no_failure(events, tmp_path):
     if "mount" in mounted.stderr or "unshare" in mounted.stderr:
         pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
     assert mounted.returncode == 0, mounted.stderr
-    assert "going on without the cache" in mounted.stderr
+    assert "continuing without the cache" in mounted.stderr
 
 
 def test_a_process_that_is_killed_leaves_right_values(events, tmp_path):

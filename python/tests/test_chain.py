@@ -603,7 +603,7 @@ def test_a_file_that_was_written_anew(files, tmp_path):
     colonnade.open(files, index=index)
     write(files[1], {"n": "std::int32_t"}, [{"n": 1}])
     chain = colonnade.open(files, index=index)
-    with pytest.raises(colonnade.StorageError, match="written anew"):
+    with pytest.raises(colonnade.StorageError, match="has been rewritten"):
         chain.arrays()
 
 

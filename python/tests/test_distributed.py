@@ -962,7 +962,7 @@ def test_a_file_that_was_replaced_is_an_error(executor: Any, files: list[str], t
     content = Path(copies[3]).read_bytes()
     os.remove(copies[3])
     Path(copies[3]).write_bytes(content)  # the same bytes, but who knows that
-    with pytest.raises(StorageError, match="written anew") as caught:
+    with pytest.raises(StorageError, match="has been rewritten") as caught:
         total.value  # noqa: B018
     assert copies[3] in str(caught.value)
 

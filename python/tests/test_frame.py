@@ -232,7 +232,7 @@ def test_columns_that_only_some_files_have(tmp_path):
 @pytest.mark.parametrize(
     ("book", "kind", "problem"),
     [
-        (lambda f: f.define("x", "1"), colonnade.UsageError, "there is a column of that name"),
+        (lambda f: f.define("x", "1"), colonnade.UsageError, "there is already a column of that name"),
         (lambda f: f.redefine("z", "1"), colonnade.NotFoundError, "z"),
         (lambda f: f.define("z", "xx + 1"), colonnade.NotFoundError, "xx"),
         (lambda f: f.define("z", "x +"), colonnade.UsageError, "x \\+"),

@@ -177,11 +177,11 @@ def test_wrong_arguments_are_errors_at_booking():
             df.define("w", text)
     with pytest.raises(colonnade.NotFoundError, match=r"unknown function 'sff'.*sf"):
         df.define("w", "sff(pt)")
-    with pytest.raises(colonnade.UsageError, match="'sqrt' is a function of the language already"):
+    with pytest.raises(colonnade.UsageError, match="'sqrt' is already a function of the language"):
         df.with_functions({"sqrt": sf})
     with pytest.raises(colonnade.UsageError, match="'my sf' is not a valid name for a function"):
         df.with_functions({"my sf": sf})
-    with pytest.raises(colonnade.UsageError, match="there is a function 'sf' already"):
+    with pytest.raises(colonnade.UsageError, match="there is already a function 'sf'"):
         df.with_functions({"sf": lambda x: x})
     df.with_functions({"sf": colonnade.corrections(simple())["sf"]})  # the same again, as notebooks do
 

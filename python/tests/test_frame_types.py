@@ -136,6 +136,59 @@ def test_optionals_that_are_misused(optionals):
         optionals.take("n.has_value()")
 
 
+def texts(rng, length):
+    """Random texts of few letters, some of them missing."""
+    return [
+        None if rng.random() < 0.3 else "".join(rng.choice(list("abä"), rng.integers(0, 3)))
+        for _ in range(length)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_optional_texts(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    given = {"t": texts(rng, 200), "s": [each or "" for each in texts(rng, 200)]}
+    lists = [texts(rng, rng.integers(0, 4)) for _ in range(200)]
+    schema = {
+        "t": "std::optional<std::string>",
+        "s": "std::string",
+        "l": "std::vector<std::optional<std::string>>",
+    }
+    with colonnade.create(tmp_path / "t.root", "Events", schema) as writer:
+        writer.extend([{"t": given["t"][k], "s": given["s"][k], "l": lists[k]} for k in range(200)])
+    frame = DataFrame("Events", tmp_path / "t.root")
+    rows = list(zip(given["t"], given["s"], lists, strict=True))
+    expected = {
+        't == "a"': [None if t is None else t == "a" for t, *_ in rows],
+        "t != s": [None if t is None else t != s for t, s, _ in rows],
+        't.value_or("none")': ["none" if t is None else t for t, *_ in rows],
+        "t.value_or(s)": [s if t is None else t for t, s, _ in rows],
+        "l.value_or(s)": [[s if each is None else each for each in line] for _, s, line in rows],
+        "t.has_value()": [t is not None for t, *_ in rows],
+    }
+    for text, values in expected.items():
+        assert ak.Array(frame.take(text).value).to_list() == values, text
+    assert frame.column_type("t == s") == "std::optional<bool>"
+    assert frame.column_type("t.value_or(s)") == "std::string"
+    kept = frame.filter('t.value_or("") == "a"').take("t").value
+    assert ak.Array(kept).to_list() == [t for t, *_ in rows if t == "a"]
+
+
+def test_absolute_values_of_optional_integers_are_integers():
+    frame = DataFrame.from_arrays({"o": ak.Array([1, None, -3]), "l": ak.Array([[-1], [], [2]])})
+    assert frame.column_type("abs(o)") == frame.column_type("o")
+    assert frame.take("abs(o)").value.to_list() == [1, None, 3]
+    assert frame.column_type("abs(l)") == "std::vector<double>"  # as RVec
+
+
+@pytest.mark.parametrize("text", ["o.size()", "size(o)", "o.empty()", "empty(o)", "t.size()"])
+def test_an_optional_has_no_size(text):
+    frame = DataFrame.from_arrays({"o": ak.Array([1, None]), "t": ak.Array(["abc", None])})
+    with pytest.raises(colonnade.TypeMismatchError, match=r"is for lists and strings.*has_value\(\)"):
+        frame.take(text)
+    assert frame.filter("t.has_value()").take("t.value().size()").value.tolist() == [3]
+
+
 def test_missing_values_of_arrays_are_optionals():
     frame = DataFrame.from_arrays({"x": ak.Array([1.0, None, 3.0]), "s": ak.Array(["a", None, "c"])})
     assert frame.column_type("x") == "std::optional<double>"

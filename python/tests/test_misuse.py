@@ -181,6 +181,28 @@ def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
         frame.Histo1D("x", 10, 0, 1)
 
 
+# ---- Expressions as Python and NumPy write them
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("len(pt)", "unknown function 'len'; did you mean 'size'?"),
+        ("x > 1 and True", "the constants are 'true' and 'false'"),
+        ("np.sqrt(x)", "functions have no module in front"),
+        ("1 if x > 2 else 0", "write 'condition ? a : b'"),
+        ("x ** 2", "pow"),
+        ("x ^ 2", "pow"),
+        ("name == 'a'", "strings stand in double quotes"),
+    ],
+)
+def test_expressions_as_in_python(text, message):
+    frame = DataFrame.from_arrays({"x": [1.0], "pt": ak.Array([[1.0]]), "name": ["a"]})
+    with pytest.raises(colonnade.Error) as refused:
+        frame.define("y", text)
+    assert message in str(refused.value)
+
+
 # ---- Anything at all
 
 ANYTHING = [

@@ -5,7 +5,8 @@
 namespace colonnade {
 
 void ByteReader::fail_short(std::uint64_t count, const char* what) const {
-  throw Error(ErrorKind::format, fmt::format("{} needs {} bytes where {} are left", what, count, remaining()),
+  throw Error(ErrorKind::format,
+              fmt::format("{} needs {} bytes, but only {} are left", what, count, remaining()),
               "check that the file was transferred completely", {.offset = offset()});
 }
 

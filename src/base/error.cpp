@@ -45,7 +45,7 @@ ErrorContext redacted(const ErrorContext& context) {
 }  // namespace
 
 void detail::fail_memory(const ErrorContext& context) {
-  throw Error(ErrorKind::resource, "the memory does not suffice", "read less at once, or on another machine",
+  throw Error(ErrorKind::resource, "there is not enough memory", "read less at once, or on another machine",
               context);
 }
 

@@ -34,8 +34,7 @@ void MemoryLimit::fail(std::uint64_t count, std::uint64_t bytes, const char* wha
       ErrorKind::format,
       fmt::format("{}: {} times {} bytes of memory are more than a file of this size can need ({} are left)",
                   what, count, bytes, left_),
-      "check that the file comes from where it should; if it does, COLONNADE_METADATA_MIB=4096 gives its "
-      "metadata "
+      "check where the file comes from; if you trust it, COLONNADE_METADATA_MIB=4096 allows its metadata "
       "4096 MiB");
 }
 

@@ -375,7 +375,7 @@ std::vector<DataSet::Stretch> DataSet::split(std::uint64_t address, MutableByteS
   while (!into.empty()) {
     const RunRef run = run_at(address);
     if (run == nullptr)
-      throw Error(ErrorKind::format, "bytes are asked for where the cache has no pages", "",
+      throw Error(ErrorKind::format, "bytes were requested where the cache has no pages", "",
                   {.uri = home_->uri()});
     const std::uint64_t offset = address - run->begin;
     const std::size_t count = std::min<std::uint64_t>(into.size(), run->ends.back() - offset);

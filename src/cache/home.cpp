@@ -167,7 +167,7 @@ void Home::note_failure(const std::string& what) noexcept {
       problem_ = what;
       is_first = !std::exchange(has_warned_, true);
     }
-    if (is_first) warn(fmt::format("going on without the cache {} for a while: {}", uri(), what));
+    if (is_first) warn(fmt::format("continuing without the cache {} for a while: {}", uri(), what));
   } catch (...) {  // nobody shall notice
   }
 }

@@ -58,14 +58,14 @@ Bytes to_bytes(const Metadata& metadata) {
 }
 
 Metadata read_metadata(ByteSpan bytes) {
-  if (bytes.size() < magic.size() + sum_of_metadata) fail("the metadata in the cache are cut");
+  if (bytes.size() < magic.size() + sum_of_metadata) fail("the metadata in the cache are cut short");
   const ByteSpan body = bytes.first(bytes.size() - sum_of_metadata);
   if (codec::xxh3(body) != load_le<std::uint64_t>(bytes.data() + body.size()))
     throw Error(ErrorKind::checksum, "the metadata in the cache are damaged");
   ByteReader in(body);
   const ByteSpan begin = in.take(magic.size(), what);
   if (std::string_view(reinterpret_cast<const char*>(begin.data()), begin.size()) != magic)
-    fail("the metadata in the cache are of another version");
+    fail("the metadata in the cache have another version");
   Metadata metadata;
   Anchor& anchor = metadata.anchor;
   for (std::uint16_t* part : {&anchor.epoch, &anchor.major, &anchor.minor, &anchor.patch})
@@ -88,7 +88,7 @@ Metadata read_metadata(ByteSpan bytes) {
 }
 
 Descriptor descriptor_of(const Metadata& metadata) {
-  if (metadata.blobs.size() < 2) fail("the metadata in the cache are not complete");
+  if (metadata.blobs.size() < 2) fail("the metadata in the cache are incomplete");
   MemoryLimit limit;
   for (const Metadata::Blob& blob : metadata.blobs) limit.add_stored(blob.bytes.size());
   Descriptor descriptor;
@@ -98,7 +98,7 @@ Descriptor descriptor_of(const Metadata& metadata) {
   parse_unpacked(metadata.blobs[1], metadata.anchor.footer_length, limit,
                  [&](ByteSpan envelope) { format::read_footer(envelope, descriptor, &limit); });
   if (metadata.blobs.size() != 2 + descriptor.cluster_groups.size())
-    fail("the metadata in the cache are not complete");
+    fail("the metadata in the cache are incomplete");
   for (std::size_t group = 0; group < descriptor.cluster_groups.size(); ++group)
     parse_unpacked(metadata.blobs[2 + group], descriptor.cluster_groups[group].page_list.length, limit,
                    [&](ByteSpan envelope) { format::read_page_list(envelope, group, descriptor, &limit); });

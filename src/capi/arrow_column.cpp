@@ -41,7 +41,7 @@ const char* format_of(ElementType element) {
     case ElementType::switch_:
       break;
   }
-  throw Error(ErrorKind::unsupported, "the elements of a variant's column are no values");
+  throw Error(ErrorKind::unsupported, "the elements of a variant's column are not values");
 }
 
 // The size of a value of a number type; 0 for all other types.
@@ -96,7 +96,7 @@ void check_utf8(std::string_view text) {
   while (!is_ascii && !text.empty()) {
     const std::size_t length = utf8_sequence(text);
     if (length == 0)
-      throw Error(ErrorKind::conversion, "a string is not UTF-8, which Arrow demands",
+      throw Error(ErrorKind::conversion, "a string is not valid UTF-8, which Arrow requires",
                   "leave the column out, or read it by the C++ or Python interface");
     text.remove_prefix(length);
   }

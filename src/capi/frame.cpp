@@ -205,7 +205,7 @@ colonnade_status colonnade_frame_snapshot(const colonnade_frame* frame, const ch
     need(frame, "the frame");
     const auto given = options_of(options, "colonnade_write_options");
     if (options != nullptr && given.mode != COLONNADE_WRITE_REPLACE)
-      throw Error(ErrorKind::usage, "a snapshot replaces an existing data set",
+      throw Error(ErrorKind::usage, "a snapshot can only replace an existing data set",
                   "mode = COLONNADE_WRITE_REPLACE");
     auto chosen = texts_of(columns, num_columns, "a column");
     if (chosen.empty()) chosen = detail::frame_whole_columns(*frame->graph, frame->node);

@@ -34,7 +34,7 @@ ValueType type_of(const ImportType& type, const std::string& name) {
     case Kind::lists:
       return ValueType::list(type_of(type.children[0], name));
     default:
-      throw Error(ErrorKind::type, fmt::format("a function cannot give what \"{}\" is to be", name),
+      throw Error(ErrorKind::type, fmt::format("a function cannot return the type of \"{}\"", name),
                   "numbers, booleans, texts, and lists of them");
   }
 }
@@ -123,10 +123,10 @@ class FunctionKernel final : public Kernel {
 
   void import(Given& given, std::size_t rows) const {
     if (given.array.release == nullptr)
-      throw Error(ErrorKind::usage, fmt::format("the function of \"{}\" gave no array", name()));
+      throw Error(ErrorKind::usage, fmt::format("the function of \"{}\" returned no array", name()));
     if (given.array.length < 0 || static_cast<std::size_t>(given.array.length) != rows)
-      throw Error(ErrorKind::usage, fmt::format("the function of \"{}\" gave {} values for {} rows", name(),
-                                                given.array.length, rows));
+      throw Error(ErrorKind::usage, fmt::format("the function of \"{}\" returned {} values for {} rows",
+                                                name(), given.array.length, rows));
     const void* no_buffers[1] = {nullptr};
     ArrowArray* children[1] = {&given.array};
     ArrowArray batch{};

@@ -167,7 +167,7 @@ class ArrayImport {
   static void check_runs(const ArrowArray& array, const Runs& runs, const std::string& path) {
     for (const Run& run : runs)
       if (run.first < 0 || run.first > array.length || run.count > array.length - run.first)
-        fail(path, "the items end behind those that are there");
+        fail(path, "the items end beyond those that exist");
   }
 
   static bool may_lack(const ArrowArray& array) {
@@ -178,10 +178,10 @@ class ArrayImport {
     if (!may_lack(array)) return;
     for_each(runs, [&](std::int64_t i) {
       if (bit_of(array.buffers[0], array.offset + i)) return;
-      throw Error(ErrorKind::conversion,
-                  "value " + std::to_string(i) + " is missing, and the field is not optional",
-                  "COLONNADE_NULLS_OPTIONAL, but for structs and lists of them; or fill the missing values",
-                  {.field = path});
+      throw Error(
+          ErrorKind::conversion, "value " + std::to_string(i) + " is missing, and the field is not optional",
+          "COLONNADE_NULLS_OPTIONAL, except for structs and lists of them, or fill the missing values",
+          {.field = path});
     });
   }
 

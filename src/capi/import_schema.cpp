@@ -119,7 +119,7 @@ class SchemaImport {
     ImportType type = plain(indices, path, depth);
     if (type.kind != ImportType::Kind::numbers || type.element == ElementType::float32 ||
         type.element == ElementType::float64 || !type.meaning.empty())
-      fail(path, "the codes of a dictionary are integers");
+      fail(path, "the codes of a dictionary must be integers");
     if (schema.dictionary->format == nullptr) fail(path, "the dictionary has no type");
     type.values = std::make_unique<ImportType>(plain(*schema.dictionary, path, depth));
     return type;
@@ -152,7 +152,7 @@ class SchemaImport {
     if (import_time(format, type)) return type;
     if (format == "+l" || format == "+L" || format == "+m") {
       type.children = children(schema, path, depth);
-      if (type.children.size() != 1) fail(path, "a list has one child");
+      if (type.children.size() != 1) fail(path, "a list must have one child");
       if (format == "+m" && type.children[0].kind == Kind::records) type.children[0].is_tuple = true;
       return of(Kind::lists, format == "+L" ? 8 : 4);
     }
@@ -175,7 +175,7 @@ class SchemaImport {
         type.size > std::uint64_t{std::numeric_limits<std::int32_t>::max()})
       fail(path, "a fixed-size list of '" + std::string(number) + "' items cannot be stored");
     type.children = children(schema, path, depth);
-    if (type.children.size() != 1) fail(path, "a list has one child");
+    if (type.children.size() != 1) fail(path, "a list must have one child");
     return type;
   }
 
@@ -185,15 +185,17 @@ class SchemaImport {
     while (!rest.empty()) {
       int code = -1;
       const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), code);
-      if (error != std::errc() || code < 0 || code > 127) fail(path, "a union's codes are numbers up to 127");
+      if (error != std::errc() || code < 0 || code > 127)
+        fail(path, "the codes of a union must be numbers from 0 to 127");
       type.codes.push_back(static_cast<std::int8_t>(code));
       rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-      if (!rest.empty() && rest[0] != ',') fail(path, "a union's codes are numbers with commas between");
+      if (!rest.empty() && rest[0] != ',')
+        fail(path, "the codes of a union must be numbers separated by commas");
       if (!rest.empty()) rest.remove_prefix(1);
     }
     type.children = children(schema, path, depth);
     if (type.children.size() != type.codes.size() || type.children.empty())
-      fail(path, "a union has one code for each child");
+      fail(path, "a union must have one code for each child");
     return type;
   }
 
@@ -241,7 +243,7 @@ std::string named(const ImportType& type, const char* holder) {
 std::vector<ImportType> import_schema(const ArrowSchema& schema, bool optionals) {
   if (schema.release == nullptr) fail("", "the schema was released");
   if (schema.format == nullptr || std::string_view(schema.format) != "+s")
-    fail("", "the schema of entries is a struct, one child for each field");
+    fail("", "the schema of entries must be a struct with one child for each field");
   return SchemaImport(optionals).children(schema, "", 0);
 }
 

@@ -167,7 +167,7 @@ class Assembler {
     for (std::size_t i = 0; i < count; ++i) {
       const auto items = static_cast<std::uint64_t>(ends[i + 1] - ends[i]);
       if (items > std::numeric_limits<std::uint32_t>::max())
-        throw Error(ErrorKind::format, "a counter of 32 bits counts more than it can say", "",
+        throw Error(ErrorKind::format, "a collection has more items than its 32-bit counter can hold", "",
                     {.field = field.path});
       counts[i] = static_cast<std::uint32_t>(items);
     }

@@ -37,7 +37,7 @@ class Columns {
     for (std::size_t i = 0; i < names_.size(); ++i)
       if (std::find(names_.begin() + static_cast<std::ptrdiff_t>(i) + 1, names_.end(), names_[i]) !=
           names_.end())
-        throw Error(ErrorKind::usage, "the column \"" + names_[i] + "\" is asked for twice", "name it once");
+        throw Error(ErrorKind::usage, "the column \"" + names_[i] + "\" is requested twice", "name it once");
   }
 
   ArrowColumn read(OpenChain& chain, std::uint64_t first, std::uint64_t last) const {

@@ -71,7 +71,7 @@ std::int64_t to_int64(const Number& number) {
   if (const auto* value = std::get_if<std::uint64_t>(&number)) {
     if (*value <= std::uint64_t{std::numeric_limits<std::int64_t>::max()})
       return static_cast<std::int64_t>(*value);
-    throw Error(ErrorKind::conversion, "the result is more than a signed integer of 64 bits holds");
+    throw Error(ErrorKind::conversion, "the result does not fit in a signed 64-bit integer");
   }
   throw Error(ErrorKind::conversion,
               std::isnan(std::get<double>(number)) ? "the result is not a number: there were no values"

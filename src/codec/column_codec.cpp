@@ -62,8 +62,8 @@ void require_valid(const ColumnEncoding& encoding) {
 void require_size(const ColumnEncoding& encoding, std::size_t elements, std::size_t bytes) {
   const std::size_t expected = packed_size(encoding, elements);
   if (bytes == expected) return;
-  throw Error(ErrorKind::format, fmt::format("a page of {} {} elements has {} bytes where {} are right",
-                                             elements, name_of(encoding.type), bytes, expected));
+  throw Error(ErrorKind::format, fmt::format("a page of {} {} elements has {} bytes instead of {}", elements,
+                                             name_of(encoding.type), bytes, expected));
 }
 
 }  // namespace

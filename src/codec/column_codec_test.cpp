@@ -664,7 +664,7 @@ TEST(ColumnErrors, PageOfTheWrongSizeIsRefused) {
       const Error error = error_of([&] { decode(encoding, packed, 9, element, memory.data()); });
       EXPECT_EQ(error.kind(), ErrorKind::format) << name_of(encoding.type);
       EXPECT_THAT(error.problem(),
-                  HasSubstr(std::to_string(wrong) + " bytes where " + std::to_string(right)));
+                  HasSubstr(std::to_string(wrong) + " bytes instead of " + std::to_string(right)));
       Bytes target(wrong);
       EXPECT_THROW(encode(encoding, element, memory.data(), 9, target), Error);
     }

@@ -159,7 +159,7 @@ struct ChunkHeader {
 ChunkHeader read_chunk_header(ByteSpan block, std::uint64_t left) {
   if (block.size() < header_size)
     throw Error(ErrorKind::format,
-                fmt::format("a compressed chunk needs a header of {} bytes where {} are left; {} "
+                fmt::format("a compressed chunk needs a header of {} bytes, but only {} are left; {} "
                             "bytes of content are missing",
                             header_size, block.size(), left));
   const ChunkHeader header{&compressor_of(block.data()), load_size(block.data() + 3),
@@ -169,7 +169,7 @@ ChunkHeader read_chunk_header(ByteSpan block, std::uint64_t left) {
                 fmt::format("a chunk of {} bytes ({}) reaches past the {} bytes left in its block",
                             header.size, header.compressor->name, block.size() - header_size));
   if (header.content_size == 0 || header.content_size > left)
-    throw Error(ErrorKind::format, fmt::format("a chunk ({}) says it holds {} bytes where {} are missing",
+    throw Error(ErrorKind::format, fmt::format("a chunk ({}) says it holds {} bytes, but {} are missing",
                                                header.compressor->name, header.content_size, left));
   return header;
 }

@@ -331,7 +331,7 @@ TEST(HostileBlock, LargerThanItsContent) {
 
 TEST(HostileBlock, EmptyForSomeContent) {
   expect_error({}, 5, ErrorKind::format,
-               "needs a header of 9 bytes where 0 are left; 5 bytes of content are missing");
+               "needs a header of 9 bytes, but only 0 are left; 5 bytes of content are missing");
 }
 
 TEST(HostileBlock, UnknownTag) {
@@ -367,12 +367,12 @@ TEST(HostileBlock, CompressedSizeOfZero) {
 
 TEST(HostileBlock, UncompressedSizeOfZero) {
   expect_error(chunk({'C', 'S', 8}, deflated, 0), 100, ErrorKind::format,
-               "says it holds 0 bytes where 100 are missing");
+               "says it holds 0 bytes, but 100 are missing");
 }
 
 TEST(HostileBlock, UncompressedSizeAboveTheContent) {
   expect_error(chunk({'C', 'S', 8}, deflated, 101), 100, ErrorKind::format,
-               "says it holds 101 bytes where 100 are missing");
+               "says it holds 101 bytes, but 100 are missing");
 }
 
 TEST(HostileBlock, UncompressedSizeBelowTheContent) {
@@ -394,10 +394,10 @@ struct WrongData {
 TEST(HostileBlock, DataExpandToAnotherSizeThanTheHeaderSays) {
   const Bytes content = repetitive(5000);
   for (const auto& [algorithm, longer, shorter] :
-       {WrongData{Algorithm::zlib, "more than 4999 bytes", "to 5000 bytes where 5001"},
-        WrongData{Algorithm::lzma, "more than 4999 bytes", "to 5000 bytes where 5001"},
-        WrongData{Algorithm::lz4, "damaged", "to 5000 bytes where 5001"},
-        WrongData{Algorithm::zstd, "too small", "to 5000 bytes where 5001"}}) {
+       {WrongData{Algorithm::zlib, "more than 4999 bytes", "to 5000 bytes instead of 5001"},
+        WrongData{Algorithm::lzma, "more than 4999 bytes", "to 5000 bytes instead of 5001"},
+        WrongData{Algorithm::lz4, "damaged", "to 5000 bytes instead of 5001"},
+        WrongData{Algorithm::zstd, "too small", "to 5000 bytes instead of 5001"}}) {
     Bytes block = compressed({algorithm, 3}, content);
     block[6] = std::byte{4999 & 0xff};
     expect_error(block, 4999, ErrorKind::format, longer);
@@ -426,7 +426,7 @@ TEST(HostileBlock, WrongSumsAreChecksumErrors) {
   const Bytes content = repetitive(5000);
   Bytes zlib = compressed({Algorithm::zlib, 3}, content);
   zlib.back() ^= std::byte{1};
-  expect_error(zlib, 5000, ErrorKind::checksum, "the zlib data has another Adler-32");
+  expect_error(zlib, 5000, ErrorKind::checksum, "the Adler-32 checksum of the zlib data is wrong");
 
   Bytes lz4 = compressed({Algorithm::lz4, 3}, content);
   lz4[header_size] ^= std::byte{1};
@@ -441,7 +441,7 @@ TEST(HostileBlock, WrongSumsAreChecksumErrors) {
   // of 4.
   const std::size_t index_size = (load_le<std::uint32_t>(lzma.data() + lzma.size() - 8) + 1) * std::size_t{4};
   lzma[lzma.size() - 12 - index_size - 4] ^= std::byte{1};
-  expect_error(lzma, 5000, ErrorKind::checksum, "the LZMA data has another checksum");
+  expect_error(lzma, 5000, ErrorKind::checksum, "the checksum of the LZMA data is wrong");
 
   Bytes frame(ZSTD_compressBound(content.size()));
   ZSTD_CCtx* context = ZSTD_createCCtx();

@@ -65,7 +65,7 @@ void require_exact(const char* name, const Outcome& outcome, ByteSpan chunk, Mut
   if (outcome.result != LIBDEFLATE_SUCCESS)
     throw Error(ErrorKind::format, fmt::format("the {} data is damaged", name));
   if (outcome.written != content.size())
-    throw Error(ErrorKind::format, fmt::format("the {} data expands to {} bytes where {} are right", name,
+    throw Error(ErrorKind::format, fmt::format("the {} data expands to {} bytes instead of {}", name,
                                                outcome.written, content.size()));
   if (outcome.read != chunk.size())
     throw Error(ErrorKind::format,
@@ -125,7 +125,7 @@ bool only_sum_is_wrong(ByteSpan chunk, MutableByteSpan content) {
 void decompress_zlib(ByteSpan chunk, MutableByteSpan content, ChunkSums) {
   const Outcome outcome = run(&libdeflate_zlib_decompress_ex, chunk, content);
   if (outcome.result == LIBDEFLATE_BAD_DATA && only_sum_is_wrong(chunk, content))
-    throw Error(ErrorKind::checksum, "the zlib data has another Adler-32 than was written");
+    throw Error(ErrorKind::checksum, "the Adler-32 checksum of the zlib data is wrong");
   require_exact("zlib", outcome, chunk, content);
 }
 

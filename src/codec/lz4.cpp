@@ -112,7 +112,7 @@ void check_sum(ByteSpan chunk, ByteSpan block) {
   const std::uint64_t stored = byte_swap(load_le<std::uint64_t>(chunk.data()));
   if (const std::uint64_t found = sum_of(block); found != stored)
     throw Error(ErrorKind::checksum,
-                fmt::format("the LZ4 data has XXH64 {:016x} where {:016x} was written", found, stored));
+                fmt::format("the LZ4 data has XXH64 {:016x} instead of {:016x}", found, stored));
 }
 
 void decompress_chunk(ByteSpan chunk, MutableByteSpan content, ChunkSums sums) {
@@ -126,7 +126,7 @@ void decompress_chunk(ByteSpan chunk, MutableByteSpan content, ChunkSums sums) {
   if (size < 0) throw Error(ErrorKind::format, "the LZ4 data is damaged");
   if (static_cast<std::size_t>(size) != content.size())
     throw Error(ErrorKind::format,
-                fmt::format("the LZ4 data expands to {} bytes where {} are right", size, content.size()));
+                fmt::format("the LZ4 data expands to {} bytes instead of {}", size, content.size()));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ void decompress_chunk(ByteSpan chunk, MutableByteSpan content, ChunkSums) {
                               lzma_memusage(&stream.state), memory_limit));
     case LZMA_DATA_ERROR:
       if (only_sum_is_wrong(stream, chunk, content))
-        throw Error(ErrorKind::checksum, "the LZMA data has another checksum than was written");
+        throw Error(ErrorKind::checksum, "the checksum of the LZMA data is wrong");
       throw Error(ErrorKind::format, "the LZMA data is damaged");
     case LZMA_OK:
     case LZMA_BUF_ERROR:
@@ -86,7 +86,7 @@ void decompress_chunk(ByteSpan chunk, MutableByteSpan content, ChunkSums) {
                   fmt::format("the LZMA data is damaged: liblzma error {}", static_cast<int>(result)));
   }
   if (stream.state.avail_out != 0)
-    throw Error(ErrorKind::format, fmt::format("the LZMA data expands to {} bytes where {} are right",
+    throw Error(ErrorKind::format, fmt::format("the LZMA data expands to {} bytes instead of {}",
                                                content.size() - stream.state.avail_out, content.size()));
   if (stream.state.avail_in != 0)
     throw Error(ErrorKind::format, fmt::format("the LZMA data ends after {} of {} bytes",

@@ -252,8 +252,8 @@ void decompress_chunk(ByteSpan chunk, MutableByteSpan content, ChunkSums) {
                 fmt::format("the Zstandard data is damaged: {}", ZSTD_getErrorName(result)));
   }
   if (result != content.size())
-    throw Error(ErrorKind::format, fmt::format("the Zstandard data expands to {} bytes where {} are right",
-                                               result, content.size()));
+    throw Error(ErrorKind::format,
+                fmt::format("the Zstandard data expands to {} bytes instead of {}", result, content.size()));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFi
   throw Error(ErrorKind::format,
               count == 0
                   ? "the file is empty"
-                  : "the file is neither a ROOT file nor a bare RNTuple file (its first bytes are others)",
+                  : "the file is neither a ROOT file nor a bare RNTuple file (its first bytes match neither)",
               advice_for(first, file->uri()), {.uri = file->uri(), .offset = 0});
 }
 
@@ -99,7 +99,7 @@ std::vector<std::uint64_t> WriteContainer::begin_pages(std::span<const PagePart>
 
 WriteContainer::CopiedRanges WriteContainer::copy_ranges(const io::RandomAccessFile& from,
                                                          std::span<const FileRange>) {
-  throw Error(ErrorKind::unsupported, fmt::format("{} cannot be copied from by the system", from.uri()), "",
+  throw Error(ErrorKind::unsupported, fmt::format("the system cannot copy from {}", from.uri()), "",
               {.uri = uri()});
 }
 

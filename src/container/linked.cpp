@@ -17,12 +17,11 @@ Anchor read_linked_anchor(const ReadContainer& outer, const AttributeSetRecord& 
   const Locator& at = link.anchor;
   const bool is_file = outer.locator_kind() == Locator::Kind::file;
   if (at.kind != outer.locator_kind())
-    throw Error(
-        ErrorKind::unsupported,
-        fmt::format("the link to the anchor has a locator of type {:#04x}, which points somewhere else "
-                    "than where the data set is",
-                    at.raw_type),
-        "open the data set through the store that it was written to");
+    throw Error(ErrorKind::unsupported,
+                fmt::format("the link to the anchor has a locator of type {:#04x}, which points outside of "
+                            "the data set's storage",
+                            at.raw_type),
+                "open the data set through the store that it was written to");
   if (link.anchor_length < format::anchor_size || link.anchor_length > format::largest_anchor ||
       at.size == 0 || at.size > link.anchor_length)
     throw outer.locate(Error(ErrorKind::format, fmt::format("the link claims an anchor of {} bytes in {}",

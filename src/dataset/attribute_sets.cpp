@@ -18,7 +18,7 @@ namespace {
 
 [[noreturn]] void fail_schema(std::string problem) {
   throw Error(ErrorKind::format, fmt::format("this is not an attribute set: {}", problem),
-              "ask its writer; the data set itself can be read");
+              "ask whoever wrote it; the data set itself can be read");
 }
 
 // A deferred column would imply rows without stored data, so their number would be unlimited.
@@ -111,9 +111,9 @@ IndexRange checked_range(const page::PageSource& set, std::uint64_t row, std::ui
                          std::uint64_t count, std::uint64_t entries) {
   if (first > entries || count > entries - first)
     throw Error(ErrorKind::format,
-                fmt::format("row {} is about {} entries from {} on, and the data set has {}", row, count,
+                fmt::format("row {} is about {} entries from {} on, but the data set has {}", row, count,
                             first, entries),
-                "ask the writer of the file", set.context());
+                "ask whoever wrote the file", set.context());
   return {first, first + count};
 }
 

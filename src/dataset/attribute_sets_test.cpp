@@ -315,7 +315,8 @@ TEST(AttributeSets, GoOnWhenTheDataSetDoes) {
   other->make_field<float>("number");
   const Error error = error_of([&] { again->writer().add_attribute_set(std::move(other), "notes"); });
   EXPECT_EQ(error.kind(), ErrorKind::schema);
-  EXPECT_THAT(error.problem(), HasSubstr("not the schema of the attribute set 'notes' that is there"));
+  EXPECT_THAT(error.problem(),
+              HasSubstr("the schema differs from that of the existing attribute set 'notes'"));
 }
 
 TEST(AttributeSets, RefuseWhatCannotBe) {
@@ -584,7 +585,7 @@ TEST(AttributeSets, WithRangesThatAreNotThereAreRefused) {
     const Error error = file.refusal();
     EXPECT_EQ(error.kind(), ErrorKind::format);
     EXPECT_EQ(error.problem(), "row 0 is about " + std::to_string(length) + " entries from " +
-                                   std::to_string(start) + " on, and the data set has 4");
+                                   std::to_string(start) + " on, but the data set has 4");
     const MemoryFile to;
     EXPECT_EQ(error_of([&] { copy({file.uri(), "Data"}, {to}); }).kind(), ErrorKind::format);
   }
@@ -614,7 +615,7 @@ TEST(AttributeSets, WithRecordsThatLeadNowhereAreRefused) {
                         set.anchor.kind = Locator::Kind::object64;
                         set.anchor.raw_type = 2;
                       }),
-              HasSubstr("a locator of type 0x02, which points somewhere else"));
+              HasSubstr("a locator of type 0x02, which points outside of the data set"));
   EXPECT_THAT(problem(ErrorKind::format, [&](auto& set) { set.anchor.offset = file.main_anchor_at(); }),
               HasSubstr("this is not an attribute set: it has 1 fields at the top"));
 }

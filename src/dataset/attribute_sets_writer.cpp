@@ -99,7 +99,7 @@ struct AttributeSetWriter::Impl {
     if (const std::string why = dataset::first_difference(descriptor, sink->descriptor()); !why.empty())
       throw Error(
           ErrorKind::schema,
-          fmt::format("this is not the schema of the attribute set '{}' that is there: {}", name, why),
+          fmt::format("the schema differs from that of the existing attribute set '{}': {}", name, why),
           "the fields and encodings that it was written with, or another name");
     if (descriptor.anchor.max_key_size != sink->container().max_key_size())
       throw Error(ErrorKind::unsupported,
@@ -114,7 +114,7 @@ struct AttributeSetWriter::Impl {
   void check(const IndexRange& range) const {
     if (range.first() > range.last() || range.last() > entries_of())
       throw Error(ErrorKind::usage,
-                  fmt::format("the range from entry {} to {} is not among the {} entries that were filled",
+                  fmt::format("the range from entry {} to {} reaches beyond the {} entries that were filled",
                               range.first(), range.last(), entries_of()),
                   "fill the entries first", {.uri = sink->uri(), .data_set = name});
   }
@@ -162,7 +162,7 @@ AttributeSetWriter::AttributeSetWriter(std::unique_ptr<Model> model, std::string
   check_model(model.get());
   dataset::check_attribute_set_name(name);
   if (data_set.has_linked(name))
-    throw Error(ErrorKind::usage, fmt::format("there is an attribute set '{}' already", name),
+    throw Error(ErrorKind::usage, fmt::format("there is already an attribute set '{}'", name),
                 "another name, or add to that one");
   impl_ =
       std::make_unique<Impl>(std::move(model), name, data_set, before, std::move(entries), std::move(flush));

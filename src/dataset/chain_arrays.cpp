@@ -178,9 +178,10 @@ std::vector<ColumnArray> read_chain_arrays(ChainState& chain, std::span<const st
   const ChainFiles& files = chain.files();
   const Descriptor& descriptor = chain.descriptor();
   if (first > last || last > files.entries())
-    throw Error(ErrorKind::usage,
-                fmt::format("entries {} to {} of a chain with {}", first, last, files.entries()), "",
-                chain.context());
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("entries {} to {} are beyond the {} entries of the chain", first, last, files.entries()),
+        "", chain.context());
   const std::vector<bool> wanted = wanted_fields(chain, paths);
   const std::vector<std::uint32_t> tops = descriptor.top_level_fields();
   Pieces pieces;

@@ -20,10 +20,9 @@ namespace {
     const bool has = dataset::find_attribute_set(*files.descriptor_of(i), name) != nullptr;
     if (std::string& first = has ? there : lacking; first.empty()) first = files[i].uri;
   }
-  throw Error(ErrorKind::schema,
-              fmt::format("the attribute set '{}' is in {} but not in {}", name, there, lacking),
-              "missing=\"fill\" for the rows that there are, or missing=\"skip\" to leave the set out",
-              {.uri = lacking});
+  throw Error(
+      ErrorKind::schema, fmt::format("the attribute set '{}' is in {} but not in {}", name, there, lacking),
+      "missing=\"fill\" for the rows that exist, or missing=\"skip\" to leave the set out", {.uri = lacking});
 }
 
 // The attribute sets of the chain, and the number of files that have each.

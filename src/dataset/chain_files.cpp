@@ -172,7 +172,7 @@ ChainFiles::OpenFile ChainFiles::acquire(std::size_t i) const {
   const bool is_same_schema = known != by_fingerprint_.end() && known->second == slot.file.schema;
   if (source->identity() != slot.file.identity || source->descriptor().entries() != slot.file.entries ||
       !is_same_schema)
-    throw Error(ErrorKind::io, "the data set was written anew since the chain was opened",
+    throw Error(ErrorKind::io, "the data set has been rewritten since the chain was opened",
                 "open the chain again", source->context());
   metadata_bytes_ += source->counters().metadata_bytes;
   keep_descriptor(slot, *source);

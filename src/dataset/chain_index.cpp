@@ -89,7 +89,7 @@ ChainIndex read_chain_index(std::string_view text) {
     return chain_index_from(json::parse(text));
   } catch (const json::exception& error) {
     throw Error(ErrorKind::format, fmt::format("this is not the index of a chain: {}", error.what()),
-                "it is what ChainReader::index() gives");
+                "it is what ChainReader::index() returns");
   }
 }
 

@@ -108,7 +108,8 @@ std::vector<ChainFile> ChainReader::files() const {
 std::size_t ChainReader::file_of(std::uint64_t entry) const {
   const std::size_t file = state_->files().file_of(entry);
   if (file < state_->files().size()) return file;
-  throw Error(ErrorKind::usage, fmt::format("entry {} of a chain with {}", entry, num_entries()), "",
+  throw Error(ErrorKind::usage,
+              fmt::format("entry {} is beyond the {} entries of the chain", entry, num_entries()), "",
               state_->context());
 }
 
@@ -206,7 +207,8 @@ std::vector<ColumnArray> ChainReader::arrays_at(std::span<const std::string> pat
 std::vector<ChainReader::ClusterSize> ChainReader::cluster_sizes(std::span<const std::string> paths,
                                                                  std::size_t file) {
   if (file >= state_->files().size())
-    throw Error(ErrorKind::usage, fmt::format("file {} of a chain of {}", file, state_->files().size()), "",
+    throw Error(ErrorKind::usage,
+                fmt::format("file {} is beyond the {} files of the chain", file, state_->files().size()), "",
                 state_->context());
   const auto marked = dataset::stored_fields(*state_, file, dataset::wanted_fields(*state_, paths));
   const auto descriptor = state_->files().descriptor_of(file);
@@ -251,7 +253,7 @@ std::string ChainReader::entry_text(std::uint64_t index, std::span<const std::st
       const std::uint32_t stored = state_->mapping(file).stored[id];
       if (!dataset::is_per_entry(descriptor(), id))
         throw Error(ErrorKind::usage, fmt::format("entries have no single value of '{}'", path),
-                    "the field around it", state_->context());
+                    "the enclosing field", state_->context());
       found = text_->views.emplace(path, std::nullopt).first;
       if (stored != invalid_id)
         found->second.emplace(state_->source(file), state_->stored_schema(file).path_of(stored),

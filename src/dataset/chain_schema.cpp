@@ -97,7 +97,7 @@ class Merger {
     throw Error(ErrorKind::schema,
                 fmt::format("the field '{}' is {} in {} and {} in {}, and no type holds both", path, type(a),
                             uri(a), type(b), uri(b)),
-                "read these files apart", {.uri = uri(b), .field = path});
+                "read these files separately", {.uri = uri(b), .field = path});
   }
   // For parts that are not alike: the first one and one that is unlike it.
   [[noreturn]] void fail_forms(const Parts& parts) const {

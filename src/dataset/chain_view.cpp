@@ -85,9 +85,10 @@ std::uint64_t ChainCore::size() {
 void ChainCore::check_range(std::uint64_t first, std::uint64_t count) {
   const std::uint64_t end = size();
   if (first > end || count > end - first)
-    throw Error(ErrorKind::usage,
-                fmt::format("values {} to {} of a field with {}", first, first + count, end), "",
-                context_of(*chain_, field_));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("values {} to {} are beyond the {} values of the field", first, first + count, end), "",
+        context_of(*chain_, field_));
 }
 
 ChainCore::Place ChainCore::locate(std::uint64_t index) {
@@ -101,8 +102,8 @@ ChainCore::Place ChainCore::locate(std::uint64_t index) {
     if (index >= firsts_.back()) file = files.size();
   }
   if (file >= files.size())
-    throw Error(ErrorKind::usage, fmt::format("index {} of a field with {} values", index, size()), "",
-                context_of(*chain_, field_));
+    throw Error(ErrorKind::usage, fmt::format("index {} is beyond the {} values of the field", index, size()),
+                "", context_of(*chain_, field_));
   const std::uint64_t first = first_of(file);
   return {file, first, first_of(file + 1) - first};
 }

@@ -91,7 +91,7 @@ class ArrayReader {
     for (const ElementRange& s : stretches)
       if (s.end > reader.elements(s.cluster))
         throw Error(ErrorKind::format,
-                    fmt::format("elements up to {} are needed where the cluster has {}", s.end,
+                    fmt::format("elements up to {} are needed, but the cluster has {}", s.end,
                                 reader.elements(s.cluster)),
                     "", {.cluster = s.cluster});
     const ColumnArray& array = add(f, ArrayRole::values, element, total(stretches));
@@ -107,7 +107,7 @@ class ArrayReader {
     for (const ElementRange& s : stretches)
       if (s.end > reader.elements(s.cluster))
         throw Error(ErrorKind::format,
-                    fmt::format("collections up to {} are needed where the cluster has {}", s.end,
+                    fmt::format("collections up to {} are needed, but the cluster has {}", s.end,
                                 reader.elements(s.cluster)),
                     "", {.cluster = s.cluster});
     const ColumnArray array = add(f, ArrayRole::offsets, ElementType::int64, total(stretches) + 1);
@@ -141,7 +141,7 @@ class ArrayReader {
     for (const ElementRange& s : stretches)
       if (s.end > reader.elements(s.cluster))
         throw Error(ErrorKind::format,
-                    fmt::format("variants up to {} are needed where the cluster has {}", s.end,
+                    fmt::format("variants up to {} are needed, but the cluster has {}", s.end,
                                 reader.elements(s.cluster)),
                     "", {.cluster = s.cluster});
     const ColumnArray array = add(f, ArrayRole::tags, ElementType::int32, total(stretches));
@@ -153,7 +153,7 @@ class ArrayReader {
         const SwitchElement element = reader.at<SwitchElement>(s.cluster, i);
         if (element.tag > f.children.size())
           throw Error(ErrorKind::format,
-                      fmt::format("a variant has the tag {} where {} alternatives exist", element.tag,
+                      fmt::format("a variant has the tag {}, but there are {} alternatives", element.tag,
                                   f.children.size()),
                       "", {.cluster = s.cluster});
         *tags++ = static_cast<std::int32_t>(element.tag);
@@ -163,7 +163,7 @@ class ArrayReader {
         if (own.begin == own.end) own.begin = own.end = element.index;
         if (element.index != own.end || element.index == ~std::uint64_t{0})
           throw Error(ErrorKind::format,
-                      fmt::format("a variant points to value {} of its alternative where {} is next",
+                      fmt::format("a variant points to value {} of its alternative instead of {}",
                                   element.index, own.end),
                       "", {.cluster = s.cluster});
         ++own.end;
@@ -292,7 +292,7 @@ ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element,
     throw Error(
         ErrorKind::resource,
         fmt::format(
-            "an array of {} elements of {} bytes does not fit the memory, beside {} bytes that were read",
+            "an array of {} elements of {} bytes does not fit in memory beside the {} bytes that were read",
             size, size_of(element), bytes_before),
         "read fewer entries at once");
   prefer_huge_pages(memory, bytes);  // faults of small pages would cost a third of the time
@@ -322,8 +322,9 @@ std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool>
   const Descriptor& descriptor = source.descriptor();
   if (first > last || last > descriptor.entries())
     throw Error(ErrorKind::usage,
-                fmt::format("entries {} to {} of a data set with {}", first, last, descriptor.entries()), "",
-                source.context());
+                fmt::format("entries {} to {} are beyond the {} entries of the data set", first, last,
+                            descriptor.entries()),
+                "", source.context());
   const Stretches entries = stretches_of(descriptor, first, last);
   if (source.pool().is_far()) {
     Announcement announcement(source, wanted);

@@ -332,11 +332,11 @@ TEST(Append, RefusesWhatDoesNotFitTheModelAndWritesNothing) {
       {"twice", add("i", good.i), ErrorKind::usage, "two arrays of the same kind are given for the field",
        "i"},
       {"other length", set("b", values, ArrayView(std::span(good.b).first(2))), ErrorKind::usage,
-       "2 values are given where 3 are needed", "b"},
+       "2 values are given, but 3 are needed", "b"},
       {"other number of collections", set("v", offsets, ArrayView::offsets(std::span(good.v).first(3))),
-       ErrorKind::usage, "3 values are given where 2 are needed", "v._0"},
+       ErrorKind::usage, "3 values are given, but 2 are needed", "v._0"},
       {"too few items", set("v._0", values, ArrayView(std::span(good.v_items).first(2))), ErrorKind::usage,
-       "2 values are given where 3 are needed", "v._0"},
+       "2 values are given, but 3 are needed", "v._0"},
       {"too few characters", set("s", values, ArrayView(std::string_view("abcd"))), ErrorKind::usage,
        "the offsets end at 5 but 4 characters are given", "s"},
       {"no offsets at all", set("v", offsets, ArrayView::offsets(none)), ErrorKind::usage,
@@ -348,27 +348,27 @@ TEST(Append, RefusesWhatDoesNotFitTheModelAndWritesNothing) {
       {"negative offsets", set("v", offsets, ArrayView::offsets(negative)), ErrorKind::usage,
        "the first offset is -1, not 0", "v"},
       {"two items of an optional", set("o", offsets, ArrayView::offsets(two)), ErrorKind::usage,
-       "value 0 has 2 items where at most one is possible", "o"},
+       "value 0 has 2 items, but at most one is possible", "o"},
       {"a tag too large", set("var", ArrayRole::tags, ArrayView::tags(tag3)), ErrorKind::usage,
        "the tag 3 is not within 0 to 2", "var"},
       {"a negative tag", set("var", ArrayRole::tags, ArrayView::tags(tag_minus)), ErrorKind::usage,
        "the tag -1 is not within 0 to 2", "var"},
       {"alternatives too few", set("var._0", values, ArrayView(std::span(one).first(0))), ErrorKind::usage,
-       "0 values are given where 1 are needed", "var._0"},
+       "0 values are given, but 1 are needed", "var._0"},
       {"part of an array", set("a._0", values, ArrayView(std::span(good.a).first(5))), ErrorKind::usage,
-       "5 values are given where 6 are needed", "a._0"},
+       "5 values are given, but 6 are needed", "a._0"},
       {"part of a bitset", set("bits", values, ArrayView(std::span(good.bits).first(8))), ErrorKind::usage,
-       "8 elements are no multiple of 3", "bits"},
+       "the number of elements, 8, is not a multiple of 3", "bits"},
       {"another element type", set("i", values, floats), ErrorKind::type,
        "an array of float32 cannot fill a field of type std::int32_t", "i"},
       {"numbers for text", set("s", values, floats), ErrorKind::type,
        "an array of float32 cannot fill a field of type std::string", "s"},
       {"unsigned offsets",
        set("v", offsets, ArrayView(offsets, ElementType::uint64, unsigned_ends.data(), 4)), ErrorKind::type,
-       "an array of uint64 is given where numbers of type int64 are needed", "v"},
+       "an array of uint64 is given, but numbers of type int64 are needed", "v"},
       {"wide tags",
        set("var", ArrayRole::tags, ArrayView(ArrayRole::tags, ElementType::int64, down.data(), 3)),
-       ErrorKind::type, "an array of int64 is given where numbers of type int32 are needed", "var"},
+       ErrorKind::type, "an array of int64 is given, but numbers of type int32 are needed", "var"},
   };
   const MemoryFile file;
   auto writer = Writer::recreate(model_of_all(), "Data", file);
@@ -505,7 +505,7 @@ TEST_F(Columns, WrongRangesAndPathsAreRefused) {
   const std::vector<std::string> paths = {"i"}, wrong = {"j"};
   const Error error = error_of([&] { reader_->arrays(paths, 5, 37); });
   EXPECT_EQ(error.kind(), ErrorKind::usage);
-  EXPECT_EQ(error.problem(), "entries 5 to 37 of a data set with 36");
+  EXPECT_EQ(error.problem(), "entries 5 to 37 are beyond the 36 entries of the data set");
   EXPECT_THROW(reader_->arrays(paths, 6, 5), Error);
   EXPECT_EQ(error_of([&] { reader_->arrays(wrong, 0, 1); }).kind(), ErrorKind::not_found);
   EXPECT_EQ(reader_->arrays(paths, 36, 36)[0].size, 0u);

@@ -187,7 +187,7 @@ class ColumnarInput::Matcher {
     }
     wrappers_ = wrappers;
     if (expected && found != *expected)
-      fail(path, fmt::format("{} values are given where {} are needed", found, *expected));
+      fail(path, fmt::format("{} values are given, but {} are needed", found, *expected));
     return node;
   }
 
@@ -217,7 +217,7 @@ class ColumnarInput::Matcher {
     const ElementType needed = role == ArrayRole::tags ? ElementType::int32 : ElementType::int64;
     if (found.structure->element != needed)
       throw Error(ErrorKind::type,
-                  fmt::format("an array of {} is given where numbers of type {} are needed",
+                  fmt::format("an array of {} is given, but numbers of type {} are needed",
                               name_of(found.structure->element), name_of(needed)),
                   "", {.field = path});
     found.structure_used = true;
@@ -246,7 +246,8 @@ class ColumnarInput::Matcher {
                     "", {.field = node.path});
     }
     if (node.values.size % per_value != 0)
-      fail(node.path, fmt::format("{} elements are no multiple of {}", node.values.size, per_value));
+      fail(node.path,
+           fmt::format("the number of elements, {}, is not a multiple of {}", node.values.size, per_value));
     return node.values.size / per_value;
   }
 
@@ -264,7 +265,7 @@ class ColumnarInput::Matcher {
         fail(node.path,
              fmt::format("offset {} is {}, less than the one before, {}", i + 1, offsets[i + 1], offsets[i]));
       if (node.field->kind() == FieldKind::nullable && offsets[i + 1] - offsets[i] > 1)
-        fail(node.path, fmt::format("value {} has {} items where at most one is possible", i,
+        fail(node.path, fmt::format("value {} has {} items, but at most one is possible", i,
                                     offsets[i + 1] - offsets[i]));
     }
     if (offsets[0] != 0)
@@ -311,7 +312,8 @@ class ColumnarInput::Matcher {
       items = found;
     }
     if (!items) fail(node.path, "the number of values of a record without members is unknown");
-    if (*items % factor != 0) fail(node.path, fmt::format("{} items are no multiple of {}", *items, factor));
+    if (*items % factor != 0)
+      fail(node.path, fmt::format("the number of items, {}, is not a multiple of {}", *items, factor));
     return *items / factor;
   }
 

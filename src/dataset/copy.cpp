@@ -296,7 +296,7 @@ class Copy {
       const Found found = look();
       if (found.data_set && !options_.resume)
         throw Error(ErrorKind::usage, "the data set already exists",
-                    "another name, or say that it is to be replaced, or that the copy is to be resumed");
+                    "another name, overwrite to replace it, or resume to continue an interrupted copy");
       if (found.data_set) return resume(writing);
       container::ContainerOptions how = dataset::container_options(writing);
       how.must_be_new = !options_.overwrite;
@@ -340,8 +340,8 @@ class Copy {
 
   [[noreturn]] void refuse(const std::string& why) const {
     throw Error(ErrorKind::usage,
-                fmt::format("what is at the destination is not the beginning of this copy: {}", why),
-                "another name, or say that it is to be replaced",
+                fmt::format("the destination does not hold the beginning of this copy: {}", why),
+                "another name, or replace it explicitly",
                 {.uri = destination_.uri, .data_set = destination_.data_set});
   }
 
@@ -358,7 +358,7 @@ class Copy {
                                                dataset::container_options(writing));
     }
     if (there_ && there_->descriptor().anchor != there->descriptor().anchor)
-      refuse("another writer has added to it meanwhile");
+      refuse("another writer has added to it in the meantime");
     if (!there_) {
       if (const std::string why = dataset::first_difference(sources_.target(), there->descriptor());
           !why.empty())

@@ -98,7 +98,7 @@ AttributeSetCopy::Set AttributeSetCopy::begin(const page::PageSource& source,
   if (there_ != nullptr && find_attribute_set(there_->descriptor(), record.name) != nullptr) {
     const auto there = open_set(*there_, record.name);
     if (const std::string why = why_it_ends(*there_, *there); !why.empty())
-      throw Error(ErrorKind::unsupported, "nothing can be added to the one that is there: " + why);
+      throw Error(ErrorKind::unsupported, "nothing can be added to the existing one: " + why);
     return {.record = *find_attribute_set(there_->descriptor(), record.name),
             .schema = schema_of(*there, false).descriptor,
             .there = there->shared_descriptor()};
@@ -128,7 +128,7 @@ Descriptor AttributeSetCopy::schema_with(const Set& set, const page::PageSource&
   merged.finish();
   if (set.there)
     if (const std::string why = first_difference(set.schema, merged.schema()); !why.empty())
-      throw Error(ErrorKind::schema, "it does not fit behind the one that is there: " + why);
+      throw Error(ErrorKind::schema, "it cannot be appended to the existing one: " + why);
   return merged.schema();
 }
 

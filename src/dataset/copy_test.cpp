@@ -616,7 +616,7 @@ TEST(InterruptedCopy, RefusesToGoOnWithSomethingElse) {
       options.resume = true;
       const Error error = error_of([&] { copy({source->uri()}, {to.uri()}, options); });
       EXPECT_EQ(error.kind(), ErrorKind::usage);
-      EXPECT_NE(error.problem().find("not the beginning of this copy"), std::string::npos);
+      EXPECT_NE(error.problem().find("not hold the beginning of this copy"), std::string::npos);
       EXPECT_TRUE(to.content() == before);
     }
 }

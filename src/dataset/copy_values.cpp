@@ -177,7 +177,7 @@ EntryWalk::Values EntryWalk::read(Node& node, std::size_t number, std::uint64_t 
   // Before anybody makes room for them.
   if (count > elements || first > elements - count)
     fail(node,
-         fmt::format("values {} to {} are needed where the cluster has {}", first, first + count, elements));
+         fmt::format("values {} to {} are needed, but the cluster has {}", first, first + count, elements));
   values_.resize(static_cast<std::size_t>(count) * size_of(slots_[slot].element));
   reader.read(cluster_, first, count, values_.data());
   return {slot, values_.data(), count};

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view file_scheme = "file://";
 
 [[noreturn]] void fail_no_match(const std::string& uri) {
-  throw Error(ErrorKind::not_found, "no file fits the name", "check the folder and the wildcards",
+  throw Error(ErrorKind::not_found, "no file matches the name", "check the folder and the wildcards",
               {.uri = uri});
 }
 
@@ -29,7 +29,7 @@ void expand_local(const std::string& uri, const std::string& pattern, std::vecto
   if (result == 0) return;
   if (result == GLOB_NOMATCH) fail_no_match(uri);
   throw Error(result == GLOB_NOSPACE ? ErrorKind::resource : ErrorKind::io,
-              "the files that fit the name cannot be listed", "name them one by one", {.uri = uri});
+              "the files that match the name cannot be listed", "name them one by one", {.uri = uri});
 }
 
 void expand_listed(const std::string& uri, std::vector<std::string>& names) {

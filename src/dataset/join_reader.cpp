@@ -151,7 +151,7 @@ std::uint64_t JoinCore::entry_or_fail(std::uint64_t index) {
   const std::int64_t found = entry(index);
   if (found < 0)
     throw Error(ErrorKind::usage, fmt::format("entry {} has no match in '{}'", index, side_->name()),
-                "ask has_value() before", {.field = path_});
+                "check has_value() first", {.field = path_});
   return static_cast<std::uint64_t>(found);
 }
 
@@ -179,7 +179,7 @@ void JoinReader::check_name(const std::string& name) const {
   if (name.empty() || name.find('.') != std::string::npos || std::ranges::count(sides(), name) > 0 ||
       std::ranges::any_of(first.top_level_fields(), is_field))
     throw Error(ErrorKind::usage, fmt::format("'{}' cannot be the name of what is joined", name),
-                "a name without points that nothing else has");
+                "an unused name without dots");
 }
 
 void JoinReader::add_friend(const std::string& name, std::shared_ptr<ChainReader> other) {
@@ -209,7 +209,8 @@ void JoinReader::add_join(const std::string& name, std::shared_ptr<ChainReader> 
   }
   for (const std::string& key : wanted.other_keys) dataset::check_key(other->descriptor(), key);
   if (!wanted.table.empty() && other->index().empty())
-    throw Error(ErrorKind::usage, "a table of keys is saved for schemas alone that this version knows whole",
+    throw Error(ErrorKind::usage,
+                "a table of keys can be saved only for schemas that this version knows in full",
                 "join without a table");
   sides_.push_back(std::make_shared<detail::JoinSide>(name, std::move(other), num_entries(), std::move(keys),
                                                       std::move(wanted)));

@@ -241,8 +241,8 @@ KeyTable::KeyTable(std::span<const KeyColumn> columns, std::span<const std::stri
                    Duplicates duplicates, unsigned threads, JoinMemory& memory)
     : seed_(random_seed()), entries_(columns.front().values.size()) {
   if (entries_ >= empty<std::uint32_t>)
-    throw Error(ErrorKind::resource,
-                fmt::format("a join with {} entries; {} are the most", entries_, empty<std::uint32_t> - 1));
+    throw Error(ErrorKind::resource, fmt::format("a join with {} entries is too large; the limit is {}",
+                                                 entries_, empty<std::uint32_t> - 1));
   if (entries_ == 0) return;
   threads =
       static_cast<unsigned>(std::clamp<std::size_t>(entries_ / fewest_per_thread, 1, std::max(threads, 1u)));

@@ -185,7 +185,8 @@ void KeyTable::check() const {
       for (std::size_t i = 0; i < region_size_; ++i) {
         const bool is_free = own[i] == static_cast<Slot>(~Slot{0});
         free += is_free ? 1 : 0;
-        has(is_free || static_cast<std::uint32_t>(own[i]) < entries_, "it names an entry that is not there");
+        has(is_free || static_cast<std::uint32_t>(own[i]) < entries_,
+            "it names an entry that does not exist");
       }
       has(free > 0 && (is_hashed || own[region_size_ - 1] == static_cast<Slot>(~Slot{0})),
           "searches in it would not end");

@@ -211,7 +211,7 @@ TEST(LateSchema, ErrorsLeaveTheWriterUsable) {
   auto writer = Writer::recreate(std::move(model), "Data", file);
   auto early = writer->make_entry();
   writer->fill(*early);
-  EXPECT_EQ(error_of([&] { writer->extend<int>("id"); }).problem(), "the model has a field 'id' already");
+  EXPECT_EQ(error_of([&] { writer->extend<int>("id"); }).problem(), "the model already has a field 'id'");
   EXPECT_EQ(error_of([&] { writer->extend<int>("a.b"); }).kind(), ErrorKind::schema);
   EXPECT_EQ(error_of([&] { writer->extend("y", "unknown"); }).kind(), ErrorKind::type);
   writer->fill(*early);

@@ -135,8 +135,8 @@ class Merge {
       throw;
     }
     throw Error(ErrorKind::usage, "the output already exists",
-                "another name, or say that it is to be replaced (overwrite), that inputs are to be added "
-                "(append), or that an interrupted merge is to go on (resume)",
+                "another name, overwrite to replace it, append to add the inputs, or resume to continue an "
+                "interrupted merge",
                 {.uri = output_});
   }
 

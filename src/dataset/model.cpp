@@ -39,7 +39,7 @@ void Model::check_new(const Field* field) const {
   const auto same = [&](const Field& other) { return other.name() == name; };
   if (std::any_of(fields_.begin(), fields_.end(), [&](const auto& f) { return same(*f); }) ||
       std::any_of(projections_.begin(), projections_.end(), [&](const auto& p) { return same(*p.field); }))
-    throw Error(ErrorKind::schema, fmt::format("the model has a field '{}' already", name),
+    throw Error(ErrorKind::schema, fmt::format("the model already has a field '{}'", name),
                 "choose another name", {.field = name});
 }
 

@@ -98,8 +98,9 @@ struct FillContext::Impl {
     if (entries.first() > entries.last() || entries.last() > filler.entries())
       throw Error(
           ErrorKind::usage,
-          fmt::format("the range from entry {} to {} is not among the {} entries that the context was given",
-                      entries.first(), entries.last(), filler.entries()),
+          fmt::format(
+              "the range from entry {} to {} reaches beyond the {} entries that the context was given",
+              entries.first(), entries.last(), filler.entries()),
           "fill the entries first", {.uri = writer->data_set.uri()});
   }
 

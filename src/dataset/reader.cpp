@@ -128,7 +128,8 @@ void Reader::load_entry(std::uint64_t index, Entry& entry) {
                 source_->context());
   const std::size_t cluster = descriptor().cluster_of_entry(index);
   if (cluster == descriptor().clusters.size())
-    throw Error(ErrorKind::usage, fmt::format("entry {} of a data set with {}", index, num_entries()), "",
+    throw Error(ErrorKind::usage,
+                fmt::format("entry {} is beyond the {} entries of the data set", index, num_entries()), "",
                 source_->context());
   const ClusterIndex at{cluster, index - descriptor().clusters[cluster].first_entry};
   for (std::size_t i = 0; i < model_->fields_.size(); ++i) {

@@ -182,7 +182,7 @@ void check_ends(const page::PageSource& source, std::uint32_t field, std::size_t
       throw Error(ErrorKind::format,
                   end < previous
                       ? fmt::format("a collection ends at {} before it starts at {}", end, previous)
-                      : fmt::format("a collection ends at item {} where the cluster has {}", end, items),
+                      : fmt::format("a collection ends at item {}, but the cluster has {}", end, items),
                   "", where);
     }
     previous = end;
@@ -201,7 +201,7 @@ void check_switches(const page::PageSource& source, std::uint32_t field, std::si
     throw Error(ErrorKind::format,
                 known ? fmt::format("a variant points to value {} of an alternative that has {}",
                                     element.index, limits[element.tag - 1])
-                      : fmt::format("a variant has the tag {} where {} alternatives exist", element.tag,
+                      : fmt::format("a variant has the tag {}, but there are {} alternatives", element.tag,
                                     limits.size()),
                 "", where);
   }

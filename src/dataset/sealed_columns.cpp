@@ -116,9 +116,8 @@ SealedColumn Reader::sealed_column(std::uint32_t field, std::size_t k, std::size
                       .leading_zeros = segment.extent.leading_zeros};
   const auto too_much = [&] {
     return Error(ErrorKind::resource,
-                 fmt::format("the {} elements of the column do not fit the memory", column.elements),
-                 "check that the file comes from where it should",
-                 source.context(segment.column, cluster, 0));
+                 fmt::format("the {} elements of the column do not fit in memory", column.elements),
+                 "check where the file comes from", source.context(segment.column, cluster, 0));
   };
   if (column.elements > machine_memory() / sizeof(SwitchElement)) throw too_much();
   if (segment.range == nullptr) return column;
@@ -152,7 +151,7 @@ void Reader::read_sealed(std::span<const SealedColumn> columns,
     require_pages(*source_, columns[i]);
     require_size(*source_, columns[i], "a buffer", buffers[i].size(), columns[i].size);
     if (!wanted[columns[i].cluster].emplace(columns[i].column, i).second)
-      throw Error(ErrorKind::usage, fmt::format("column {} is asked for twice", columns[i].column), "",
+      throw Error(ErrorKind::usage, fmt::format("column {} is requested twice", columns[i].column), "",
                   source_->context());
   }
   for (const auto& [cluster, numbers] : wanted) {

@@ -50,7 +50,7 @@ struct SharedWriter::Impl {
     for (const std::string& called : parts) {
       const auto named = container::PartName::parse(called);
       if (named.ticket.text() != ticket)
-        throw Error(ErrorKind::usage, fmt::format("the part {} is one of another writer", called),
+        throw Error(ErrorKind::usage, fmt::format("the part {} belongs to another writer", called),
                     "parts that were written with this writer's ticket");
       const container::OpenPart part = container::open_part(store, name, named);
       Descriptor descriptor = read(part);
@@ -100,9 +100,9 @@ const std::string& SharedWriter::ticket() const noexcept {
 std::uint64_t SharedWriter::commit(std::span<const std::string> parts) {
   return with_context({.uri = impl_->store->uri(), .data_set = impl_->name}, [&] {
     if (impl_->closed)
-      throw Error(ErrorKind::usage, "the data set is committed or discarded already", "open another writer");
+      throw Error(ErrorKind::usage, "the data set is already committed or discarded", "open another writer");
     if (parts.empty())
-      throw Error(ErrorKind::usage, "a data set cannot be made of no parts", "one part at least");
+      throw Error(ErrorKind::usage, "a data set cannot be made of no parts", "at least one part");
     impl_->closed = true;
     try {
       return impl_->commit(parts);

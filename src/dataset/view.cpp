@@ -75,7 +75,8 @@ std::uint64_t ViewCore::size() {
 }
 
 void ViewCore::out_of_range(std::uint64_t index) {
-  throw Error(ErrorKind::usage, fmt::format("index {} of a field with {} values", index, size()), "",
+  throw Error(ErrorKind::usage, fmt::format("index {} is beyond the {} values of the field", index, size()),
+              "",
               {.uri = source_->uri(),
                .data_set = source_->data_set(),
                .field = source_->descriptor().path_of(disk_field_)});

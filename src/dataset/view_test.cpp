@@ -78,7 +78,7 @@ TEST_F(Views, MembersOfItemsAreNumberedOverTheDataSet) {
       const std::uint64_t j = random() % jets_;
       ASSERT_EQ(pt(j), static_cast<float>(j));
     }
-    EXPECT_EQ(error_of([&] { pt(jets_); }).problem(), "index 90 of a field with 90 values");
+    EXPECT_EQ(error_of([&] { pt(jets_); }).problem(), "index 90 is beyond the 90 values of the field");
     EXPECT_EQ(error_of([&] { pt(~std::uint64_t{0}); }).kind(), ErrorKind::usage);
     EXPECT_EQ(pt(3), 3.f);
   }
@@ -332,7 +332,8 @@ TEST_F(Views, EntriesOfOtherModelsAreRefused) {
   const auto stranger = model->make_entry();
   EXPECT_EQ(error_of([&] { reader_->load_entry(0, *stranger); }).problem(),
             "the entry belongs to another model");
-  EXPECT_EQ(error_of([&] { reader_->load_entry(entries); }).problem(), "entry 60 of a data set with 60");
+  EXPECT_EQ(error_of([&] { reader_->load_entry(entries); }).problem(),
+            "entry 60 is beyond the 60 entries of the data set");
   const MemoryFile other;
   auto writer = Writer::recreate(std::move(model), "Data", other);
   auto unrelated = Model::create();

@@ -185,8 +185,10 @@ TEST(DataSets, NoEntriesAndNoFields) {
     EXPECT_EQ(reader->num_entries(), 0u);
     EXPECT_EQ(reader->view<Event>("x").size(), 0u);
     EXPECT_EQ(reader->view<float>("x.hits.energy").size(), 0u);
-    EXPECT_EQ(error_of([&] { reader->view<Event>("x")(0); }).problem(), "index 0 of a field with 0 values");
-    EXPECT_EQ(error_of([&] { reader->load_entry(0); }).problem(), "entry 0 of a data set with 0");
+    EXPECT_EQ(error_of([&] { reader->view<Event>("x")(0); }).problem(),
+              "index 0 is beyond the 0 values of the field");
+    EXPECT_EQ(error_of([&] { reader->load_entry(0); }).problem(),
+              "entry 0 is beyond the 0 entries of the data set");
     const std::vector<std::string> paths = {"x"};
     for (const ColumnArray& array : reader->arrays(paths, 0, 0))
       EXPECT_EQ(array.size, array.role == ArrayRole::offsets ? 1u : 0u);
@@ -318,9 +320,9 @@ TEST(DataSets, FieldNamesFollowTheFormat) {
   }
   model->make_field<int>("x");
   EXPECT_EQ(error_of([&] { model->make_field("x", "float"); }).problem(),
-            "the model has a field 'x' already");
+            "the model already has a field 'x'");
   EXPECT_EQ(error_of([&] { model->add_projected_field<int>("x", {}); }).problem(),
-            "the model has a field 'x' already");
+            "the model already has a field 'x'");
   for (const char* name : {"_", "a-b", "\xc3\xa9", "a:b", "0", "\xe2\x82\xac(x)"})
     EXPECT_NO_THROW(model->make_field<int>(name)) << name;
 }

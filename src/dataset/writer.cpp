@@ -40,7 +40,7 @@ struct Writer::Impl {
 
   void go_on(const Descriptor& there) {
     if (const std::string why = dataset::first_difference(there, data_set.descriptor()); !why.empty())
-      throw Error(ErrorKind::schema, "this is not the schema of the data set that is there: " + why,
+      throw Error(ErrorKind::schema, "the schema differs from that of the existing data set: " + why,
                   "the fields and encodings that it was written with");
     data_set.resume(there);
     entries_before = there.entries();

@@ -215,7 +215,7 @@ TEST(Checkpoints, TimesThatMakeNoSenseAreRefused) {
     const MemoryFile file;
     const Error error = error_of([&] { Clusters(file, {.checkpoint_every = {.seconds = seconds}}); });
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_EQ(error.problem(), "the seconds between checkpoints are no positive number");
+    EXPECT_EQ(error.problem(), "the time between checkpoints is negative or not finite");
   }
 }
 

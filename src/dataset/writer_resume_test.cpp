@@ -121,7 +121,7 @@ TEST(ResumedWriter, RefusesAnotherSchema) {
   other->make_field<std::int64_t>("x");
   const Error error = error_of([&] { static_cast<void>(Writer::resume(std::move(other), "Data", file)); });
   EXPECT_EQ(error.kind(), ErrorKind::schema);
-  EXPECT_THAT(error.problem(), ::testing::HasSubstr("not the schema of the data set that is there"));
+  EXPECT_THAT(error.problem(), ::testing::HasSubstr("the schema differs from that of the existing data set"));
   const auto missing = error_of([&] { static_cast<void>(Writer::resume(model_of(x, v), "Other", file)); });
   EXPECT_EQ(missing.kind(), ErrorKind::not_found);
   EXPECT_EQ(good_entries(file), 10u);

@@ -47,7 +47,7 @@ void check(const WriteOptions& options) {
           "the maximum uncompressed cluster size is below the cluster size");
   require(options.clusters_per_group > 0, "a cluster group needs at least one cluster");
   const double seconds = options.checkpoint_every.seconds;
-  require(std::isfinite(seconds) && seconds >= 0, "the seconds between checkpoints are no positive number");
+  require(std::isfinite(seconds) && seconds >= 0, "the time between checkpoints is negative or not finite");
 }
 
 namespace {
@@ -143,8 +143,8 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
   if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
   check(options);
   if (!options.part_of.empty() && !io::is_object_store(uri))
-    throw Error(ErrorKind::usage, "only data sets of object stores are written in parts",
-                "no part_of, and a file for each process");
+    throw Error(ErrorKind::usage, "only data sets in object stores can be written in parts",
+                "leave out part_of, and write one file per process");
   container::ContainerOptions how = container_options(options);
   how.must_be_new = target == Target::new_file;
   auto container = target == Target::existing_file

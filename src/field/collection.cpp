@@ -54,7 +54,7 @@ std::string compose(std::string_view family, const std::string& item) {
   constexpr std::string_view pair = "std::pair";
   const bool is_map = kind == Family::unique_map || kind == Family::multi_map;
   if (is_map && !item.starts_with(pair))
-    throw Error(ErrorKind::schema, fmt::format("the items of a {} are pairs, not {}", family, item));
+    throw Error(ErrorKind::schema, fmt::format("the items of a {} must be pairs, not {}", family, item));
   if (is_map) return std::string(family) + item.substr(pair.size());
   return fmt::format("{}<{}>", family, item);
 }
@@ -166,7 +166,7 @@ class CollectionField final : public Field {
     const std::uint64_t size = range.end - range.begin;
     if (item_->value_size() > 0 && size > machine_memory() / item_->value_size())
       throw Error(ErrorKind::resource,
-                  fmt::format("a collection of {} items of {} bytes does not fit the memory", size,
+                  fmt::format("a collection of {} items of {} bytes does not fit in memory", size,
                               item_->value_size()),
                   "", {.field = name(), .cluster = at.cluster});
     if (proxy_->is_contiguous()) {
@@ -243,13 +243,13 @@ class CollectionField final : public Field {
     if (range.end > limit_)
       throw Error(
           ErrorKind::format,
-          fmt::format("collection {} ends at item {} where the cluster has {}", at.index, range.end, limit_),
+          fmt::format("collection {} ends at item {}, but the cluster has {}", at.index, range.end, limit_),
           "", {.field = name(), .cluster = at.cluster});
     if (kind() == FieldKind::nullable && range.end - range.begin > 1)
-      throw Error(ErrorKind::format,
-                  fmt::format("an optional value has {} items where at most one is possible",
-                              range.end - range.begin),
-                  "", {.field = name(), .cluster = at.cluster});
+      throw Error(
+          ErrorKind::format,
+          fmt::format("an optional value has {} items, but at most one is possible", range.end - range.begin),
+          "", {.field = name(), .cluster = at.cluster});
     return range;
   }
 

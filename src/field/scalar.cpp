@@ -158,14 +158,14 @@ class CardinalityField final : public Field {
   void destroy(void*) const noexcept override {}
   void append(const void*) override {
     throw Error(ErrorKind::usage,
-                "a cardinality only shows the size of another collection and is never filled",
+                "a cardinality only shows the size of another collection and cannot be filled",
                 "add it with Model::add_projected_field", {.field = name()});
   }
   void read(ClusterIndex at, void* value) override {
     const auto range = readers_[0]->collection(at.cluster, at.index);
     const std::uint64_t size = range.end - range.begin;
     if (size > std::numeric_limits<T>::max())
-      throw Error(ErrorKind::conversion, "a collection has more items than a 32-bit cardinality can say", "",
+      throw Error(ErrorKind::conversion, "a collection has more items than a 32-bit cardinality can hold", "",
                   {.field = name(), .cluster = at.cluster});
     *static_cast<T*>(value) = static_cast<T>(size);
   }

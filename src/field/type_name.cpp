@@ -300,7 +300,7 @@ class Parser {
     skip_integer_suffix();
     constexpr std::uint64_t most_negative = std::uint64_t{1} << 63;
     if (integer.negative && integer.magnitude > most_negative)
-      fail(start, "the integer does not fit 64 bits");
+      fail(start, "the integer does not fit in 64 bits");
     if (integer.magnitude == 0) integer.negative = false;
     return integer;
   }
@@ -327,7 +327,7 @@ class Parser {
     for (; is_digit(peek()); ++position_) {
       const auto digit = static_cast<std::uint64_t>(peek() - '0');
       if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) {
-        fail(start, "the integer does not fit 64 bits");
+        fail(start, "the integer does not fit in 64 bits");
       }
       value = value * 10 + digit;
     }

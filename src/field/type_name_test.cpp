@@ -310,10 +310,10 @@ TEST(TypeName, MalformedNamesSayWhere) {
       {"A<->", "the type name \"A<->\" is invalid at position 3: '>' where a decimal integer is expected"},
       {"A<3uu>", "the type name \"A<3uu>\" is invalid at position 3: the integer has a wrong suffix"},
       {"A<18446744073709551616>",
-       "the type name \"A<18446744073709551616>\" is invalid at position 2: the integer does not fit 64 "
+       "the type name \"A<18446744073709551616>\" is invalid at position 2: the integer does not fit in 64 "
        "bits"},
       {"A<-9223372036854775809>",
-       "the type name \"A<-9223372036854775809>\" is invalid at position 2: the integer does not fit 64 "
+       "the type name \"A<-9223372036854775809>\" is invalid at position 2: the integer does not fit in 64 "
        "bits"},
       {"(anonymous namespace)::A",
        "the type name \"(anonymous namespace)::A\" is invalid at position 0: '(' where a type is expected"},

@@ -85,10 +85,10 @@ class VariantField final : public Field {
     const SwitchElement element = readers_[0]->at<SwitchElement>(at.cluster, at.index);
     if (element.tag == 0) return reset(value);
     if (element.tag > children().size())
-      throw Error(
-          ErrorKind::format,
-          fmt::format("a variant has the tag {} where {} alternatives exist", element.tag, children().size()),
-          "", {.field = name(), .cluster = at.cluster});
+      throw Error(ErrorKind::format,
+                  fmt::format("a variant has the tag {}, but there are {} alternatives", element.tag,
+                              children().size()),
+                  "", {.field = name(), .cluster = at.cluster});
     const std::size_t k = element.tag - 1;
     void* inner = emplace(value, k);
     children()[k]->read({at.cluster, element.index}, inner);

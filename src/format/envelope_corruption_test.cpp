@@ -98,17 +98,17 @@ TEST(Corruption, SamplesAreSound) {
 
 TEST(Corruption, NameLongerThanTheHeader) {
   EXPECT_EQ(patched(&Stored::header, 16, std::uint32_t{5000}),
-            "format: header needs 5000 bytes where 277 are left @20");
+            "format: header needs 5000 bytes, but only 277 are left @20");
 }
 
 TEST(Corruption, DescriptionLongerThanTheHeader) {
   EXPECT_EQ(patched(&Stored::header, 25, std::uint32_t{5000}),
-            "format: header needs 5000 bytes where 268 are left @29");
+            "format: header needs 5000 bytes, but only 268 are left @29");
 }
 
 TEST(Corruption, WriterLongerThanTheHeader) {
   EXPECT_EQ(patched(&Stored::header, 29, std::uint32_t{5000}),
-            "format: header needs 5000 bytes where 264 are left @33");
+            "format: header needs 5000 bytes, but only 264 are left @33");
 }
 
 TEST(Corruption, FieldListIsARecord) {
@@ -133,27 +133,27 @@ TEST(Corruption, FieldRecordIsAList) {
 
 TEST(Corruption, FieldNameLongerThanItsRecord) {
   EXPECT_EQ(patched(&Stored::header, 73, std::uint32_t{30}),
-            "format: header: field needs 30 bytes where 18 are left @77");
+            "format: header: field needs 30 bytes, but only 18 are left @77");
 }
 
 TEST(Corruption, FieldCutOffInItsNumbers) {
   EXPECT_EQ(patched(&Stored::header, 49, std::int64_t{10}),
-            "format: header: field needs 4 bytes where 2 are left @57");
+            "format: header: field needs 4 bytes, but only 2 are left @57");
 }
 
 TEST(Corruption, ArraySizeMissing) {
   EXPECT_EQ(patched(&Stored::header, 71, std::uint16_t{1}),
-            "format: header: field needs 8 bytes where 0 are left @95");
+            "format: header: field needs 8 bytes, but only 0 are left @95");
 }
 
 TEST(Corruption, SourceFieldMissing) {
   EXPECT_EQ(patched(&Stored::header, 71, std::uint16_t{2}),
-            "format: header: field needs 4 bytes where 0 are left @95");
+            "format: header: field needs 4 bytes, but only 0 are left @95");
 }
 
 TEST(Corruption, TypeChecksumMissing) {
   EXPECT_EQ(patched(&Stored::header, 71, std::uint16_t{4}),
-            "format: header: field needs 4 bytes where 0 are left @95");
+            "format: header: field needs 4 bytes, but only 0 are left @95");
 }
 
 TEST(Corruption, ArraySizeOfZero) {
@@ -180,17 +180,17 @@ TEST(Corruption, MoreColumnsThanBytes) {
 
 TEST(Corruption, FirstElementMissing) {
   EXPECT_EQ(patched(&Stored::header, 229, std::uint16_t{1}),
-            "format: header: column needs 8 bytes where 0 are left @233");
+            "format: header: column needs 8 bytes, but only 0 are left @233");
 }
 
 TEST(Corruption, RangeMissing) {
   EXPECT_EQ(patched(&Stored::header, 229, std::uint16_t{2}),
-            "format: header: column needs 8 bytes where 0 are left @233");
+            "format: header: column needs 8 bytes, but only 0 are left @233");
 }
 
 TEST(Corruption, ColumnCutOff) {
   EXPECT_EQ(patched(&Stored::header, 213, std::int64_t{19}),
-            "format: header: column needs 2 bytes where 1 are left @231");
+            "format: header: column needs 2 bytes, but only 1 are left @231");
 }
 
 TEST(Corruption, AliasListIsARecord) {
@@ -209,8 +209,9 @@ TEST(Corruption, TypeInfoContentLongerThanItsRecord) {
   const std::size_t at = stored.header.size() - 8 - 7;  // length and three bytes of content end the header
   store_le(stored.header.data() + at, std::uint32_t{4});
   samples::reseal(stored);
-  EXPECT_EQ(error_of(stored),
-            fmt::format("format: header: extra type information needs 4 bytes where 3 are left @{}", at + 4));
+  EXPECT_EQ(
+      error_of(stored),
+      fmt::format("format: header: extra type information needs 4 bytes, but only 3 are left @{}", at + 4));
 }
 
 // Header: invalid values.
@@ -369,7 +370,7 @@ TEST(Corruption, ExtensionIsAList) {
 
 TEST(Corruption, ExtensionWithoutItsColumns) {
   EXPECT_EQ(patched(&Stored::footer, 24, std::int64_t{20}),
-            "format: footer: column needs 8 bytes where 0 are left @44");
+            "format: footer: column needs 8 bytes, but only 0 are left @44");
 }
 
 TEST(Corruption, ClusterGroupListIsARecord) {
@@ -379,7 +380,7 @@ TEST(Corruption, ClusterGroupListIsARecord) {
 
 TEST(Corruption, ClusterGroupCutOff) {
   EXPECT_EQ(patched(&Stored::footer, 92, std::int64_t{30}),
-            "format: footer: cluster group needs 8 bytes where 2 are left @120");
+            "format: footer: cluster group needs 8 bytes, but only 2 are left @120");
 }
 
 TEST(Corruption, ClusterGroupLocator) {
@@ -413,7 +414,7 @@ TEST(Corruption, PageListOfAGroupThatDoesNotExist) {
   Descriptor descriptor = small();
   Stored stored = store(descriptor);
   stored.page_lists.push_back(stored.page_lists[0]);
-  EXPECT_EQ(error_of(stored), "usage: cluster group 1 was asked for, but there are 1");
+  EXPECT_EQ(error_of(stored), "usage: cluster group 1 was requested, but there are 1");
 }
 
 TEST(Corruption, AttributeSetListIsARecord) {
@@ -428,7 +429,7 @@ TEST(Corruption, AttributeSetNameLongerThanItsRecord) {
   store_le(stored.footer.data() + at, std::uint32_t{5});
   samples::reseal(stored);
   EXPECT_EQ(error_of(stored),
-            fmt::format("format: footer: attribute set needs 5 bytes where 4 are left @{}", at + 4));
+            fmt::format("format: footer: attribute set needs 5 bytes, but only 4 are left @{}", at + 4));
 }
 
 TEST(Corruption, AttributeSetLocator) {
@@ -463,7 +464,7 @@ TEST(Corruption, ClusterSummariesAreARecord) {
 
 TEST(Corruption, ClusterSummaryCutOff) {
   EXPECT_EQ(patched_page_list(28, std::int64_t{20}),
-            "format: page list: cluster summary needs 8 bytes where 4 are left @44");
+            "format: page list: cluster summary needs 8 bytes, but only 4 are left @44");
 }
 
 TEST(Corruption, ShardedCluster) {
@@ -556,7 +557,7 @@ TEST(Corruption, SuppressedColumnWithPages) {
 
 TEST(Corruption, CompressionSettingsMissing) {
   EXPECT_EQ(patched_page_list(100, std::int64_t{-52}),
-            "format: page list: column needs 4 bytes where 0 are left cluster=0 column=0 @152");
+            "format: page list: column needs 4 bytes, but only 0 are left cluster=0 column=0 @152");
 }
 
 // Columns that do not match: their fields are unreadable, the others are not.

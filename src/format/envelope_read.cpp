@@ -359,7 +359,7 @@ void read_footer(ByteSpan envelope, Descriptor& descriptor, MemoryLimit* limit) 
 
 void read_page_list(ByteSpan envelope, std::size_t group, Descriptor& descriptor, MemoryLimit* limit) {
   if (group >= descriptor.cluster_groups.size())
-    throw Error(ErrorKind::usage, fmt::format("cluster group {} was asked for, but there are {}", group,
+    throw Error(ErrorKind::usage, fmt::format("cluster group {} was requested, but there are {}", group,
                                               descriptor.cluster_groups.size()));
   OpenEnvelope open = open_envelope(envelope, EnvelopeType::page_list);
   ByteReader& reader = open.payload;

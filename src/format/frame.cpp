@@ -33,7 +33,7 @@ FrameSize read_frame_size(ByteReader& reader, const char* what) {
                 {.offset = at});
   if (bytes > available)
     throw Error(ErrorKind::format,
-                fmt::format("{}: frame of {} bytes where {} are left", what, bytes, available), "",
+                fmt::format("{}: frame of {} bytes, but only {} are left", what, bytes, available), "",
                 {.offset = at});
   return {bytes, is_list};
 }

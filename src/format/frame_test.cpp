@@ -156,20 +156,21 @@ TEST(Frame, ListSmallerThanItsOwnStart) {
 TEST(Frame, RecordLargerThanWhatIsLeft) {
   Input input;
   input.out.le(std::int64_t{9});
-  EXPECT_EQ(record_error(input), "format: thing: frame of 9 bytes where 8 are left @100");
+  EXPECT_EQ(record_error(input), "format: thing: frame of 9 bytes, but only 8 are left @100");
 }
 
 TEST(Frame, SizeOfTheLowestInteger) {
   Input input;
   input.out.le(std::numeric_limits<std::int64_t>::min());
   input.out.le(std::uint32_t{0});
-  EXPECT_EQ(list_error(input), "format: things: frame of 9223372036854775808 bytes where 12 are left @100");
+  EXPECT_EQ(list_error(input),
+            "format: things: frame of 9223372036854775808 bytes, but only 12 are left @100");
 }
 
 TEST(Frame, SizeCutOff) {
   Input input;
   input.out.le(std::uint32_t{0});
-  EXPECT_EQ(record_error(input), "format: thing needs 8 bytes where 4 are left @100");
+  EXPECT_EQ(record_error(input), "format: thing needs 8 bytes, but only 4 are left @100");
 }
 
 TEST(Frame, MoreItemsThanFit) {
@@ -198,7 +199,7 @@ TEST(String, LongerThanWhatIsLeft) {
               ByteReader reader = input.reader();
               read_string(reader, "name");
             }),
-            "format: name needs 4294967295 bytes where 4 are left @104");
+            "format: name needs 4294967295 bytes, but only 4 are left @104");
 }
 
 std::string flags_error(std::initializer_list<std::uint64_t> words) {
@@ -237,7 +238,7 @@ TEST(FeatureFlags, UnknownBitOfALaterWord) {
 }
 
 TEST(FeatureFlags, ChainCutOff) {
-  EXPECT_EQ(flags_error({std::uint64_t{1} << 63}), "format: header needs 8 bytes where 0 are left @108");
+  EXPECT_EQ(flags_error({std::uint64_t{1} << 63}), "format: header needs 8 bytes, but only 0 are left @108");
 }
 
 }  // namespace

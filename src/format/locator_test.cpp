@@ -97,8 +97,8 @@ TEST(Locator, CannotWriteAPayloadThatIsTooLong) {
 }
 
 TEST(Locator, StandardCutOff) {
-  EXPECT_EQ(error_of("4d00"), "format: page needs 4 bytes where 2 are left @50");
-  EXPECT_EQ(error_of("4d00000022110000"), "format: page needs 8 bytes where 4 are left @54");
+  EXPECT_EQ(error_of("4d00"), "format: page needs 4 bytes, but only 2 are left @50");
+  EXPECT_EQ(error_of("4d00000022110000"), "format: page needs 8 bytes, but only 4 are left @54");
 }
 
 TEST(Locator, LowestInteger) {
@@ -115,7 +115,7 @@ TEST(Locator, SmallerThanItsOwnHead) {
 }
 
 TEST(Locator, PayloadCutOff) {
-  EXPECT_EQ(error_of("ecfffffe9a785634"), "format: page needs 16 bytes where 4 are left @54");
+  EXPECT_EQ(error_of("ecfffffe9a785634"), "format: page needs 16 bytes, but only 4 are left @54");
 }
 
 TEST(Locator, LargeWithAnotherPayload) {

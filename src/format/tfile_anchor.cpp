@@ -43,7 +43,7 @@ Anchor read_anchor(ByteSpan object, std::uint64_t offset, std::uint64_t file_siz
   constexpr const char* what = "anchor";
   if (object.size() < anchor_size)
     fail(ErrorKind::format,
-         fmt::format("anchor: {} bytes where at least {} are needed", object.size(), anchor_size), offset);
+         fmt::format("anchor: {} bytes, but at least {} are needed", object.size(), anchor_size), offset);
   ByteReader in(object, offset);
   const auto byte_count = in.be<std::uint32_t>(what);
   const auto class_version = in.be<std::uint16_t>(what);
@@ -61,7 +61,7 @@ Anchor read_anchor(ByteSpan object, std::uint64_t offset, std::uint64_t file_siz
   const std::uint64_t computed = checksum_of(object);
   if (stored != computed)
     fail(ErrorKind::checksum,
-         fmt::format("anchor: the checksum is {:#018x} where {:#018x} is stored", computed, stored), offset);
+         fmt::format("anchor: the checksum is {:#018x}, but {:#018x} is stored", computed, stored), offset);
 
   Anchor anchor;
   anchor.epoch = in.be<std::uint16_t>(what);
@@ -78,7 +78,7 @@ Anchor read_anchor(ByteSpan object, std::uint64_t offset, std::uint64_t file_siz
   if (anchor.epoch != 1)
     throw Error(
         ErrorKind::unsupported,
-        fmt::format("anchor: format {}.{}.{}.{} where this version reads 1.x", anchor.epoch, anchor.major,
+        fmt::format("anchor: format {}.{}.{}.{} but this version reads 1.x", anchor.epoch, anchor.major,
                     anchor.minor, anchor.patch),
         anchor.epoch == 0 ? "write the data again with ROOT 6.34 or later" : "a newer version of Colonnade",
         {.offset = offset});

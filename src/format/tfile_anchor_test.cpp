@@ -94,7 +94,7 @@ TEST(Anchor, RefusesEveryTruncation) {
   for (std::size_t size = 0; size < object.size(); ++size) {
     const Error error = error_of(ByteSpan(object).first(size));
     EXPECT_EQ(error.kind(), ErrorKind::format);
-    EXPECT_EQ(error.problem(), "anchor: " + std::to_string(size) + " bytes where at least 78 are needed");
+    EXPECT_EQ(error.problem(), "anchor: " + std::to_string(size) + " bytes, but at least 78 are needed");
     EXPECT_EQ(error.context().offset, 733u);
   }
 }
@@ -129,7 +129,7 @@ TEST(Anchor, RefusesAPreReleaseClassVersion) {
 
 TEST(Anchor, RefusesAnotherEpoch) {
   EXPECT_EQ(error_of(changed(7, 0)).kind(), ErrorKind::unsupported);
-  EXPECT_EQ(error_of(changed(7, 2)).problem(), "anchor: format 2.0.0.0 where this version reads 1.x");
+  EXPECT_EQ(error_of(changed(7, 2)).problem(), "anchor: format 2.0.0.0 but this version reads 1.x");
 }
 
 TEST(Anchor, AcceptsLaterMajorMinorAndPatch) {
@@ -143,7 +143,7 @@ TEST(Anchor, RefusesAWrongChecksum) {
   object.back() ^= std::byte{1};
   const Error error = error_of(object);
   EXPECT_EQ(error.kind(), ErrorKind::checksum);
-  EXPECT_EQ(error.problem(), "anchor: the checksum is 0x7e42e85e185ef82b where 0x7e42e85e185ef82a is stored");
+  EXPECT_EQ(error.problem(), "anchor: the checksum is 0x7e42e85e185ef82b, but 0x7e42e85e185ef82a is stored");
 }
 
 TEST(Anchor, RefusesAHeaderOutsideOfTheFile) {

@@ -201,7 +201,7 @@ std::uint16_t tkey_size(const TKey& key) {
   if (size > 0x7fff)
     throw Error(
         ErrorKind::usage,
-        fmt::format("the name and title of an object need {} bytes where a ROOT file has room for 32767",
+        fmt::format("the name and title of an object need {} bytes, but a ROOT file has room for 32767",
                     size),
         "a shorter name");
   return static_cast<std::uint16_t>(size);
@@ -295,7 +295,7 @@ std::vector<FreeSegment> read_free_list(ByteSpan record, std::uint64_t offset, s
     if (segment.last >= end) break;
   }
   if (segments.back().first != end)
-    fail(fmt::format("free list: its last segment begins at {} where the file ends at {}",
+    fail(fmt::format("free list: its last segment begins at {}, but the file ends at {}",
                      segments.back().first, end),
          offset);
   return segments;

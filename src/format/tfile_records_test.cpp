@@ -48,7 +48,7 @@ TEST(TString, RefusesALengthBeyondTheBytes) {
               ByteReader in(bytes);
               read_tstring(in, "name");
             }),
-            "name needs 4294967295 bytes where 0 are left");
+            "name needs 4294967295 bytes, but only 0 are left");
 }
 
 TEST(TDatime, PacksLocalTime) {
@@ -431,7 +431,7 @@ TEST(FreeList, RefusesSegmentsOutOfOrder) {
 
 TEST(FreeList, RefusesATailThatDoesNotBeginAtTheEnd) {
   EXPECT_EQ(problem_of([] { read_free_list(free_list({free_tail(9000)}), 500, 10000); }),
-            "free list: its last segment begins at 9000 where the file ends at 10000");
+            "free list: its last segment begins at 9000, but the file ends at 10000");
 }
 
 TEST(FreeList, RefusesToLieElsewhere) {

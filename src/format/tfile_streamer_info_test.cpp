@@ -76,7 +76,7 @@ TEST(StreamerInfo, RefusesAnUnknownListVersion) {
 TEST(StreamerInfo, RefusesMoreEntriesThanThereAre) {
   Bytes list = empty_list();
   list.back() = std::byte{1};
-  EXPECT_EQ(problem_of(list), "streamer infos: entry needs 4 bytes where 0 are left");
+  EXPECT_EQ(problem_of(list), "streamer infos: entry needs 4 bytes, but only 0 are left");
 }
 
 TEST(StreamerInfo, RefusesMissingByteCount) {

@@ -99,7 +99,7 @@ TEST_P(Transports, RefusesToReadPastTheEnd) {
        {std::uint64_t{51}, std::uint64_t{100}, std::uint64_t{1} << 40, ~std::uint64_t{0} - 10}) {
     const Error error = error_of([&] { file->read(offset, into); });
     EXPECT_EQ(error.kind(), ErrorKind::format);
-    EXPECT_EQ(error.problem(), "50 bytes are asked for where the file of 100 bytes ends");
+    EXPECT_EQ(error.problem(), "50 bytes were requested beyond the end of the file (100 bytes)");
     EXPECT_EQ(error.context().uri, uri);
     EXPECT_EQ(error.context().offset, offset);
   }
@@ -376,7 +376,7 @@ TEST_P(WritingTransports, AFileThatCameMeanwhileIsNotReplacedByANewOne) {
   const Error error =
       error_of([&] { open_for_writing(uri, OpenMode::create_new, GetParam().write_options); });
   EXPECT_EQ(error.kind(), ErrorKind::usage);
-  EXPECT_THAT(error.problem(), HasSubstr("already, where a new one was to be made"));
+  EXPECT_THAT(error.problem(), HasSubstr("already exists, but a new one was to be created"));
   EXPECT_EQ(GetParam().content(uri), pattern(50, 7));
 }
 

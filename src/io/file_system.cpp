@@ -52,8 +52,8 @@ std::string beside(const std::string& path, const std::string& name) {
 }
 
 [[noreturn]] void refuse_existing(const std::string& uri) {
-  throw Error(ErrorKind::usage, "there is a file already, where a new one was to be made",
-              "another name, or say that it is to be replaced", {.uri = uri});
+  throw Error(ErrorKind::usage, "the file already exists, but a new one was to be created",
+              "another name, or replace it explicitly", {.uri = uri});
 }
 
 class NamedFile final : public WritableFile {
@@ -146,7 +146,7 @@ class NamedFile final : public WritableFile {
  private:
   WritableFile& file() const {
     if (file_ == nullptr)
-      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
+      throw Error(ErrorKind::usage, "the file is already closed", "use it before close()", {.uri = uri_});
     return *file_;
   }
 

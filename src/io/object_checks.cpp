@@ -65,7 +65,7 @@ void check_value_range(const std::string& uri, const ValueAddress& address, std:
                        std::uint64_t offset, std::uint64_t count) {
   if (offset > size || count > size - offset)
     throw Error(ErrorKind::format,
-                fmt::format("{}: {} bytes are asked for from byte {} on, but the value has {} bytes",
+                fmt::format("{}: {} bytes were requested from byte {} on, but the value has {} bytes",
                             to_text(address), count, offset, size),
                 "check that the data set was written or copied completely", {.uri = uri});
 }

@@ -666,7 +666,7 @@ void ClusterPool::join_expected() {
 void ClusterPool::announce(std::vector<Coming> coming) {
   if (!process_.is_current()) restart_in_child();
   if (!is_far()) return;
-  // A page at the border of two steps is asked for twice, and so is one that columns share.
+  // A page at the border of two steps is requested twice, and so is one that columns share.
   uses_.clear();
   for (const Coming& of : coming)
     for (std::size_t i = 0; i < of.count; ++i) ++uses_[of.segment->page(of.first + i).locator.offset];

@@ -55,7 +55,7 @@ void ColumnReader::check_index(std::uint64_t index, std::uint64_t count) const {
   const std::uint64_t elements = segment_->extent.elements;
   if (index <= elements && count <= elements - index) return;
   throw Error(ErrorKind::format,
-              fmt::format("elements {} to {} are asked for where the cluster's column has {}", index,
+              fmt::format("elements {} to {} were requested, but the cluster's column has {}", index,
                           index + count, elements),
               "", source_->context(segment_->column, cluster_, 0));
 }

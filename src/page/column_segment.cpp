@@ -48,8 +48,7 @@ void check_size(const PageSource& source, const ColumnSegment& segment, std::siz
         ErrorKind::format,
         fmt::format("the page claims {} elements of {} bytes, more than the {} MiB that a page may have",
                     page.elements, size_of(natural_element(segment.encoding.type)), largest_page >> 20),
-        "check that the file comes from where it should",
-        source.context(segment.column, segment.cluster, number));
+        "check where the file comes from", source.context(segment.column, segment.cluster, number));
 }
 
 }  // namespace
@@ -64,7 +63,8 @@ ColumnSegment open_segment(const PageSource& source, std::span<const std::uint32
   const Descriptor& descriptor = source.descriptor();
   if (cluster >= descriptor.clusters.size())
     throw Error(ErrorKind::usage,
-                fmt::format("cluster {} of a data set with {} clusters", cluster, descriptor.clusters.size()),
+                fmt::format("cluster {} is beyond the {} clusters of the data set", cluster,
+                            descriptor.clusters.size()),
                 "", source.context());
   const auto& columns = descriptor.clusters[cluster].columns;
   ColumnSegment segment;

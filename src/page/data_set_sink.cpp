@@ -22,7 +22,7 @@ DataSetSink::DataSetSink(std::unique_ptr<container::WriteContainer> container, c
 
 void DataSetSink::check_process() const {
   if (is_of_this_process()) return;
-  throw Error(ErrorKind::usage, "the data set is written by the process that this one was forked from",
+  throw Error(ErrorKind::usage, "the data set is being written by the process that this one was forked from",
               "write it there, or open a writer here", {.uri = uri(), .data_set = descriptor_.name});
 }
 

@@ -447,7 +447,7 @@ TEST_P(HostileObjects, PageInAFile) {
   const Error error =
       error_of_page([](PageDescriptor& page) { page.locator = {.size = page.locator.size, .offset = 0}; });
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
-  EXPECT_THAT(error.problem(), HasSubstr("somewhere else"));
+  EXPECT_THAT(error.problem(), HasSubstr("outside of the data set"));
 }
 
 TEST_P(HostileObjects, EnvelopesThatAreNotThere) {

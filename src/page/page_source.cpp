@@ -49,11 +49,11 @@ decltype(auto) in_envelope(const container::ReadContainer& container, const Loca
 }
 
 [[noreturn]] void fail_elsewhere(const char* what, const Locator& locator) {
-  throw Error(ErrorKind::unsupported,
-              fmt::format("the {} has a locator of type {:#04x}, which points somewhere else than where the "
-                          "data set is",
-                          what, locator.raw_type),
-              "open the data set through the store that it was written to");
+  throw Error(
+      ErrorKind::unsupported,
+      fmt::format("the {} has a locator of type {:#04x}, which points outside of the data set's storage",
+                  what, locator.raw_type),
+      "open the data set through the store that it was written to");
 }
 
 std::uint64_t number_of(const Anchor& anchor) {
@@ -141,7 +141,8 @@ std::unique_ptr<PageSource> PageSource::open(std::string_view data_set,
   source->descriptor_ = std::move(descriptor);
   with_context(source->context(), [&] {
     if (source->container_->anchor(data_set) != source->descriptor_->anchor)
-      throw Error(ErrorKind::io, "the data set was written anew since it was opened first", "open it again");
+      throw Error(ErrorKind::io, "the data set has been rewritten since it was first opened",
+                  "open it again");
     source->find_pages();
   });
   source->pool_ = std::make_unique<ClusterPool>(*source);
@@ -491,8 +492,8 @@ bool PageSource::verify(const PageDescriptor& page, ByteSpan content, ByteSpan s
   if (*stored != computed)
     throw Error(
         ErrorKind::checksum,
-        fmt::format("the page's checksum is {:#018x} where {:#018x} was written: the data was damaged",
-                    computed, *stored),
+        fmt::format("the page's checksum is {:#018x} instead of {:#018x}: the data is damaged", computed,
+                    *stored),
         object_pages_ ? "restore the data set from another copy" : "restore the file from another copy");
   return true;
 }

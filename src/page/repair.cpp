@@ -74,7 +74,7 @@ class PageChecker {
     const ByteSpan block = stored_.span().first(static_cast<std::size_t>(page.locator.size));
     if (!page.has_checksum) return decode(block, page, column);
     if (load_le<std::uint64_t>(stored_.data() + block.size()) != codec::xxh3(block))
-      throw Error(ErrorKind::checksum, "the page's checksum does not agree");
+      throw Error(ErrorKind::checksum, "the page's checksum is wrong");
   }
 
   // A page without a checksum can only be tested by decoding it.

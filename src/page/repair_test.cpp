@@ -293,7 +293,7 @@ TEST_P(RepairFiles, NumbersOnBehindALostCluster) {
   ASSERT_EQ(report.dropped.size(), 1u);
   EXPECT_EQ(report.dropped[0].first_entry, 200u);
   EXPECT_EQ(report.dropped[0].entries, 100u);
-  EXPECT_THAT(report.dropped[0].reason, HasSubstr("column 0, page 0: the page's checksum does not agree"));
+  EXPECT_THAT(report.dropped[0].reason, HasSubstr("column 0, page 0: the page's checksum is wrong"));
   EXPECT_EQ(values(), clusters({0, 1, 3}));
   // Dropped clusters stay dropped.
   EXPECT_EQ(repair(uri).recovered_clusters, 0u);

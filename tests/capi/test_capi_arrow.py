@@ -371,7 +371,7 @@ def test_errors_say_what_and_where(tmp_path: Path) -> None:
         with pytest.raises(c.CError, match="energy") as refused:
             c.read(reader, ["enrgy"])
         assert refused.value.status == c.CODES["not found"]
-        with pytest.raises(c.CError, match="asked for twice"):
+        with pytest.raises(c.CError, match="requested twice"):
             c.read(reader, ["energy", "energy"])
         with pytest.raises(c.CError, match="are not within 1"):
             c.read(reader, first=2, last=3)

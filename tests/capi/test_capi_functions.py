@@ -303,7 +303,7 @@ def test_functions_that_fail(files: list[str], kind: str) -> None:
 def test_functions_that_make_no_sense(files: list[str]) -> None:
     function = Function(lambda x: x)
     with frames(files) as made:
-        with pytest.raises(c.CError, match='a function cannot give what "y" is to be') as refused:
+        with pytest.raises(c.CError, match='a function cannot return the type of "y"') as refused:
             defined(made, "y", function, pa.struct([("a", pa.int32())]), "x")
         assert refused.value.status == c.CODES["type"]
         with pytest.raises(c.CError, match="nothing"):

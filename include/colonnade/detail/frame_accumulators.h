@@ -25,7 +25,7 @@ class LocalAccumulator : public Accumulator {
 
  private:
   [[noreturn]] static void unsupported() {
-    throw Error(ErrorKind::unsupported, "a result of C++ functions cannot be sent elsewhere",
+    throw Error(ErrorKind::unsupported, "a result of C++ functions cannot be sent to another process",
                 "book an accumulator of your own with save() and merge_saved()");
   }
 };

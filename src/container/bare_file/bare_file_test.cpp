@@ -111,7 +111,7 @@ TEST(BareFile, RefusesAnotherContainerVersion) {
   io::store_memory_file(uri, bytes);
   const Error error = error_of([] { open_container(uri); });
   EXPECT_EQ(error.kind(), ErrorKind::unsupported);
-  EXPECT_EQ(error.problem(), "bare file header: container version 2 where this version reads 1");
+  EXPECT_EQ(error.problem(), "bare file header: container version 2, but this version reads 1");
 }
 
 TEST(BareFile, RefusesEveryTruncationOfItsHead) {

@@ -25,7 +25,7 @@ BareFileHead read_bare_file_head(ByteSpan first_bytes) {
   const auto version = in.be<std::uint32_t>(what);
   if (version != bare_file_version)
     throw Error(ErrorKind::unsupported,
-                fmt::format("bare file header: container version {} where this version reads {}", version,
+                fmt::format("bare file header: container version {}, but this version reads {}", version,
                             bare_file_version),
                 "a newer version of Colonnade", {.offset = in.offset() - sizeof(std::uint32_t)});
   in.require(bare_file_name_at - in.position(), what);

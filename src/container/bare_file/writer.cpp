@@ -67,7 +67,7 @@ std::unique_ptr<BareFileWriter> BareFileWriter::replace(std::unique_ptr<io::Writ
 
 void BareFileWriter::check_open() const {
   if (closed_)
-    throw Error(ErrorKind::usage, "the file is closed already", "write before close()", {.uri = uri()});
+    throw Error(ErrorKind::usage, "the file is already closed", "write before close()", {.uri = uri()});
 }
 
 std::uint64_t BareFileWriter::write_split(ByteSpan payload) {

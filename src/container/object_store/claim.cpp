@@ -150,13 +150,13 @@ Claim::~Claim() {
 
 void Claim::check_process() const {
   if (is_own()) return;
-  throw Error(ErrorKind::usage, "the data set is written by the process that this one was forked from",
+  throw Error(ErrorKind::usage, "the data set is being written by the process that this one was forked from",
               "write it there, or open a writer here", {.uri = store_->uri(), .data_set = name_});
 }
 
 void Claim::fail_lost() const {
   throw Error(ErrorKind::io, "another writer, or `colonnade gc`, has taken over the data set",
-              "write it again; what was committed before is as it was");
+              "write it again; what was committed before is unchanged");
 }
 
 // mutex_ is held. The new lease counts from the start of the call.
@@ -202,10 +202,11 @@ void Claim::commit(const AnchorRecord& anchor) {
     if (record_.seen())
       throw Error(error.kind(), error.problem() + "; the data set is as it was before this commit",
                   "write it again", error.context());
-    throw Error(error.kind(), error.problem() + "; it is not known whether this commit was made",
-                "when the store answers again, look which state the data set has: that of this commit or the "
-                "one before, nothing in between; `colonnade gc` removes what belongs to neither",
-                error.context());
+    throw Error(
+        error.kind(), error.problem() + "; it is not known whether this commit was made",
+        "when the store answers again, check whether the data set is in the state of this commit or of the "
+        "one before; nothing in between is possible; `colonnade gc` removes what belongs to neither",
+        error.context());
   }
   if (!done && !includes(record_.record(), anchor)) fail_lost();
 }
@@ -217,7 +218,7 @@ AnchorRecord Claim::release() {
   change([](PlaceRecord& record) { record.claim.reset(); });
   if (!record_.record())
     throw Error(ErrorKind::format,
-                fmt::format("{}: the record of the data set is not there any more",
+                fmt::format("{}: the record of the data set no longer exists",
                             io::to_text(directory_value(place_, place_key))),
                 "find out who removed it; nothing else was removed");
   environment().forget_life(claim_.writer);

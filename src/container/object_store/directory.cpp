@@ -59,7 +59,8 @@ Bytes framed(Kind kind, ByteSpan body) {
 
 std::string take_text(ByteReader& in, std::size_t longest, const char* what) {
   const auto length = in.le<std::uint32_t>(what);
-  if (length > longest) fail(what, fmt::format("a text of {} bytes, where {} are the most", length, longest));
+  if (length > longest)
+    fail(what, fmt::format("a text of {} bytes, more than the limit of {}", length, longest));
   const ByteSpan text = in.take(length, what);
   return {reinterpret_cast<const char*>(text.data()), text.size()};
 }
@@ -80,12 +81,12 @@ ByteReader open_record(ByteSpan bytes, const char* what) {
   const auto stored = load_le<std::uint64_t>(bytes.data() + summed.size());
   if (sum != stored)
     throw Error(ErrorKind::checksum,
-                fmt::format("{}: it has XXH3 {:016x} where {:016x} was written", what, sum, stored),
+                fmt::format("{}: its XXH3 is {:016x} instead of {:016x}", what, sum, stored),
                 "`colonnade gc` cannot repair this; write the data set again");
   const auto found = load_le<std::uint16_t>(bytes.data() + magic.size() + 2);
   if (found != version)
     throw Error(ErrorKind::unsupported,
-                fmt::format("{}: version {} where this version reads {}", what, found, version),
+                fmt::format("{}: version {}, but this version reads {}", what, found, version),
                 found < version ? "it is from before the first release: write the data set again"
                                 : "a newer version of Colonnade");
   const auto length = load_le<std::uint32_t>(bytes.data() + magic.size() + 4);

@@ -199,7 +199,7 @@ TEST(ObjectDirectory, OtherKindsAndVersionsAreNamed) {
     }
     const Error error = error_of([&] { kind.read(patched<std::uint16_t>(kind.bytes, 10, 3)); });
     EXPECT_EQ(error.kind(), ErrorKind::unsupported);
-    EXPECT_THAT(error.problem(), HasSubstr("version 3 where this version reads 2"));
+    EXPECT_THAT(error.problem(), HasSubstr("version 3, but this version reads 2"));
     EXPECT_THAT(error_of([&] { kind.read(patched<std::uint16_t>(kind.bytes, 10, 1)); }).advice(),
                 HasSubstr("before the first release"));
   }

@@ -144,7 +144,7 @@ class Collector {
     if (!found) {
       if (generations.empty()) return;
       throw Error(ErrorKind::format,
-                  fmt::format("{}: the record of a data set is missing, {} generations of it are there",
+                  fmt::format("{}: the record of a data set is missing, but {} generations of it exist",
                               io::to_text(container::directory_value(place, container::place_key)),
                               generations.size()));
     }
@@ -207,7 +207,7 @@ void remove_data_set(const std::string& uri, std::string_view data_set) {
       record.claim.reset();
     });
     if (!done)
-      throw Error(ErrorKind::usage, fmt::format("somebody has begun to write \"{}\"", data_set),
+      throw Error(ErrorKind::usage, fmt::format("another writer has begun to write \"{}\"", data_set),
                   "wait until that is done");
     // After a crash of the machine, the record of values that are removed next must not return.
     store->sync();

@@ -153,7 +153,7 @@ TEST_F(Garbage, ARecordThatIsMissingKeepsWhatItSpokeOf) {
   const auto before = test_.addresses();
   const GarbageReport report = collect_garbage(test_, {.force = true});
   ASSERT_EQ(report.problems.size(), 1u);
-  EXPECT_THAT(report.problems[0], HasSubstr("is missing, 1 generations of it are there"));
+  EXPECT_THAT(report.problems[0], HasSubstr("is missing, but 1 generations of it exist"));
   EXPECT_EQ(test_.addresses(), before);
 }
 

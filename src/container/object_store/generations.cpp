@@ -19,7 +19,7 @@ std::uint32_t next_generation(io::ObjectStore& store) {
     const auto found = store.get(address);
     const std::uint32_t next = found ? read_counter(found->value) : 1;
     if (next == std::numeric_limits<std::uint32_t>::max())
-      throw Error(ErrorKind::resource, "the object store has counted all generations of data sets",
+      throw Error(ErrorKind::resource, "the object store has used up its generation numbers",
                   "another store: a new prefix, container or folder", {.uri = store.uri()});
     std::optional<std::string> expected;
     if (found) expected = found->version;
@@ -72,7 +72,7 @@ void change_generation(io::ObjectStore& store, std::uint64_t place, std::uint32_
     const auto found = store.get(address);
     if (!found)
       throw Error(ErrorKind::io,
-                  fmt::format("{}: the record of the generation is not there any more", io::to_text(address)),
+                  fmt::format("{}: the record of the generation no longer exists", io::to_text(address)),
                   "another writer, or `colonnade gc`, has taken over the data set: write it again",
                   {.uri = store.uri()});
     GenerationRecord record = read_generation_record(found->value);
@@ -83,9 +83,10 @@ void change_generation(io::ObjectStore& store, std::uint64_t place, std::uint32_
         std::min<std::uint64_t>(std::uint64_t{1} << std::min(attempt, 16), longest_pause);
     environment().sleep_for(std::chrono::milliseconds(environment().random_number() % most + 1));
   }
-  throw Error(ErrorKind::io,
-              fmt::format("others changed the {} {} times in a row", io::to_text(address), most_attempts),
-              "try again", {.uri = store.uri()});
+  throw Error(
+      ErrorKind::io,
+      fmt::format("other writers changed the {} {} times in a row", io::to_text(address), most_attempts),
+      "try again", {.uri = store.uri()});
 }
 
 std::vector<ObjectRange> ranges_between(std::vector<ObjectRange> ranges, std::uint64_t first,
@@ -95,8 +96,8 @@ std::vector<ObjectRange> ranges_between(std::vector<ObjectRange> ranges, std::ui
   for (const ObjectRange& range : ranges) {
     if (range.first < first || range.end > end)
       throw Error(ErrorKind::usage,
-                  fmt::format("two parts have objects before {}, or one has objects behind {}", first, end),
-                  "take each part once, with those of the same writer");
+                  fmt::format("two parts have objects before {}, or one has objects beyond {}", first, end),
+                  "each part once, and only parts of the same writer");
     if (range.first > first) between.push_back({first, range.first});
     first = range.end;
   }

@@ -190,7 +190,7 @@ void ObjectPageFile::split(std::uint64_t offset, MutableByteSpan into, std::vect
                        offset >= piece->begin && offset - piece->begin < piece->length;
     if (!is_in)
       throw Error(ErrorKind::format,
-                  fmt::format("{} bytes are asked for where the pages of the data set end", into.size()), "",
+                  fmt::format("{} bytes were requested beyond the pages of the data set", into.size()), "",
                   {.uri = uri()});
     const std::uint64_t from = offset - piece->begin;
     const std::size_t count = std::min<std::uint64_t>(into.size(), piece->length - from);
@@ -217,7 +217,7 @@ void ObjectPageFile::check(std::uint64_t offset, std::uint64_t size) const {
   if (there && *there >= end) return;
   const Error error(
       ErrorKind::format,
-      there ? fmt::format("{} has {} bytes where the page ends at byte {}", io::to_text(address), *there, end)
+      there ? fmt::format("{} has {} bytes, but the page ends at byte {}", io::to_text(address), *there, end)
             : fmt::format("{} is missing", io::to_text(address)),
       "restore the data set from another copy", {.uri = uri()});
   throw there ? error : missing_value(*store_, anchor_, error);

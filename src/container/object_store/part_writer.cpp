@@ -49,7 +49,7 @@ PartName PartName::parse(std::string_view text) {
     at = fits && i < 3 ? next + 1 : next;
   }
   if (!fits || numbers[0] == 0 || numbers[0] > std::numeric_limits<std::uint32_t>::max() || numbers[3] == 0)
-    throw Error(ErrorKind::usage, fmt::format("\"{}\" names no part of a data set", text),
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" does not name a part of a data set", text),
                 "a ticket of SharedWriter, \"-\", and a number of your own");
   return {{static_cast<std::uint32_t>(numbers[0]), numbers[1], numbers[2]}, numbers[3]};
 }
@@ -82,13 +82,13 @@ void ObjectPartWriter::look_at_claim() {
   if (!is_there)
     throw Error(ErrorKind::io,
                 "the writer for which this part of a data set was made has finished or given up",
-                "nothing, if the data set is there; else write it again");
+                "write the data set again, unless it exists");
   looked_ = now.time_since_epoch().count();
 }
 
 void ObjectPartWriter::check() {
   if (closed_)
-    throw Error(ErrorKind::usage, "the part is closed already", "write before close()", {.uri = uri()});
+    throw Error(ErrorKind::usage, "the part is already closed", "write before close()", {.uri = uri()});
   const Environment::Clock::time_point looked{Environment::Clock::duration(looked_.load())};
   if (environment().now() - looked > looks_every) look_at_claim();
 }
@@ -206,7 +206,7 @@ OpenPart open_part(std::shared_ptr<io::ObjectStore> store, std::string_view name
   const auto found = store->get(address);
   if (!found)
     throw Error(ErrorKind::not_found,
-                fmt::format("a part of the data set is not there ({})", io::to_text(address)),
+                fmt::format("a part of the data set is missing ({})", io::to_text(address)),
                 "write it again");
   PartRecord record = read_part_record(found->value);
   if (record.generation != part.ticket.generation || record.name != name)

@@ -25,7 +25,7 @@ std::uint64_t reservation_step(ObjectMapping mapping) noexcept {
 }
 
 Error exists_already(std::string_view name) {
-  return Error(ErrorKind::usage, fmt::format("there is a data set \"{}\" already", name),
+  return Error(ErrorKind::usage, fmt::format("there is already a data set \"{}\"", name),
                "another name, or recreate() to replace it");
 }
 
@@ -107,7 +107,7 @@ void ObjectContainerWriter::claim(ObjectTarget target) {
     begin_generation();
     return;
   }
-  throw Error(ErrorKind::io, "other writers took the data set again and again", "try again");
+  throw Error(ErrorKind::io, "other writers kept taking over the data set", "try again");
 }
 
 void ObjectContainerWriter::check_generation(const DirectoryPlace& place) const {
@@ -115,7 +115,7 @@ void ObjectContainerWriter::check_generation(const DirectoryPlace& place) const 
                                         place.claim() != nullptr ? place.claim()->generation : 0);
   if (plan_.group <= latest)
     throw Error(ErrorKind::format,
-                fmt::format("{}: it counts {} generations, and the data set has number {}",
+                fmt::format("{}: it counts {} generations, but the data set has number {}",
                             io::to_text(directory_value(counter_place, counter_key)), plan_.group, latest),
                 "somebody has changed the counter; copy the data sets to another store");
 }
@@ -148,7 +148,7 @@ void ObjectContainerWriter::continue_data_set(const AnchorRecord& anchor) {
 
 void ObjectContainerWriter::check_open() const {
   if (closed_)
-    throw Error(ErrorKind::usage, "the data set is closed already", "write before close()", {.uri = uri()});
+    throw Error(ErrorKind::usage, "the data set is already closed", "write before close()", {.uri = uri()});
 }
 
 // numbers_mutex_ is held.
@@ -331,8 +331,10 @@ void ObjectContainerWriter::remove_older_generations() {
     for (const std::uint32_t generation : generations_at(*store_, claim_->place()))
       if (generation < plan_.group) remove_garbage(*store_, claim_->place(), committed_, generation);
   } catch (const Error& error) {
-    warn(fmt::format("what data set \"{}\" in {} held before could not be removed ({}); `colonnade gc` will",
-                     name_, uri(), error.problem()));
+    warn(
+        fmt::format("the previous content of data set \"{}\" in {} could not be removed ({}); `colonnade gc` "
+                    "will remove it",
+                    name_, uri(), error.problem()));
   }
 }
 

@@ -219,7 +219,7 @@ TEST_F(ObjectContainer, AnExistingNameCannotBeAdded) {
   write("Events");
   const Error error = error_of([&] { open("Events", ObjectTarget::absent); });
   EXPECT_EQ(error.kind(), ErrorKind::usage);
-  EXPECT_THAT(error.problem(), HasSubstr("there is a data set \"Events\" already"));
+  EXPECT_THAT(error.problem(), HasSubstr("there is already a data set \"Events\""));
   EXPECT_FALSE(claim());
 }
 

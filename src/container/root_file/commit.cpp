@@ -420,7 +420,7 @@ void RootFileWriter::adopt(Pending pending) {
 
 void RootFileWriter::commit(const Anchor& anchor) {
   if (closed_)
-    throw Error(ErrorKind::usage, "the file is closed already", "commit before close()", {.uri = uri()});
+    throw Error(ErrorKind::usage, "the file is already closed", "commit before close()", {.uri = uri()});
   if (file_->appears_at_close())
     latest_ = anchor;
   else

@@ -207,8 +207,9 @@ void RootFileReader::fail_not_found(std::string_view path, const std::optional<f
                 fmt::format("\"{}\" was written by a pre-release of the format ({})", path, prerelease_class),
                 "write the data again with ROOT 6.34 or later", {.offset = other->seek_key});
   const std::vector<std::string> names = data_sets();
-  std::string advice =
-      names.empty() ? "another file: this one has no data set" : "one of " + list_names(names);
+  std::string advice = names.empty()       ? "another file: this one has no data set"
+                       : names.size() == 1 ? list_names(names)
+                                           : "one of " + list_names(names);
   if (names.empty() && root_.seek_keys == 0) advice = "another file: this one was never closed by its writer";
   if (!other) throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", path), advice);
   if (other->class_name == "TTree") advice = "colonnade import, or colonnade.import_tree(), converts it";

@@ -192,7 +192,7 @@ TEST(RootFileReader, OpensOnlyKnownFiles) {
   EXPECT_EQ(error_of([] { open_container(uri); }).problem(), "the file is empty");
   io::store_memory_file(uri, as_bytes("PK\3\4 something else"));
   EXPECT_EQ(error_of([] { open_container(uri); }).problem(),
-            "the file is neither a ROOT file nor a bare RNTuple file (its first bytes are others)");
+            "the file is neither a ROOT file nor a bare RNTuple file (its first bytes match neither)");
 }
 
 // ---- One test per field that can be wrong

@@ -245,7 +245,7 @@ void RootFileWriter::load_path() {
     if (!found) return;
     if (missing_.empty())
       throw Error(ErrorKind::usage,
-                  fmt::format("the file has an object \"{}\" of class {} already", wanted, found->class_name),
+                  fmt::format("the file already has an object \"{}\" of class {}", wanted, found->class_name),
                   "another name, or another file");
     if (!is_directory(*found))
       throw Error(
@@ -317,7 +317,7 @@ std::uint64_t RootFileWriter::reserve_locked(std::uint64_t size, RootFileSpace::
 std::uint64_t RootFileWriter::write_chunk(std::span<const ByteSpan> parts, std::uint64_t uncompressed_length,
                                           RootFileSpace::Use use) {
   if (closed_)
-    throw Error(ErrorKind::usage, "the file is closed already", "write before close()", {.uri = uri()});
+    throw Error(ErrorKind::usage, "the file is already closed", "write before close()", {.uri = uri()});
   std::uint64_t size = 0;
   for (ByteSpan part : parts) size += part.size();
   format::TKey key{
@@ -409,7 +409,7 @@ WriteContainer::CopiedRanges RootFileWriter::copy_ranges(const io::RandomAccessF
   CopiedRanges copied;
   with_context({.uri = uri(), .data_set = name_}, [&] {
     if (closed_)
-      throw Error(ErrorKind::usage, "the file is closed already", "write before close()", {.uri = uri()});
+      throw Error(ErrorKind::usage, "the file is already closed", "write before close()", {.uri = uri()});
     for (const FileRange& range : ranges) {
       format::TKey key{
           .time = now(), .seek_directory = begin_, .big = true, .class_name = std::string(blob_class)};

@@ -175,11 +175,11 @@ TEST(RootFileWriter, RefusesNamesThatAreTaken) {
   const Bytes before = io::memory_file_content(uri);
   Error error = error_of([] { append_container(uri, "Events", {}); });
   EXPECT_EQ(error.kind(), ErrorKind::usage);
-  EXPECT_EQ(error.problem(), "the file has an object \"Events\" of class ROOT::RNTuple already");
+  EXPECT_EQ(error.problem(), "the file already has an object \"Events\" of class ROOT::RNTuple");
   EXPECT_EQ(error.context().uri, uri);
   EXPECT_EQ(error_of([] { append_container(uri, "dir/deep/Third", {}); }).kind(), ErrorKind::usage);
   EXPECT_EQ(error_of([] { append_container(uri, "histogram", {}); }).problem(),
-            "the file has an object \"histogram\" of class TH1F already");
+            "the file already has an object \"histogram\" of class TH1F");
   EXPECT_EQ(error_of([] { append_container(uri, "dir", {}); }).kind(), ErrorKind::usage);
   EXPECT_EQ(error_of([] { append_container(uri, "histogram/x", {}); }).problem(),
             "\"histogram\" is not a directory but an object of class TH1F");

@@ -227,7 +227,7 @@ T number_of(const frame::ResultValue& value) {
 template <class T>
 T alternative_of(frame::ResultValue value) {
   if (T* found = std::get_if<T>(&value)) return std::move(*found);
-  throw Error(ErrorKind::type, "the result is of another kind than was asked for");
+  throw Error(ErrorKind::type, "the result is of another kind than requested");
 }
 
 }  // namespace

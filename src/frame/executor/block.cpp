@@ -274,8 +274,8 @@ ValuesPtr BlockRunner::call(const Step& step, const Expression& expression, cons
   arguments_.clear();
   if (result == nullptr || result->size != rows.size)
     throw Error(ErrorKind::usage,
-                fmt::format("a function gave {} values for {} entries", result != nullptr ? result->size : 0,
-                            rows.size),
+                fmt::format("a function returned {} values for {} entries",
+                            result != nullptr ? result->size : 0, rows.size),
                 "return one value per entry");
   if (step.store != none) put(stores_[step.store], rows, result);
   return result;

@@ -320,7 +320,7 @@ void RunningPass::check() const {
   const std::lock_guard lock(mutex_);
   if (failure_ != nullptr) std::rethrow_exception(failure_);
   if (cancelled_)
-    throw Error(ErrorKind::usage, "cancelled", "run it again: what was booked is still to be computed");
+    throw Error(ErrorKind::usage, "cancelled", "run it again: the booked results are still to be computed");
 }
 
 // ---- RunningPass: progress

@@ -94,7 +94,8 @@ void Binder::unknown_function(const SyntaxNode& node) const {
   known.insert(known.end(), {"Filter", "Map"});
   std::ranges::move(scope_.function_names(), std::back_inserter(known));
   fail(ErrorKind::not_found, node.mark,
-       fmt::format("unknown function '{}'{}", node.text, near_names(name, known)));
+       fmt::format("unknown function '{}'{}", node.text,
+                   name == "len" ? std::string("; did you mean 'size'?") : near_names(name, known)));
 }
 
 ExpressionId Binder::method(const SyntaxNode& node) {
@@ -188,7 +189,7 @@ ExpressionId Binder::limit(const SyntaxNode& node) {
   const ValuesPtr value = type && type->is_scalar() ? limit_of(type->element(), name) : nullptr;
   if (value == nullptr || !node.children.empty())
     fail(ErrorKind::not_found, node.whole,
-         "numeric_limits has max, min, lowest, epsilon, infinity and quiet_NaN of numbers");
+         "numeric_limits has only max, min, lowest, epsilon, infinity and quiet_NaN of numbers");
   return pool_.constant(value);
 }
 

@@ -156,6 +156,12 @@ ExpressionId Binder::member_of(const SyntaxNode& node, ExpressionId object) {
 }
 
 void Binder::unknown_column(const SyntaxNode& node, std::string_view path) const {
+  if (path == "True" || path == "False")
+    fail(ErrorKind::not_found, node.whole,
+         fmt::format("there is no column '{}'; the constants are 'true' and 'false'", path));
+  if (path == "np" || path == "numpy" || path == "ak" || path == "math")
+    fail(ErrorKind::not_found, node.whole,
+         fmt::format("there is no column '{}'; functions have no module in front: sqrt(x), Sum(x)", path));
   if (functions_.find(without_namespace(path)) != nullptr)
     fail(ErrorKind::not_found, node.whole,
          fmt::format("there is no column '{}'; the function is called as {}(...)", path, path));

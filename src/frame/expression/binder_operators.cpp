@@ -106,7 +106,7 @@ ExpressionId Binder::conditional(NodeIndex index) {
     if (type(condition).is_list())
       fail(ErrorKind::type, range,
            fmt::format(
-               "the condition of '?:' is one value, got {}; item by item, write Where(condition, a, b)",
+               "the condition of '?:' must be one value, got {}; item by item, write Where(condition, a, b)",
                type(condition).name()));
     arms.push_back({&node, at(range, [&] { return pool_.as_condition(condition); }), bind(node.children[1])});
   }

@@ -249,7 +249,7 @@ TEST_F(Expressions, SayWhichFunctionIsUnknown) {
 
 TEST_F(Expressions, SayWhyTypesDoNotFit) {
   EXPECT_EQ(error("pt ? 1 : 2", ErrorKind::type),
-            "the condition of '?:' is one value, got std::vector<float>; item by item, write "
+            "the condition of '?:' must be one value, got std::vector<float>; item by item, write "
             "Where(condition, a, b)\n  "
             "pt ? 1 : 2\n  ^~");
   EXPECT_EQ(

@@ -141,7 +141,7 @@ class Lexer {
     const std::size_t begin = at_;
     const std::size_t end = text_.find('`', begin + 1);
     if (end == std::string_view::npos || end == begin + 1)
-      fail(begin, begin + 1, "a quoted name is what stands between two '`'");
+      fail(begin, begin + 1, "a quoted name stands between two '`'");
     at_ = end + 1;
     Token made = token(Token::Kind::name, begin);
     made.text = text_.substr(begin + 1, end - begin - 1);

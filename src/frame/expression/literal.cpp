@@ -39,7 +39,7 @@ ValuesPtr floating(std::string_view digits, bool hexadecimal, std::string_view t
       std::from_chars(digits.data(), digits.data() + digits.size(), value,
                       hexadecimal ? std::chars_format::hex : std::chars_format::general);
   if (failure == std::errc::result_out_of_range)
-    fail(fmt::format("{} does not fit a {}", text, sizeof(T) == 4 ? "float" : "double"));
+    fail(fmt::format("{} does not fit in a {}", text, sizeof(T) == 4 ? "float" : "double"));
   if (failure != std::errc() || end != digits.data() + digits.size())
     fail(fmt::format("'{}' is not a number", text));
   return make_constant<T>(1, value);
@@ -91,7 +91,8 @@ ValuesPtr integer(std::uint64_t value, Suffix suffix, bool decimal, std::string_
   }
   if (may_be_signed && fits<std::int64_t>(value))
     return make_constant<std::int64_t>(1, static_cast<std::int64_t>(value));
-  if (!may_be_unsigned) fail(fmt::format("{} does not fit a 64-bit integer with a sign; append 'u'", text));
+  if (!may_be_unsigned)
+    fail(fmt::format("{} does not fit in a 64-bit integer with a sign; append 'u'", text));
   return make_constant<std::uint64_t>(1, value);
 }
 
@@ -100,7 +101,8 @@ ValuesPtr integer_of(Base base, std::string_view text) {
   const char* const first = base.digits.data();
   const char* const last = first + base.digits.size();
   const auto [end, failure] = std::from_chars(first, last, value, static_cast<int>(base.base));
-  if (failure == std::errc::result_out_of_range) fail(fmt::format("{} does not fit a 64-bit integer", text));
+  if (failure == std::errc::result_out_of_range)
+    fail(fmt::format("{} does not fit in a 64-bit integer", text));
   const std::string_view rest(end, static_cast<std::size_t>(last - end));
   // "0" alone is an octal number without digits.
   if (failure != std::errc() && base.base != 8) fail(fmt::format("'{}' is not a number", text));

@@ -234,14 +234,14 @@ TEST(ParseErrors, ExplainLiterals) {
   EXPECT_EQ(message("x + 08"), "'08' is not a number: a leading 0 makes it octal\n  x + 08\n      ^~");
   EXPECT_EQ(message("12abc"), "'12abc' is not a number: 'abc' is not a suffix\n  12abc\n  ^~~~~");
   EXPECT_EQ(message("1..2"), "'1..2' is not a number\n  1..2\n  ^~~~");
-  EXPECT_EQ(message("1e999"), "1e999 does not fit a double\n  1e999\n  ^~~~~");
-  EXPECT_EQ(
-      message("99999999999999999999"),
-      "99999999999999999999 does not fit a 64-bit integer\n  99999999999999999999\n  ^~~~~~~~~~~~~~~~~~~~");
-  EXPECT_EQ(
-      message("9223372036854775808"),
-      "9223372036854775808 does not fit a 64-bit integer with a sign; append 'u'\n  9223372036854775808\n  "
-      "^~~~~~~~~~~~~~~~~~~");
+  EXPECT_EQ(message("1e999"), "1e999 does not fit in a double\n  1e999\n  ^~~~~");
+  EXPECT_EQ(message("99999999999999999999"),
+            "99999999999999999999 does not fit in a 64-bit integer\n  99999999999999999999\n  "
+            "^~~~~~~~~~~~~~~~~~~~");
+  EXPECT_EQ(message("9223372036854775808"),
+            "9223372036854775808 does not fit in a 64-bit integer with a sign; append 'u'\n  "
+            "9223372036854775808\n  "
+            "^~~~~~~~~~~~~~~~~~~");
   EXPECT_EQ(message("0x"), "'0x' is not a number\n  0x\n  ^~");
   EXPECT_EQ(message("\"abc"), "a string without its end\n  \"abc\n  ^");
   EXPECT_EQ(message("'ab'"),
@@ -252,16 +252,16 @@ TEST(ParseErrors, ExplainLiterals) {
 
 TEST(ParseErrors, ExplainStatements) {
   EXPECT_EQ(message("auto a = 1;"),
-            "not every way through these statements ends with a return\n  auto a = 1;\n  ^~~~");
+            "not every path through these statements ends with a return\n  auto a = 1;\n  ^~~~");
   EXPECT_EQ(message("float a; return a;"),
             "'a' needs a value where it is declared: float a = ...;\n  float a; return a;\n        ^");
   EXPECT_EQ(message("return 1; return 2;"),
-            "nothing behind the last return is reached\n  return 1; return 2;\n            ^~~~~~");
-  EXPECT_EQ(
-      message("auto s = 0; for (auto v : x) s += v; return s;"),
-      "statements are declarations, 'if' and 'return'; for loops and changing variables, define the column "
-      "with a function instead\n  auto s = 0; for (auto v : x) s += v; return s;\n              ^~~");
-  EXPECT_EQ(message("Map(x, [](float v) { x; })").substr(0, 10), "statements");
+            "nothing after the last return is reached\n  return 1; return 2;\n            ^~~~~~");
+  EXPECT_EQ(message("auto s = 0; for (auto v : x) s += v; return s;"),
+            "only declarations, 'if' and 'return' are statements; if you need a loop or a variable that "
+            "changes, define the column with a function\n  auto s = 0; for (auto v : x) s += v; return s;\n  "
+            "            ^~~");
+  EXPECT_EQ(message("Map(x, [](float v) { x; })").substr(0, 10), "only decla");
   EXPECT_EQ(message("Map(x, [](float) { return 1; })").substr(0, 32), "expected the name of a parameter");
   EXPECT_EQ(message("Map(x, [y](float v) return v;)").substr(0, 12), "expected '{'");
 }
@@ -308,17 +308,17 @@ TEST(ParseErrors, DeepNestingIsAnErrorAndNoStackOverflow) {
   constexpr std::size_t many = 20000;
   for (const char* const open : {"(", "f(", "{", "x[", "a ? (", "-(", "(float)("}) {
     const std::string text = message(repeated(open, many));
-    EXPECT_TRUE(text.starts_with("more than 256 brackets within brackets")) << text.substr(0, 200);
+    EXPECT_TRUE(text.starts_with("more than 256 nested brackets")) << text.substr(0, 200);
   }
   for (const char* const step : {"!", "- ", "x + ", "x ? y : ", "std::vector<"}) {
     const std::string text = message(repeated(step, many) + "x");
-    EXPECT_TRUE(text.starts_with("more than 1000 operations upon one another")) << text.substr(0, 200);
+    EXPECT_TRUE(text.starts_with("more than 1000 nested operations")) << text.substr(0, 200);
   }
   for (const char* const step : {".x", "[0]"}) {
     const std::string text = message("x" + repeated(step, many));
-    EXPECT_TRUE(text.starts_with("more than 1000 operations upon one another")) << text.substr(0, 200);
+    EXPECT_TRUE(text.starts_with("more than 1000 nested operations")) << text.substr(0, 200);
   }
-  EXPECT_TRUE(message(repeated("if (a) {", many)).starts_with("more than 100 blocks within blocks"));
+  EXPECT_TRUE(message(repeated("if (a) {", many)).starts_with("more than 100 nested blocks"));
 }
 
 TEST(Parse, TakesLongChainsOfConditions) {

@@ -54,6 +54,7 @@ std::string_view hint(std::string_view symbol) {
   if (symbol == "++" || symbol == "--") return "; an expression cannot change values";
   if (symbol == "->") return "; there are no pointers, write '.'";
   if (symbol == ")" || symbol == "]" || symbol == "}") return "; it closes nothing";
+  if (symbol == "if" || symbol == "else") return "; to choose a value, write 'condition ? a : b'";
   return "";
 }
 
@@ -100,7 +101,7 @@ SyntaxNode Parser::make(NodeKind kind, TextRange mark, std::vector<NodeIndex> ch
 }
 
 NodeIndex Parser::add(SyntaxNode node) {
-  if (node.depth > deepest) fail(node.mark, fmt::format("more than {} operations upon one another", deepest));
+  if (node.depth > deepest) fail(node.mark, fmt::format("more than {} nested operations", deepest));
   syntax_.nodes.push_back(std::move(node));
   return static_cast<NodeIndex>(syntax_.nodes.size() - 1);
 }
@@ -120,8 +121,7 @@ void Parser::run() {
 
 // With ?:, whose chains are flat: "a ? 1 : b ? 2 : 3" is a list of arms and the remaining value.
 NodeIndex Parser::expression() {
-  if (++nesting_ > most_nested)
-    fail(here().range, fmt::format("more than {} brackets within brackets", most_nested));
+  if (++nesting_ > most_nested) fail(here().range, fmt::format("more than {} nested brackets", most_nested));
   std::vector<Arm> arms;
   std::vector<TextRange> marks;
   NodeIndex value = binary(1);
@@ -254,7 +254,7 @@ NodeIndex Parser::primary() {
   if (token.is("(")) {
     take();
     const NodeIndex value = expression();
-    if (here().is(",")) fail(here().range, "the comma operator has no use here");
+    if (here().is(",")) fail(here().range, "the comma operator is not supported");
     expect(")", token);
     syntax_.nodes[value].whole = from(token.range);
     return value;
@@ -301,7 +301,7 @@ NodeIndex Parser::lambda() {
   }
   const Token& brace = here();
   if (!accept("{")) fail_here("'{'");
-  if (++nesting_ > most_nested) fail(brace.range, "too many lambdas within lambdas");
+  if (++nesting_ > most_nested) fail(brace.range, "lambdas are nested too deeply");
   const NodeIndex body = statements(true);
   expect("}", brace);
   --nesting_;

@@ -195,11 +195,11 @@ ExpressionId ExpressionPool::convert(ExpressionId value, const ValueType& type) 
 ExpressionId ExpressionPool::as_condition(ExpressionId condition) {
   const ValueType& type = expressions_[condition].type;
   if (type.is_list())
-    throw Error(ErrorKind::type, fmt::format("a condition is one value, got {}", type.name()),
+    throw Error(ErrorKind::type, fmt::format("a condition must be one value, got {}", type.name()),
                 type.is_optional() ? "say what holds where there is no value: (...).value_or(false)"
                                    : "take Any(x), All(x) or Sum(x) of a list, or one of its items");
   if (!type.is_integer() && !type.is_floating())
-    throw Error(ErrorKind::type, fmt::format("a condition is a bool or a number, got {}", type.name()));
+    throw Error(ErrorKind::type, fmt::format("a condition must be a bool or a number, got {}", type.name()));
   return convert(condition, ElementType::boolean);
 }
 

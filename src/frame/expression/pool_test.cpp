@@ -160,11 +160,12 @@ TEST_F(Pool, MakesConditionsOfNumbers) {
     }
     return "";
   };
-  EXPECT_EQ(message(ValueType::list(ElementType::float32)),
-            "a condition is one value, got std::vector<float>; try: take Any(x), All(x) or Sum(x) of a list, "
-            "or one of "
-            "its items");
-  EXPECT_EQ(message(ValueType::string()), "a condition is a bool or a number, got std::string");
+  EXPECT_EQ(
+      message(ValueType::list(ElementType::float32)),
+      "a condition must be one value, got std::vector<float>; try: take Any(x), All(x) or Sum(x) of a list, "
+      "or one of "
+      "its items");
+  EXPECT_EQ(message(ValueType::string()), "a condition must be a bool or a number, got std::string");
 }
 
 TEST_F(Pool, ChoosesBetweenValuesOfOneType) {

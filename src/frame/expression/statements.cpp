@@ -32,11 +32,11 @@ NodeIndex Parser::statements(bool in_braces) {
   for (;;) {
     const Token& token = here();
     if (token.kind == Token::Kind::end || (in_braces && token.is("}"))) {
-      fail(first.range, "not every way through these statements ends with a return");
+      fail(first.range, "not every path through these statements ends with a return");
     } else if (token.is_name("return")) {
       const NodeIndex last = result();
       if (!in_braces && here().kind != Token::Kind::end)
-        fail(here().range, "nothing behind the last return is reached");
+        fail(here().range, "nothing after the last return is reached");
       if (in_braces && !here().is("}")) fail_here("'}'");
       return assemble(steps, last);
     } else if (token.is_name("if")) {
@@ -45,9 +45,8 @@ NodeIndex Parser::statements(bool in_braces) {
       declaration(*type, steps);
     } else {
       fail(token.range,
-           "statements are declarations, 'if' and 'return'; for loops and changing variables, define the "
-           "column with a "
-           "function instead");
+           "only declarations, 'if' and 'return' are statements; if you need a loop or a variable that "
+           "changes, define the column with a function");
     }
   }
 }
@@ -107,7 +106,7 @@ NodeIndex Parser::branch() {
   if (here().is_name("return")) return result();
   const Token& open = here();
   if (!accept("{")) fail_here("'return' or '{'");
-  if (++nesting_ > 100) fail(open.range, "more than 100 blocks within blocks");
+  if (++nesting_ > 100) fail(open.range, "more than 100 nested blocks");
   const NodeIndex value = statements(true);
   expect("}", open);
   --nesting_;

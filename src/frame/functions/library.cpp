@@ -74,7 +74,7 @@ class Results {
 
   ValuesPtr take(BlockMemory& memory) {
     if (type_.is_scalar()) return make_scalars(type_.element(), rows_, memory_.get(), memory_);
-    if (done_ != rows_) fail_with("it gave fewer results than there are rows");
+    if (done_ != rows_) fail_with("it returned fewer results than there are rows");
     if (failed_) return nullptr;
     auto owner = memory.allocate(items_.size());
     if (!items_.empty()) std::memcpy(owner.get(), items_.data(), items_.size());
@@ -89,7 +89,7 @@ class Results {
   // Called from C: must not throw.
   void append(const void* items, std::int64_t count) noexcept {
     try {
-      if (done_ == rows_ || count < 0) return fail_with("it gave more results than there are rows");
+      if (done_ == rows_ || count < 0) return fail_with("it returned more results than there are rows");
       const auto size = static_cast<std::size_t>(count) * item_size_;
       const auto* bytes = static_cast<const std::byte*>(items);
       items_.insert(items_.end(), bytes, bytes + size);

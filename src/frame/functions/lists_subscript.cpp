@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "frame/functions/lists.h"
+#include "frame/functions/strings.h"
 
 namespace colonnade::frame::lists {
 namespace {
@@ -177,7 +178,10 @@ Bound bind_end(const Call& call, bool front) {
 }
 
 template <class T>
-Bound bind_size(const char* key, T (*of_count)(std::size_t)) {
+Bound bind_size(const Call& call, const char* key, T (*of_count)(std::size_t)) {
+  if (call.arguments[0].type.is_optional())
+    return {nullptr, fmt::format("is for lists and strings, got {}; use .has_value(), or .value().size()",
+                                 call.arguments[0].type.name())};
   const auto body = [of_count](const CallContext& context, std::span<const ValuesPtr> arguments) {
     const ListView view(*arguments[0]);
     const std::size_t rows = context.rows.size;
@@ -272,13 +276,46 @@ Bound bind_value(const Call& call) {
   return make_bound({".value", instead_of_optional(type, optional_in(type).item()), {}, body, true});
 }
 
+// Texts of optionals, or those of `fallback` where they are missing.
+ValuesPtr texts_or(const CallContext& context, const Values& optionals, const Strings& fallback,
+                   const std::vector<std::size_t>& row_of) {
+  const ListView view(optionals);
+  const auto items = dense_items(optionals, context.memory);
+  const Strings texts(*items);
+  auto [offsets, owner] = context.memory.array<std::int64_t>(row_of.size() + 1);
+  auto characters = std::make_shared<std::string>();
+  offsets[0] = 0;
+  for (std::size_t i = 0; i < row_of.size(); ++i) {
+    *characters += view.count(i) != 0 ? texts[static_cast<std::size_t>(view.begin(i))] : fallback[row_of[i]];
+    offsets[i + 1] = static_cast<std::int64_t>(characters->size());
+  }
+  const char* data = characters->data();
+  const std::size_t size = characters->size();
+  return make_string(row_of.size(), offsets,
+                     make_scalars(ElementType::character, size, data, std::move(characters)),
+                     std::move(owner));
+}
+
+Bound bind_text_or(const ValueType& type) {
+  const auto body = [type](const CallContext& context, std::span<const ValuesPtr> arguments) {
+    const Strings fallback(*arguments[1]);
+    const auto each = [&](const Values& optionals, const std::vector<std::size_t>& row_of) {
+      return texts_or(context, optionals, fallback, row_of);
+    };
+    return below_lists(context, *as_type(arguments[0], type), all_rows(context), each);
+  };
+  return make_bound({".value_or", instead_of_optional(type, ValueType::string()), {}, body});
+}
+
 Bound bind_value_or(const Call& call) {
   const ValueType& type = call.arguments[0].type;
   if (!holds_optional(type)) return no_optional(type);
   const ValueType item = optional_in(type).item();
+  if (item.is_string() && call.arguments[1].type.is_string()) return bind_text_or(type);
   if (!item.is_scalar() || !is_number(call.arguments[1].type))
-    return {nullptr, fmt::format("needs an optional number and a number, got {} and {}", type.name(),
-                                 call.arguments[1].type.name())};
+    return {nullptr,
+            fmt::format("needs an optional and a default of its type, numbers or strings, got {} and {}",
+                        type.name(), call.arguments[1].type.name())};
   const auto body = [type, item](const CallContext& context, std::span<const ValuesPtr> arguments) {
     const auto each = [&](const Values& optionals, const std::vector<std::size_t>& row_of) {
       const ListView view(optionals);
@@ -307,25 +344,25 @@ std::vector<Function> subscript_functions() {
       function(".front", "list.front()", "S", [](const Call& call) { return bind_end(call, true); }),
       function(".back", "list.back()", "S", [](const Call& call) { return bind_end(call, false); }),
       function(".size", "list.size()", "S",
-               [](const Call&) {
+               [](const Call& call) {
                  return bind_size<std::uint64_t>(
-                     ".size", [](std::size_t count) { return static_cast<std::uint64_t>(count); });
+                     call, ".size", [](std::size_t count) { return static_cast<std::uint64_t>(count); });
                }),
       function("size", "size(list)", "S",
-               [](const Call&) {
+               [](const Call& call) {
                  return bind_size<std::uint64_t>(
-                     ".size", [](std::size_t count) { return static_cast<std::uint64_t>(count); });
+                     call, ".size", [](std::size_t count) { return static_cast<std::uint64_t>(count); });
                }),
       function("empty", "empty(list)", "S",
-               [](const Call&) {
-                 return bind_size<bool>(".empty", [](std::size_t count) { return count == 0; });
+               [](const Call& call) {
+                 return bind_size<bool>(call, ".empty", [](std::size_t count) { return count == 0; });
                }),
       function(".has_value", "optional.has_value()", "L", bind_has_value),
       function(".value", "optional.value()", "L", bind_value),
-      function(".value_or", "optional.value_or(number)", "L*", bind_value_or),
+      function(".value_or", "optional.value_or(default)", "L*", bind_value_or),
       function(".empty", "list.empty()", "S",
-               [](const Call&) {
-                 return bind_size<bool>(".empty", [](std::size_t count) { return count == 0; });
+               [](const Call& call) {
+                 return bind_size<bool>(call, ".empty", [](std::size_t count) { return count == 0; });
                }),
   };
 }

@@ -142,14 +142,16 @@ Function clamp() {
           }};
 }
 
-// The absolute value of an integer is an integer; for a list of integers, as in RVec, a list of double.
+// The absolute value of an integer is an integer, also of an optional one; for a list of integers, as in
+// RVec, a list of double.
 Function absolute() {
   return {"abs", "abs(x)", [](const Call& call) -> Bound {
             if (auto refused = math::refuse(call, 1, 1)) return *refused;
             const Argument& argument = call.arguments.front();
             const ElementType from = math::item_of(argument);
-            const ElementType element =
-                argument.type.is_list() ? math::promoted_to_float(from) : promoted(from);
+            const bool is_single = argument.type.is_scalar() ||
+                                   (argument.type.is_optional() && argument.type.item().is_scalar());
+            const ElementType element = is_single ? promoted(from) : math::promoted_to_float(from);
             return math::bound(call, {element, {element}, element_loop(Operation::absolute, element)}, "abs");
           }};
 }

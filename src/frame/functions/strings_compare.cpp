@@ -111,6 +111,12 @@ class ListComparison : public Kernel {
   ValueType result_;
 };
 
+bool has_character(const Call& call) {
+  return std::ranges::any_of(call.arguments, [](const Argument& argument) {
+    return argument.type.is_scalar() && argument.type.element() == ElementType::character;
+  });
+}
+
 }  // namespace
 
 Bound string_comparison(const Call& call) {
@@ -124,7 +130,8 @@ Bound string_comparison(const Call& call) {
     };
     if (!is_text(left) || !is_text(right))
       return {nullptr,
-              fmt::format("compares strings with strings, got {} and {}", left.name(), right.name())};
+              fmt::format("compares strings with strings, got {} and {}{}", left.name(), right.name(),
+                          has_character(call) ? "; strings stand in double quotes" : "")};
     if (!left.is_list() && !right.is_list()) return {std::make_shared<ScalarComparison>(comparison), {}};
     const bool of_optionals =
         (left.is_optional() || !left.is_list()) && (right.is_optional() || !right.is_list());

@@ -35,8 +35,7 @@ void check_new_name(const std::string& name, std::string_view what = "a column")
     throw Error(ErrorKind::usage, fmt::format("'{}' is not a valid name for {}", name, what),
                 "use letters, digits and underscores, and no digit first");
   if (is_reserved(name))
-    throw Error(ErrorKind::usage, fmt::format("'{}' has a meaning of its own in expressions", name),
-                "use another name");
+    throw Error(ErrorKind::usage, fmt::format("'{}' is reserved in expressions", name), "use another name");
 }
 
 // Names of functions may have namespaces.
@@ -48,7 +47,7 @@ void check_function_name(const std::string& name) {
   }
   check_new_name(std::string(rest), "a function");
   if (find_function(name) != nullptr || type_of_name(name))
-    throw Error(ErrorKind::usage, fmt::format("'{}' is a function of the language already", name),
+    throw Error(ErrorKind::usage, fmt::format("'{}' is already a function of the language", name),
                 "use another name");
 }
 
@@ -142,7 +141,8 @@ Graph::State::State(std::shared_ptr<Source> of) : source(std::move(of)), variati
 
 const Node& Graph::State::node(NodeId id) const {
   if (nodes.contains(id)) return nodes[id];
-  throw Error(ErrorKind::usage, fmt::format("the graph has {} nodes, none of number {}", nodes.size(), id));
+  throw Error(ErrorKind::usage,
+              fmt::format("the graph has {} nodes, but none with number {}", nodes.size(), id));
 }
 
 Graph::Graph(std::shared_ptr<Source> source) : state_(std::make_unique<State>(std::move(source))) {}
@@ -153,7 +153,7 @@ Graph::~Graph() = default;
 void Graph::add_function(const std::string& name, Definition definition) {
   check_function_name(name);
   if (state_->functions.contains(name))
-    throw Error(ErrorKind::usage, fmt::format("there is a function '{}' already", name), "use another name");
+    throw Error(ErrorKind::usage, fmt::format("there is already a function '{}'", name), "use another name");
   Function function{name, fmt::format("the function '{}' of this data frame", name), {}};
   function.bind = [make = definition.make_kernel](const Call& call) -> Bound {
     std::vector<ValueType> types;
@@ -168,7 +168,7 @@ NodeId Graph::define(NodeId parent, const std::string& name, Definition definiti
     Node node = child_of(*state_, parent, Node::Kind::define);
     check_new_name(name);
     if (state_->find(node.names, name, 0, nullptr))
-      throw Error(ErrorKind::usage, "there is a column of that name",
+      throw Error(ErrorKind::usage, "there is already a column of that name",
                   "use redefine to give it other values from here on");
     node.name = name;
     node.computation = state_->bind(node.names, std::move(definition));
@@ -194,7 +194,7 @@ NodeId Graph::alias(NodeId parent, const std::string& name, const std::string& c
     Node node = child_of(*state_, parent, Node::Kind::alias);
     check_new_name(name);
     if (state_->find(node.names, name, 0, nullptr))
-      throw Error(ErrorKind::usage, "there is a column of that name", "use another name");
+      throw Error(ErrorKind::usage, "there is already a column of that name", "use another name");
     Column made = column_before(*state_, node.names, Column::Kind::alias, column);
     made.name = name;
     made.defined = true;
@@ -213,8 +213,8 @@ NodeId Graph::default_value_for(NodeId parent, const std::string& column, Defini
   return booking(fmt::format("default_value_for '{}'", column), [&] {
     if (is_joined_optional(*state_, state_->node(parent).names, column)) {
       if (value.make_kernel)
-        throw Error(ErrorKind::usage, "a joined column gets a default by an expression",
-                    "use define before it");
+        throw Error(ErrorKind::usage, "the default value of a joined column must be an expression",
+                    "use define to make a column first");
       return redefine(parent, column, fmt::format("{}.value_or({})", column, value.text));
     }
     Node node = child_of(*state_, parent, Node::Kind::default_value_for);
@@ -287,7 +287,7 @@ NodeId Graph::vary(NodeId parent, std::vector<std::string> columns, Definition v
         if (contains(made[i].varied_by, ids[tag]))
           throw Error(
               ErrorKind::usage,
-              fmt::format("'{}' depends on the variation {}:{} already", made[i].name, node.name, tags[tag]),
+              fmt::format("'{}' already depends on the variation {}:{}", made[i].name, node.name, tags[tag]),
               "give the variation another name");
       made[i].variations = ids;
       made[i].items = std::move(items[i]);

@@ -28,21 +28,21 @@ void expect_error(const std::function<void()>& work, ErrorKind kind, const std::
 
 TEST_F(GraphTest, RefusesNamesThatDoNotFit) {
   expect_error([&] { graph.define(x, "x", "1"); }, ErrorKind::usage,
-               "define 'x': there is a column of that name");
+               "define 'x': there is already a column of that name");
   expect_error([&] { graph.define(x, "a b", "1"); }, ErrorKind::usage, "'a b' is not a valid name");
   expect_error([&] { graph.define(x, "9a", "1"); }, ErrorKind::usage, "'9a' is not a valid name");
   expect_error([&] { graph.define(x, "", "1"); }, ErrorKind::usage, "'' is not a valid name");
-  expect_error([&] { graph.define(x, "rdfentry_", "1"); }, ErrorKind::usage, "a meaning of its own");
-  expect_error([&] { graph.define(x, "true", "1"); }, ErrorKind::usage, "a meaning of its own");
+  expect_error([&] { graph.define(x, "rdfentry_", "1"); }, ErrorKind::usage, "is reserved");
+  expect_error([&] { graph.define(x, "true", "1"); }, ErrorKind::usage, "is reserved");
   expect_error([&] { graph.redefine(x, "xx", "1"); }, ErrorKind::not_found, "did you mean 'x'");
   expect_error([&] { graph.redefine(Graph::root, "x", "1"); }, ErrorKind::not_found, "no column 'x'");
-  expect_error([&] { graph.alias(x, "x", "x"); }, ErrorKind::usage, "there is a column of that name");
+  expect_error([&] { graph.alias(x, "x", "x"); }, ErrorKind::usage, "there is already a column of that name");
   expect_error([&] { graph.alias(x, "y", "z"); }, ErrorKind::not_found, "no column 'z'");
   expect_error([&] { graph.define(x, "y", "x + xy"); }, ErrorKind::not_found, "did you mean 'x'");
   expect_error([&] { graph.define(x, "y", "x +"); }, ErrorKind::usage, "define 'y'");
   expect_error([&] { graph.default_value_for(x, "q", "1"); }, ErrorKind::not_found, "no column 'q'");
   expect_error([&] { graph.filter_available(x, "q"); }, ErrorKind::not_found, "no column 'q'");
-  expect_error([&] { graph.define(99, "y", "1"); }, ErrorKind::usage, "none of number 99");
+  expect_error([&] { graph.define(99, "y", "1"); }, ErrorKind::usage, "none with number 99");
   EXPECT_THAT(graph.column_names(x), ElementsAre("x"));  // unchanged
   EXPECT_NO_THROW(graph.define(x, "y", "x"));
 }
@@ -59,7 +59,7 @@ TEST_F(GraphTest, RefusesResultsThatDoNotFit) {
   expect_error([&] { graph.book(x, {"sum", {"y"}, "{}"}); }, ErrorKind::not_found, "sum: ");
   EXPECT_THROW(graph.book(x, {"nothing", {"x"}, "{}"}), Error);
   EXPECT_THROW(graph.book(x, {"sum", {}, "{}"}), Error);
-  expect_error([&] { graph.value(7); }, ErrorKind::usage, "none of number 7");
+  expect_error([&] { graph.value(7); }, ErrorKind::usage, "none with number 7");
   const ResultId result = sum(graph, x, "x");
   expect_error([&] { graph.value(result); }, ErrorKind::usage, "not computed yet");
   graph.run();
@@ -87,7 +87,7 @@ TEST_F(GraphTest, RefusesVariationsThatDoNotFit) {
                "vary 'x'");
   const NodeId varied = graph.vary(x, {"x"}, "{1, 2}", {"a", "b"}, "s");
   expect_error([&] { graph.vary(varied, {"x"}, "{1, 2}", {"a", "b"}, "s"); }, ErrorKind::usage,
-               "depends on the variation s:a already");
+               "already depends on the variation s:a");
   EXPECT_THAT(graph.variation_names(x), ElementsAre("nominal"));
   EXPECT_THAT(graph.variation_names(varied), ElementsAre("nominal", "s:a", "s:b"));
 }
@@ -373,7 +373,7 @@ TEST_F(VariedSnapshotTest, SaysWhatItCannotDo) {
   expect_error([&] { graph.vary_result(late); }, ErrorKind::usage, "written already");
   const MemoryFile other;
   const ResultId ranged = snapshot(graph.range(graph.filter(z, "x > 3"), 0, 2), other, {"x"});
-  expect_error([&] { graph.vary_result(ranged); }, ErrorKind::unsupported, "behind a range");
+  expect_error([&] { graph.vary_result(ranged); }, ErrorKind::unsupported, "follow a range");
 }
 
 // ---- Reports
@@ -458,7 +458,7 @@ TEST_F(GraphTest, ForgottenResultsAreNotComputed) {
   graph.forget(result);
   graph.run();
   EXPECT_EQ(graph.passes(), 0u);
-  expect_error([&] { graph.value(result); }, ErrorKind::usage, "none of number 0");
+  expect_error([&] { graph.value(result); }, ErrorKind::usage, "none with number 0");
 }
 
 TEST_F(GraphTest, EntriesCanBeRestricted) {

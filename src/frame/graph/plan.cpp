@@ -60,7 +60,7 @@ json definition_json(const Definition& definition, const std::string& what, Join
             {"columns", definition.columns}};
   if (definition.payload.empty())
     throw Error(ErrorKind::unsupported,
-                fmt::format("{} is computed by a callable, which cannot be sent elsewhere", what),
+                fmt::format("{} is computed by a callable, which cannot be sent to another process", what),
                 "use an expression, or a callable that can be serialised");
   return {{"payload", to_base64(as_bytes(definition.payload))}, {"columns", definition.columns}};
 }
@@ -90,10 +90,11 @@ json node_json(const Node& node, JoinList& joins) {
 
 json result_json(const BookedResult& result) {
   if (result.kind == BookedResult::Kind::own)
-    throw Error(ErrorKind::unsupported,
-                fmt::format("an accumulator over ({}) is the caller's own and cannot be sent elsewhere",
-                            fmt::join(result.spec.arguments, ", ")),
-                "book one of the results that a specification describes");
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("an accumulator over ({}) is the caller's own and cannot be sent to another process",
+                    fmt::join(result.spec.arguments, ", ")),
+        "book one of the results that a specification describes");
   json out = {{"node", result.node}};
   if (result.all_variations) out["varied"] = true;
   if (result.kind == BookedResult::Kind::report) {
@@ -112,7 +113,7 @@ json result_json(const BookedResult& result) {
 json parse_plan(std::string_view text) {
   if (text.size() > longest_plan)
     throw Error(ErrorKind::format,
-                fmt::format("a plan of {} bytes is longer than {}", text.size(), longest_plan));
+                fmt::format("a plan of {} bytes is longer than the limit of {}", text.size(), longest_plan));
   return json::parse(text, [](int depth, json::parse_event_t, json&) {
     if (depth > deepest_plan)
       throw Error(ErrorKind::format, fmt::format("a plan that is nested more than {} deep", deepest_plan));
@@ -135,7 +136,7 @@ void check_rights(const json& plan, const PlanRights& rights) {
   const auto check = [&](const std::string& uri, bool writes) {
     if (rights.may_use(uri, writes)) return;
     throw Error(ErrorKind::usage,
-                fmt::format("the plan {} \"{}\", which it may not", writes ? "writes" : "reads", uri),
+                fmt::format("the plan {} \"{}\", which is not allowed", writes ? "writes" : "reads", uri),
                 "allow it if you trust the author of the plan", {.uri = uri});
   };
   const std::function<void(const json&)> check_source = [&](const json& source) {
@@ -262,7 +263,7 @@ std::string text_of(const json& plan) {
     return plan.dump();
   } catch (const json::exception&) {
     throw Error(ErrorKind::unsupported,
-                "a text of the graph is not valid UTF-8 and cannot be sent elsewhere");
+                "a text of the graph is not valid UTF-8 and cannot be sent to another process");
   }
 }
 

@@ -70,7 +70,7 @@ bool merges_parts(const Graph::State& state, const BookedResult& result) {
 void check_mergeable(const Graph::State& state) {
   for (const auto& [id, result] : state.results)
     if (!merges_parts(state, result))
-      throw Error(ErrorKind::unsupported, "a result behind a range cannot be put together from parts",
+      throw Error(ErrorKind::unsupported, "a result after a range cannot be merged from parts",
                   "leave out the range, or filter by rdfentry_");
 }
 
@@ -91,7 +91,7 @@ using Merges = std::vector<std::pair<Accumulator*, std::span<const std::byte>>>;
 void read_accumulators(Graph::State& state, BookedResult& result, ResultsReader& in, Merges& merges) {
   state.prepare(result);
   for (Instance& instance : result.instances) {
-    if (in.number() != instance.accumulators.size()) ResultsReader::fail("they are of other results");
+    if (in.number() != instance.accumulators.size()) ResultsReader::fail("they belong to other results");
     for (const auto& accumulator : instance.accumulators)
       merges.emplace_back(accumulator.get(), in.take(in.number()));
   }
@@ -128,7 +128,7 @@ void Graph::merge_results(std::span<const std::byte> later) {
   // Everything is validated first, so that invalid bytes change nothing.
   Merges merges;
   for (auto& [id, result] : state_->results) read_accumulators(*state_, result, in, merges);
-  if (!in.at_end()) ResultsReader::fail("they are of more results");
+  if (!in.at_end()) ResultsReader::fail("they contain more results");
   for (auto& [id, result] : state_->results) mark(result, false);  // a half-merged result is invalid
   for (const auto& [accumulator, bytes] : merges) accumulator->merge_saved(bytes);
   for (auto& [id, result] : state_->results) mark(result, true);
@@ -167,13 +167,12 @@ void Graph::merge_result(ResultId id, std::span<const std::byte> later) {
   const std::uint64_t entries = in.number();
   const bool is_whole = entries == of_all;
   if (entries > of_all || (is_whole && merges_parts(*state_, result)))
-    ResultsReader::fail("they are of other entries");
+    ResultsReader::fail("they cover other entries");
   if (is_whole && std::ranges::any_of(result.instances, &Instance::ready))
-    throw Error(ErrorKind::usage, "what was computed from all entries has been merged before",
-                "merge it once");
+    throw Error(ErrorKind::usage, "a result over all entries has already been merged", "merge it once");
   Merges merges;
   read_accumulators(*state_, result, in, merges);
-  if (!in.at_end()) ResultsReader::fail("they are of more results");
+  if (!in.at_end()) ResultsReader::fail("they contain more results");
   mark(result, false);
   for (const auto& [accumulator, bytes] : merges) accumulator->merge_saved(bytes);
   mark(result, true);

@@ -310,7 +310,7 @@ TEST_F(PlanTest, PlansHoldWhatIsNeededAndOpenNothing) {
   const ResultId again = sum(*late, used, "used");
   const Error error = error_of([&] { late->run(); });
   EXPECT_EQ(error.kind(), ErrorKind::io);
-  EXPECT_THAT(error.problem(), HasSubstr("written anew"));
+  EXPECT_THAT(error.problem(), HasSubstr("rewritten since"));
   EXPECT_TRUE(late->is_failed(again) || !late->is_ready(again));
 }
 

@@ -13,7 +13,8 @@ namespace colonnade::frame {
 
 const BookedResult& Graph::State::result(ResultId id) const {
   if (results.contains(id)) return results[id];
-  throw Error(ErrorKind::usage, fmt::format("{} results are booked, none of number {}", results.size(), id));
+  throw Error(ErrorKind::usage,
+              fmt::format("{} results are booked, but none with number {}", results.size(), id));
 }
 
 namespace {
@@ -135,7 +136,7 @@ RunReport Graph::run_step(ResultId id, std::uint64_t first, std::uint64_t last, 
   const BookedResult& result = state_->result(id);
   if (state_->node(result.node).after_range)
     throw Error(ErrorKind::usage,
-                "behind a range there are no steps: it counts entries from the first one on",
+                "there are no steps after a range, which counts entries from the first one on",
                 "compute the result as a whole");
   const std::uint64_t entries = state_->source->entries();
   if (first > last || last > entries)
@@ -288,7 +289,7 @@ void Graph::restrict_entries(std::uint64_t first, std::uint64_t last) {
   if (first > last)
     throw Error(ErrorKind::usage,
                 fmt::format("the range of entries from {} to {} ends before it begins", first, last),
-                "give the first entry and the one behind the last");
+                "give the first entry and the one after the last");
   state_->first = first;
   state_->last = last;
   state_->restricted = true;
@@ -297,13 +298,13 @@ void Graph::restrict_entries(std::uint64_t first, std::uint64_t last) {
 void Graph::set_stretch(std::uint64_t first, std::uint64_t last, std::vector<Reached> reached) {
   if (first > last)
     throw Error(ErrorKind::usage,
-                fmt::format("the stretch of entries from {} to {} ends before it begins", first, last),
-                "give the first entry and the one behind the last");
+                fmt::format("the range of entries from {} to {} ends before it begins", first, last),
+                "give the first entry and the one after the last");
   state_->stretch = State::Stretch{first, last, std::move(reached)};
 }
 
 void Graph::set_block_entries(std::uint32_t entries) {
-  if (entries == 0) throw Error(ErrorKind::usage, "blocks without entries make no pass", "1, 2, ...");
+  if (entries == 0) throw Error(ErrorKind::usage, "a block must have at least one entry", "1, 2, ...");
   state_->block_entries = entries;
 }
 

@@ -80,7 +80,7 @@ std::optional<ExpressionId> Graph::State::condition_between(SelectionId from, Se
     const Selection& selection = selections[path.back()];
     if (selection.kind == Selection::Kind::range)
       throw Error(ErrorKind::unsupported,
-                  "a snapshot with variations cannot stand behind a range that counts other entries for each",
+                  "a snapshot with variations cannot follow a range that counts other entries for each",
                   "put the range before the first filter that varies");
     const ExpressionId next = selection.kind == Selection::Kind::condition
                                   ? selection.condition

@@ -247,7 +247,7 @@ std::string Join::identity() const {
   json made{{"source", json::parse(source_->specification(true))}, {"keys", keys_}};
   made["duplicates"] = duplicates_ == Duplicates::error;
   if (!made["source"].contains("index"))
-    throw Error(ErrorKind::usage, "a table of keys is saved for data sets in files alone",
+    throw Error(ErrorKind::usage, "a table of keys can be saved only for data sets in files",
                 "join without `table`, or import what is joined first");
   made["source"].erase("options");
   const std::string text = made.dump();
@@ -475,9 +475,9 @@ void Join::count_held(std::uint32_t column, std::uint64_t bytes) {
   if (held_.fetch_add(bytes) + bytes <= JoinMemory::default_budget()) return;
   throw Error(
       ErrorKind::resource,
-      fmt::format("the columns of a join that are no numbers take more memory than they may: '{}', of "
-                  "{} values, does not fit",
-                  source_->path(column), source_->entries()),
+      fmt::format(
+          "the non-numeric columns of a join exceed the memory limit: '{}', with {} values, does not fit",
+          source_->path(column), source_->entries()),
       "join the other way round, or fewer entries, or set COLONNADE_JOIN_MEMORY_MIB");
 }
 

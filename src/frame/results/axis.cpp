@@ -163,7 +163,7 @@ Binning Binning::parse(const Options& options, std::size_t least_axes) {
   Binning binning;
   for (const Options& axis : options.objects("axes")) binning.axes_.push_back(Axis::parse(axis));
   if (binning.axes_.size() < least_axes)
-    options.refuse("axes", "a list with one axis or more, as {\"bins\": 100, \"low\": 0, \"high\": 1}");
+    options.refuse("axes", "a list with one axis or more, such as {\"bins\": 100, \"low\": 0, \"high\": 1}");
   double cells = 1;
   for (const Axis& axis : binning.axes_) cells *= axis.bins() + 2.;
   if (cells > std::numeric_limits<std::int32_t>::max())

@@ -25,7 +25,7 @@ Options::Options(const std::string& json, std::string what) : what_(std::move(wh
   if (!parsed.is_object())
     throw Error(ErrorKind::usage,
                 fmt::format("the options of {} are not a JSON object: {}", what_, json.substr(0, 200)),
-                "an object as {\"name\": \"h\"}");
+                "an object such as {\"name\": \"h\"}");
   json_ = std::make_unique<Json>(std::move(parsed));
 }
 Options::Options(std::unique_ptr<Json> json, std::string what)

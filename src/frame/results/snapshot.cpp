@@ -110,7 +110,8 @@ class SnapshotAccumulator final : public ResultAccumulator {
   ResultValue value() const override { return SnapshotValue{settings_->uri, settings_->name, entries_}; }
 
   std::vector<std::byte> save() const override {
-    throw Error(ErrorKind::unsupported, "a snapshot cannot be sent elsewhere: its rows are in a file",
+    throw Error(ErrorKind::unsupported,
+                "a snapshot cannot be sent to another process: its rows are in a file",
                 "write a file for each worker, and open them together as a chain");
   }
   void merge_saved(std::span<const std::byte>) override {

@@ -117,7 +117,7 @@ class ArraySource final : public Source {
         throw Error(ErrorKind::usage,
                     fmt::format("the array '{}' has {} entries and '{}' has {}", given_.front().name,
                                 sample_.entries, column.name, column.values->size),
-                    "give arrays of one length", {.field = column.name});
+                    "give arrays of the same length", {.field = column.name});
   }
 
   std::uint64_t entries() const override { return sample_.entries; }

@@ -23,7 +23,7 @@ namespace {
   throw Error(ErrorKind::schema,
               fmt::format("the column '{}' is {} in {} and {} in {}, and no type holds both", path, a.name(),
                           in_a, b.name(), in_b),
-              "read these files apart", {.uri = in_b, .field = std::string(path)});
+              "read these files separately", {.uri = in_b, .field = std::string(path)});
 }
 
 std::optional<ColumnShape> shape_if_supported(const Descriptor& descriptor, std::string_view path) {
@@ -193,7 +193,7 @@ const std::vector<std::uint64_t>& Chain::part_borders_of(unsigned sample) const 
   std::vector<std::uint64_t> borders = part_borders(*files_.descriptor_of(sample), limits_);
   if (file.parts != 0 && borders.size() != file.parts + 1)
     throw Error(ErrorKind::usage,
-                fmt::format("the file is cut into {} parts here, where the plan says {}", borders.size() - 1,
+                fmt::format("the file is cut into {} parts here, but the plan says {}", borders.size() - 1,
                             file.parts),
                 "use the same version of Colonnade", {.uri = file.uri});
   const std::lock_guard lock(state.mutex);

@@ -136,7 +136,7 @@ class Walk {
   }
   void check_readable(const FieldDescriptor& f) const {
     if (!f.unreadable.empty()) refuse(f, "cannot be read: " + f.unreadable);
-    if (f.role == FieldRole::variant) refuse(f, "has no type in expressions, its alternatives have");
+    if (f.role == FieldRole::variant) refuse(f, "has no type in expressions, but its alternatives do");
     if (f.role == FieldRole::streamer) refuse(f, "can only be read by ROOT, which streamed it");
   }
   std::optional<ColumnShape> whole_if_supported(const FieldDescriptor& f) const {

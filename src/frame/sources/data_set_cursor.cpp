@@ -225,7 +225,7 @@ ValuesPtr DataSetCursor::read_counts(Bound& bound, const WantedRef& wanted, Bloc
     }
     if (!std::in_range<T>(most))
       throw Error(ErrorKind::conversion,
-                  fmt::format("a collection has {} items, more than its counter can say", most),
+                  fmt::format("a collection has {} items, more than its counter can hold", most),
                   "the size of the collection", source_->context());
     const void* data = counts;
     return make_scalars(bound.shape->type.element(), wanted->size, data, std::move(owner));

@@ -79,9 +79,9 @@ Friends::Friends(std::shared_ptr<Source> first, std::vector<NamedSource> others)
                   "a name for each friend");
     if (other.source->entries() != entries())
       throw Error(ErrorKind::usage,
-                  fmt::format("the friend '{}' has {} entries, and there are {}", other.name,
+                  fmt::format("the friend '{}' has {} entries, but there are {}", other.name,
                               other.source->entries(), entries()),
-                  "friends have as many entries, in the same order");
+                  "friends with as many entries, in the same order");
     sources_.push_back(std::move(other));
   }
 }

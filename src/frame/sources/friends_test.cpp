@@ -77,7 +77,7 @@ TEST_F(FriendsTest, ColumnsAreFoundByTheirNames) {
 
 TEST_F(FriendsTest, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(error_of([&] { friends_source(chain_of({a}), {{"f", chain_of({e})}}); }).problem(),
-              HasSubstr("has 666 entries, and there are 600"));
+              HasSubstr("has 666 entries, but there are 600"));
   EXPECT_THAT(error_of([&] {
                 friends_source(chain_of({a}), {{"f", chain_of({a})}, {"f", chain_of({a})}});
               }).problem(),

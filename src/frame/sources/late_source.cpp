@@ -141,7 +141,7 @@ void LateSource::fail_missing(const Column& column) const {
   throw Error(ErrorKind::type,
               found ? fmt::format("the column is of type {}, not {} as the file said",
                                   fetched_.back()->type(*found).name(), expected)
-                    : fmt::format("the column of type {} is not there any more", expected),
+                    : fmt::format("the column of type {} no longer exists", expected),
               "the file may have been replaced; open it again", {.field = column.path});
 }
 
@@ -152,7 +152,7 @@ void LateSource::fetch(std::span<const std::uint32_t> columns) const {
   std::vector<std::string> paths;
   for (const std::uint32_t column : missing) paths.push_back(columns_[column].path);
   if (!fetch_)
-    throw Error(ErrorKind::not_found, "the column was not brought along", "make the plan anew",
+    throw Error(ErrorKind::not_found, "the column was not sent along", "make the plan again",
                 {.field = paths.front()});
   std::shared_ptr<Source> brought = fetch_(paths);
   check(*brought);

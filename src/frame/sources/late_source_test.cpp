@@ -88,7 +88,7 @@ TEST(LateSource, RefusesWhatDoesNotFit) {
     source->prepare(columns);
   };
   expect_error(ErrorKind::format, [&] { with(arrays({"a"}, 9)); }, "10 entries in 1 files, but 9");
-  expect_error(ErrorKind::type, [&] { with(arrays({"b"}, 10)); }, "not there any more");
+  expect_error(ErrorKind::type, [&] { with(arrays({"b"}, 10)); }, "no longer exists");
   const auto integers = std::make_shared<std::vector<std::int32_t>>(10);
   expect_error(
       ErrorKind::type,

@@ -81,7 +81,7 @@ void PageReader::check(const Wanted& wanted) {
     if (current == nullptr || current->cluster != span.cluster) current = segment(span.cluster).get();
     if (span.end <= current->extent.elements) continue;
     throw Error(ErrorKind::format,
-                fmt::format("elements up to {} are needed where the cluster's column has {}", span.end,
+                fmt::format("elements up to {} are needed, but the cluster's column has {}", span.end,
                             current->extent.elements),
                 "check that the file was transferred completely",
                 source_->context(current->column, span.cluster, 0));

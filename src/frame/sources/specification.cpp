@@ -102,7 +102,7 @@ std::shared_ptr<Source> source_from(const std::string& specification) {
     return make_source(nlohmann::json::parse(specification));
   } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorKind::usage, fmt::format("this is not the description of a source: {}", error.what()),
-                "it is what Source::specification() gives");
+                "it is what Source::specification() returns");
   }
 }
 

@@ -26,7 +26,7 @@ constexpr std::array rows{
         "open the data set again; an administrator may have evicted the connection"},
     Row{der_inval, ErrorKind::io, "DER_INVAL", "refused as invalid",
         "check the names in the URI and that the pool can serve the object class"},
-    Row{der_exist, ErrorKind::io, "DER_EXIST", "exists already", ""},
+    Row{der_exist, ErrorKind::io, "DER_EXIST", "already exists", ""},
     Row{der_nonexist, ErrorKind::not_found, "DER_NONEXIST", "does not exist",
         "check the names in the URI (daos pool list, daos container list)"},
     Row{der_unreach, ErrorKind::io, "DER_UNREACH", "the server cannot be reached",

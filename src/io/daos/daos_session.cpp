@@ -37,7 +37,7 @@ std::string decoded(const std::string& uri, std::string_view text, std::string_v
     }
     const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) fail_uri(uri, "\"%\" needs two hexadecimal digits behind it");
+    if (high < 0 || low < 0) fail_uri(uri, "\"%\" must be followed by two hexadecimal digits");
     name.push_back(static_cast<char>(high * 16 + low));
     i += 2;
   }
@@ -166,7 +166,7 @@ void Session::connect_pool(const PoolAddress& place) {
   }
   if (code == -der_nonexist)
     throw Error(ErrorKind::not_found, fmt::format("there is no DAOS pool \"{}\"", place.pool),
-                "see the pools there are with: daos pool list", {.uri = uri_});
+                "see `daos pool list` for the pools", {.uri = uri_});
   throw call_error(uri_, action, code);
 }
 
@@ -208,7 +208,7 @@ void Session::open_container(const PoolAddress& place, bool create) {
     throw Error(
         ErrorKind::not_found,
         fmt::format("there is no container \"{}\" in the DAOS pool \"{}\"", place.container, place.pool),
-        fmt::format("see the containers there are with: daos container list {}", place.pool), {.uri = uri_});
+        fmt::format("see `daos container list {}` for the containers", place.pool), {.uri = uri_});
   if (code != 0)
     throw call_error(
         uri_, fmt::format("open the container \"{}\" in the DAOS pool \"{}\"", place.container, place.pool),

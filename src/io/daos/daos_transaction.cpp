@@ -75,7 +75,7 @@ void Transaction::restart() {
   if (!first_conflict_) first_conflict_ = now;
   if (now - *first_conflict_ > session_->runtime().timeout())
     throw Error(ErrorKind::io,
-                fmt::format("cannot {}: others have changed it again and again for {:g} s", action_,
+                fmt::format("cannot {}: others kept changing it for {:g} s", action_,
                             session_->runtime().timeout().count()),
                 "have fewer processes write this data set at once", {.uri = session_->uri()});
   // libdaos backs off here, ever longer and randomly, so that two do not block each other

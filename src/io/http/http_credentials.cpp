@@ -112,7 +112,7 @@ BearerToken::Found BearerToken::find() {
     if (place.path.empty()) continue;
     const std::int64_t changed = change_of(place.path, place.must_be_own);
     // A file that is named but not there is worth mentioning where the server asks for a token.
-    if (changed == 0 && place.path == named) found.source = named + ", which is not there";
+    if (changed == 0 && place.path == named) found.source = named + ", which does not exist";
     if (changed == 0) continue;
     const std::string token = token_in(place.path);
     if (token.empty()) continue;

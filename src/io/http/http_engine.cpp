@@ -256,7 +256,7 @@ struct Transfer {
     answer.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
     if (too_large) {
       answer.failure = HttpFailure::too_large;
-      answer.problem = fmt::format("more than the {} bytes that were asked for", request.into.size());
+      answer.problem = fmt::format("more than the {} bytes that were requested", request.into.size());
       return;
     }
     // A server that refuses may stop listening before all was sent.

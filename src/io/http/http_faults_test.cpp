@@ -115,7 +115,7 @@ TEST_F(HttpFaults, OtherRangesThanWereAskedForAreRefused) {
       {}, [](TestAnswer& answer) { set_header(answer, "Content-Range", "bytes 100001-101000/200000"); });
   EXPECT_THAT(
       error.problem(),
-      HasSubstr("bytes 100000 to 101000 were asked for, the server sent 1000 and says \"bytes 100001-"));
+      HasSubstr("bytes 100000 to 101000 were requested, but the server sent 1000 and says \"bytes 100001-"));
 }
 
 TEST_F(HttpFaults, ShortAnswersAreRefused) {
@@ -261,7 +261,7 @@ TEST_F(HttpFaults, BytesThatAServerLostOnTheWayAreNoticed) {
   file->write(0, as_bytes("1234567"));
   // A second close() says the same: the file is not there.
   for (int k = 0; k < 2; ++k)
-    EXPECT_EQ(error_of([&] { file->close(); }).problem(), "7 bytes were sent, and the server has 5");
+    EXPECT_EQ(error_of([&] { file->close(); }).problem(), "7 bytes were sent, but the server has 5");
 }
 
 }  // namespace

@@ -262,7 +262,7 @@ TEST_F(HttpFiles, ReadATokenAgainWhenItsFileChanges) {
   encrypted.store(uri, http_pattern(200'000));
   const std::filesystem::path file = encrypted.file("/token");
   set("BEARER_TOKEN_FILE", file.string());
-  EXPECT_THAT(error_of([&] { open_for_reading(uri); }).advice(), HasSubstr("token, which is not there"));
+  EXPECT_THAT(error_of([&] { open_for_reading(uri); }).advice(), HasSubstr("token, which does not exist"));
   std::ofstream(file) << variable("COLONNADE_TEST_HTTP_TOKEN") << "\n";
   const auto reader = open_for_reading(uri);
   std::ofstream(file) << "an.old.one";

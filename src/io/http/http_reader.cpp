@@ -84,14 +84,14 @@ void check_range_reply(const OpenHttpFile& file, const HttpCall& call, std::uint
     throw Error(ErrorKind::io,
                 fmt::format("the server answered the request for a range with status {} and the whole file",
                             http.status),
-                "a server, or a way to it, that serves ranges of files", where);
+                "a server or proxy that serves ranges of files", where);
   const auto range = parse_content_range(http.header_or_empty("content-range"));
   if (!range || range->first != offset || http.written != call.into.size())
     throw Error(ErrorKind::io,
-                fmt::format("bytes {} to {} were asked for, the server sent {} and says \"{}\"", offset,
+                fmt::format("bytes {} to {} were requested, but the server sent {} and says \"{}\"", offset,
                             offset + call.into.size(), http.written,
                             in_one_line(http.header_or_empty("content-range"))),
-                "check what stands between here and the server", where);
+                "check the proxies between here and the server", where);
 }
 
 class HttpReadQueue final : public ReadQueue {

@@ -92,8 +92,8 @@ class HttpWriter final : public WritableFile {
   HttpWriter(const std::string& uri, bool must_be_new)
       : caller_(uri), must_be_new_(must_be_new), part_(beside(caller_.url())) {
     if (must_be_new_ && exists(caller_.url()))
-      throw Error(ErrorKind::usage, "there is a file already, where a new one was to be made",
-                  "another name, or say that it is to be replaced");
+      throw Error(ErrorKind::usage, "the file already exists, but a new one was to be created",
+                  "another name, or replace it explicitly");
     spool_ = std::make_unique<Spool>(uri);
     put(part_, {}, attempts_to_begin);
     const HttpUrl other = beside(caller_.url());
@@ -154,7 +154,7 @@ class HttpWriter final : public WritableFile {
  private:
   Spool& open_spool() const {
     if (spool_ == nullptr)
-      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri()});
+      throw Error(ErrorKind::usage, "the file is already closed", "use it before close()", {.uri = uri()});
     return *spool_;
   }
 
@@ -191,7 +191,7 @@ class HttpWriter final : public WritableFile {
 
   [[noreturn]] void fail_replacing() const {
     throw Error(ErrorKind::io, "another program has created the file since this one was started",
-                "another name, or say that it is to be replaced", {.uri = uri()});
+                "another name, or replace it explicitly", {.uri = uri()});
   }
 
   bool exists(const HttpUrl& url) const {
@@ -209,7 +209,7 @@ class HttpWriter final : public WritableFile {
     const HttpReply reply = caller_.call({.action = "examine", .url = url, .method = HttpMethod::head});
     const auto there = whole_number(reply.http.header_or_empty("content-length"));
     if (!reply.http.is_good() || !there || *there == size) return;
-    throw Error(ErrorKind::io, fmt::format("{} bytes were sent, and the server has {}", size, *there),
+    throw Error(ErrorKind::io, fmt::format("{} bytes were sent, but the server has {}", size, *there),
                 "write it again", {.uri = uri()});
   }
 

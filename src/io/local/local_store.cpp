@@ -173,7 +173,7 @@ FileDescriptor LocalStore::open_value(const ValueAddress& address, struct stat& 
   if (!S_ISREG(status.st_mode))
     throw Error(ErrorKind::io,
                 fmt::format("{}: \"{}\" is not a regular file", to_text(address), place_of(path_, address)),
-                "remove what does not belong into the store", {.uri = uri_});
+                "remove what does not belong in the store", {.uri = uri_});
   return file;
 }
 
@@ -241,7 +241,7 @@ std::optional<ObjectStore::Versioned> LocalStore::get(const ValueAddress& addres
     throw Error(ErrorKind::format,
                 fmt::format("{}: \"{}\" has {} bytes, more than a value may have", to_text(address),
                             place_of(path_, address), value.size),
-                "remove what does not belong into the store", {.uri = uri_});
+                "remove what does not belong in the store", {.uri = uri_});
   Versioned result{Bytes(static_cast<std::size_t>(value.size)), version_text(status)};
   read(address, value, {address.akey, 0, result.value});
   return result;
@@ -592,7 +592,8 @@ void LocalStore::sync() {
 
 [[noreturn]] void fail_no_store(const std::string& uri, const std::string& path, const char* why) {
   throw Error(ErrorKind::not_found, fmt::format("there is no object store in \"{}\": {}", path, why),
-              "check the path; writing creates a store in a folder that is empty or not there", {.uri = uri});
+              "check the path; writing creates a store in a folder that is empty or does not exist",
+              {.uri = uri});
 }
 
 // True if the folder is a store. Throws ErrorKind::unsupported for the layout of another version.
@@ -675,7 +676,7 @@ std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const Stor
     fail_system(uri, fmt::format("make the folder \"{}\"", path), errno);
   FileDescriptor root(
       uninterrupted([&] { return calls.open(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY); }));
-  if (root.get() < 0 && errno == ENOENT) fail_no_store(uri, path, "the folder is not there");
+  if (root.get() < 0 && errno == ENOENT) fail_no_store(uri, path, "the folder does not exist");
   if (root.get() < 0 && errno == ENOTDIR) fail_no_store(uri, path, "it is not a folder");
   if (root.get() < 0) fail_system(uri, fmt::format("open the folder \"{}\"", path), errno);
   bool created = false;

@@ -161,7 +161,7 @@ void fail_truncated(const std::string& uri, std::uint64_t end, std::uint64_t siz
 void check_range(const std::string& uri, std::uint64_t size, std::uint64_t offset, std::uint64_t count) {
   if (offset > size || count > size - offset)
     throw Error(ErrorKind::format,
-                fmt::format("{} bytes are asked for where the file of {} bytes ends", count, size),
+                fmt::format("{} bytes were requested beyond the end of the file ({} bytes)", count, size),
                 "check that the file was transferred completely", {.uri = uri, .offset = offset});
 }
 

@@ -71,7 +71,7 @@ class LocalWritable : public WritableFile {
  protected:
   int number() const {
     if (file_.get() < 0)
-      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
+      throw Error(ErrorKind::usage, "the file is already closed", "use it before close()", {.uri = uri_});
     return file_.get();
   }
 

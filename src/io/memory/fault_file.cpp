@@ -55,9 +55,10 @@ class FaultyFile final : public RandomAccessFile {
   void read(std::uint64_t offset, MutableByteSpan into) const override {
     if (!passes() || touches(offset, into.size(), faults_.read_error_at)) fail(uri(), "read", offset);
     if (offset > size() || into.size() > size() - offset)
-      throw Error(ErrorKind::format,
-                  fmt::format("{} bytes are asked for where the file of {} bytes ends", into.size(), size()),
-                  "check that the file was transferred completely", {.uri = uri(), .offset = offset});
+      throw Error(
+          ErrorKind::format,
+          fmt::format("{} bytes were requested beyond the end of the file ({} bytes)", into.size(), size()),
+          "check that the file was transferred completely", {.uri = uri(), .offset = offset});
     file_->read(offset, into);
   }
   // read() above serves its requests, in threads if the file benefits from concurrency.

@@ -68,9 +68,10 @@ std::vector<std::string> names_that_begin(const std::string& start) {
 void copy_out(const Buffer& buffer, const std::string& uri, std::uint64_t offset, MutableByteSpan into) {
   const std::size_t size = buffer.bytes.size();
   if (offset > size || into.size() > size - offset)
-    throw Error(ErrorKind::format,
-                fmt::format("{} bytes are asked for where the file of {} bytes ends", into.size(), size),
-                "check that the file was transferred completely", {.uri = uri, .offset = offset});
+    throw Error(
+        ErrorKind::format,
+        fmt::format("{} bytes were requested beyond the end of the file ({} bytes)", into.size(), size),
+        "check that the file was transferred completely", {.uri = uri, .offset = offset});
   std::copy_n(buffer.bytes.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
 }
 
@@ -148,7 +149,7 @@ class MemoryWritableFile final : public WritableFile {
  private:
   Buffer& buffer() const {
     if (!buffer_)
-      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
+      throw Error(ErrorKind::usage, "the file is already closed", "use it before close()", {.uri = uri_});
     return *buffer_;
   }
   void release() noexcept {

@@ -36,7 +36,7 @@ RadosApi load_rados(std::span<const char* const> libraries) {
     library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) break;
     const char* said = ::dlerror();
-    if (reason.empty()) reason = said != nullptr ? said : fmt::format("{} is not there", name);
+    if (reason.empty()) reason = said != nullptr ? said : fmt::format("{} does not exist", name);
   }
   if (library == nullptr) fail_to_load(reason);
   RadosApi api{};

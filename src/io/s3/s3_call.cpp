@@ -52,8 +52,7 @@ void refuse_open_token(const S3Credentials& keys, const S3Settings& settings, co
   if (keys.session_token.empty() || settings.token_over_http || is_this_machine(host)) return;
   throw Error(
       ErrorKind::usage,
-      fmt::format("the session token would go to {} without encryption, where everybody on the way can "
-                  "read it",
+      fmt::format("the session token would go to {} without encryption, where anybody on the way can read it",
                   base),
       "an https:// endpoint, keys without a token, or COLONNADE_S3_TOKEN_OVER_HTTP=1 in a network that "
       "you trust");
@@ -253,10 +252,10 @@ constexpr std::array known_errors{
     KnownError{"NoSuchBucket", ErrorKind::not_found, "there is no such bucket",
                "create the bucket, or correct its name or the endpoint"},
     KnownError{"NoSuchKey", ErrorKind::not_found, "there is no such key", "check the key"},
-    KnownError{"NoSuchUpload", ErrorKind::io, "the multipart upload is not there any more", "write it again"},
+    KnownError{"NoSuchUpload", ErrorKind::io, "the multipart upload no longer exists", "write it again"},
     KnownError{"InvalidAccessKeyId", ErrorKind::io, "the server does not know the access key", check_keys},
     KnownError{"XAdminUserNotFound", ErrorKind::io, "the server does not know the access key", check_keys},
-    KnownError{"InvalidToken", ErrorKind::io, "the session token is not valid", "set AWS_SESSION_TOKEN anew"},
+    KnownError{"InvalidToken", ErrorKind::io, "the session token is not valid", "a new AWS_SESSION_TOKEN"},
     KnownError{"ExpiredToken", ErrorKind::io, "the session token has expired",
                "ask for new keys (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN)"},
     KnownError{"SignatureDoesNotMatch", ErrorKind::io, "the secret key does not belong to the access key",
@@ -272,9 +271,10 @@ constexpr std::array known_errors{
     KnownError{"IllegalLocationConstraintException", ErrorKind::io, "the bucket is in another region",
                check_region},
     KnownError{"AccessDenied", ErrorKind::io, "access is denied", check_policy},
-    KnownError{"PreconditionFailed", ErrorKind::io, "the object was changed meanwhile", "open it again"},
+    KnownError{"PreconditionFailed", ErrorKind::io, "the object was changed in the meantime",
+               "open it again"},
     KnownError{"InvalidRange", ErrorKind::format, "the object ends before the range", ""},
-    KnownError{"EntityTooLarge", ErrorKind::io, "the server takes no object as large", ""},
+    KnownError{"EntityTooLarge", ErrorKind::io, "the object is too large for the server", ""},
     KnownError{"QuotaExceeded", ErrorKind::io, "the quota is exhausted", "free some space"},
 };
 
@@ -300,7 +300,7 @@ std::string advice_after(HttpFailure failure) {
     case HttpFailure::tls:
       return "set AWS_CA_BUNDLE to the certificates that vouch for the server";
     case HttpFailure::too_large:
-      return "use a server, or a way to it, that serves ranges of objects";
+      return "use a server or proxy that serves ranges of objects";
     default:
       return {};
   }

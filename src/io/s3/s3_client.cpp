@@ -380,7 +380,7 @@ S3Call range_call(const std::string& key, std::uint64_t offset, MutableByteSpan 
                   const std::string& etag) {
   if (offset > largest_object || into.size() > largest_object)
     throw Error(ErrorKind::format,
-                fmt::format("cannot read {} bytes of \"{}\" from byte {} on: no object is as long",
+                fmt::format("cannot read {} bytes of \"{}\" from byte {} on: no object is that long",
                             into.size(), key, offset));
   S3Call call{.action = "read", .key = key};
   // An empty range cannot be asked for; HEAD tells what is to be known of it.
@@ -413,16 +413,16 @@ void check_range_answer(const S3Caller& caller, const S3Call& call, std::uint64_
     fail(ErrorKind::io,
          fmt::format("the server answered the request for a range with status {} and the whole object",
                      http.status),
-         "use a server, or a way to it, that serves ranges of objects");
+         "use a server or proxy that serves ranges of objects");
   if (http.status == 206 &&
       parse_content_range(http.header_or_empty("content-range")).value_or(ContentRange{}).first != offset)
     fail(ErrorKind::io,
-         fmt::format("bytes {} to {} were asked for, the server sent \"{}\"", offset, end,
+         fmt::format("bytes {} to {} were requested, but the server sent \"{}\"", offset, end,
                      http.header_or_empty("content-range")),
-         "check what stands between here and the server");
+         "check the proxies between here and the server");
   if (http.written < call.into.size())
     fail(ErrorKind::format,
-         fmt::format("it ends at byte {}, and bytes {} to {} were asked for", offset + http.written, offset,
+         fmt::format("it ends at byte {}, but bytes {} to {} were requested", offset + http.written, offset,
                      end),
          "");
 }

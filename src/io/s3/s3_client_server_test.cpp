@@ -95,7 +95,7 @@ TEST_F(S3Server, NoticesObjectsThatWereReplaced) {
   Bytes into(3);
   const Error error = error_of([&] { client_->get_range(key("x"), 0, into, etag); });
   EXPECT_EQ(error.kind(), ErrorKind::io);
-  EXPECT_THAT(error.problem(), HasSubstr("changed meanwhile"));
+  EXPECT_THAT(error.problem(), HasSubstr("changed in the meantime"));
 }
 
 TEST_F(S3Server, PutsUnderConditions) {

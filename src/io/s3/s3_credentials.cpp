@@ -64,7 +64,7 @@ std::string checked_text(std::string_view text, const std::string& what) {
                   fmt::format("{} has a {} as character {} of {}", what,
                               value[i] == '\n' || value[i] == '\r' ? "line break" : "control character",
                               i + 1, value.size()),
-                  "set it without; $(cat FILE) of a shell drops line breaks at the end");
+                  "set it without; $(cat FILE) in a shell drops trailing line breaks");
   return std::string(value);
 }
 

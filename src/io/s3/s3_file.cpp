@@ -23,7 +23,7 @@ constexpr std::string_view s3_store_mark = "?store";
 S3Location location_of(const std::string& uri) {
   S3Location location = parse_s3_uri(without_s3_mark(uri));
   if (location.key.empty() || location.key.ends_with('/'))
-    throw Error(ErrorKind::usage, "the URI names no file: there is no key behind the bucket",
+    throw Error(ErrorKind::usage, "the URI names no file: there is no key after the bucket",
                 "s3://bucket/folder/name.root", {.uri = uri});
   return location;
 }
@@ -110,8 +110,8 @@ std::unique_ptr<WritableFile> open_s3_for_writing(const std::string& uri, OpenMo
     std::shared_ptr<const S3Client> client = S3Client::open(uri);
     const bool is_new = mode == OpenMode::create_new;
     if (is_new && client->head(location.key))
-      throw Error(ErrorKind::usage, "there is an object already, where a new one was to be made",
-                  "another key, or say that it is to be replaced");
+      throw Error(ErrorKind::usage, "the object already exists, but a new one was to be created",
+                  "another key, or replace it explicitly");
     const S3WriteLimits limits;
     std::unique_ptr<S3Queue> queue = S3Queue::open(client, limits.uploads);
     return make_s3_writer(uri, std::move(client), location.key, std::move(queue), limits,

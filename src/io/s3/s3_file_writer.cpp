@@ -122,7 +122,7 @@ class S3Writer final : public WritableFile {
 
   void check_open() const {
     if (!queue_)
-      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
+      throw Error(ErrorKind::usage, "the file is already closed", "use it before close()", {.uri = uri_});
   }
   void throw_failure() const {
     if (failure_) std::rethrow_exception(failure_);
@@ -168,8 +168,8 @@ void S3Writer::check_end(std::uint64_t offset, std::uint64_t count) const {
   const std::uint64_t last = offset + (count - 1);
   if (last < offset || last >= limits_.max_file || limits_.plan.at(last).number == 0)
     throw Error(ErrorKind::resource,
-                fmt::format("{} bytes at {} are behind the {} bytes that an object in S3 can have", count,
-                            offset, limits_.max_file),
+                fmt::format("{} bytes at {} exceed the {} bytes that an object in S3 can have", count, offset,
+                            limits_.max_file),
                 "several files", {.uri = uri_, .offset = offset});
 }
 
@@ -295,7 +295,7 @@ void S3Writer::truncate(std::uint64_t size) {
 void S3Writer::drop_behind(std::uint64_t size) {
   while (queue_->in_flight() > 0) take(true);
   throw_failure();
-  const S3PartPlan::Part last = limits_.plan.at(size);  // of the first byte that is not there any more
+  const S3PartPlan::Part last = limits_.plan.at(size);  // of the first byte that no longer exists
   const bool is_cut = last.begin < size;
   if (is_cut && is_sent(last.number))
     throw Error(ErrorKind::unsupported,

@@ -53,8 +53,8 @@ std::string member(const Json& object, const char* name) {
 }
 
 [[noreturn]] void fail_without_keys(const std::string& source, const std::string& said) {
-  throw Error(ErrorKind::usage, fmt::format("{} gave no keys{}", source, said),
-              "check who this machine, or the profile, is for AWS");
+  throw Error(ErrorKind::usage, fmt::format("{} returned no keys{}", source, said),
+              "check which role this machine, or the profile, has in AWS");
 }
 
 std::string body_of(const HttpAnswer& answer) {
@@ -80,7 +80,7 @@ std::string asked(HttpRequest request, const std::string& source) {
   throw Error(ErrorKind::io,
               answer.failure != HttpFailure::none
                   ? fmt::format("{} cannot be asked for keys: {}", source, redacted(answer.problem))
-                  : fmt::format("{} gave no keys: status {}", source, answer.status),
+                  : fmt::format("{} returned no keys: status {}", source, answer.status),
               "check the network, and who may ask for them");
 }
 
@@ -150,7 +150,8 @@ S3TimedCredentials credentials_of_process(const std::string& command) {
   // What it says on standard error is for people, and goes there.
   FILE* pipe = ::popen(command.c_str(), "re");
   if (pipe == nullptr)
-    throw Error(ErrorKind::resource, "credential_process cannot be started", "more processes");
+    throw Error(ErrorKind::resource, "credential_process cannot be started",
+                "a higher limit of processes (ulimit -u)");
   std::string text;
   std::array<char, 4096> some;
   for (std::size_t count = 0; (count = std::fread(some.data(), 1, some.size(), pipe)) > 0;)
@@ -240,7 +241,7 @@ S3TimedCredentials credentials_of_sign_in(const S3SignedIn& signed_in) {
                 "sign in again: aws sso login");
   };
   std::ifstream stream(signed_in.cache_file);
-  if (!stream) fail_signed_out("is not there");
+  if (!stream) fail_signed_out("does not exist");
   const Json cache = Json::parse(stream, nullptr, false);
   if (!cache.is_object() || member(cache, "accessToken").empty()) fail_signed_out("cannot be understood");
   const auto end = time_in(member(cache, "expiresAt"));

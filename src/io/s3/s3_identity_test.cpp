@@ -159,7 +159,7 @@ TEST_F(Identities, OfProcessesAreRead) {
   files_[folder_.path().string() + "/.aws/config"] = "[default]\ncredential_process = exit 3\n";
   EXPECT_THAT(error_of([&] { key_now(); }).problem(), HasSubstr("failed with status 3"));
   files_[folder_.path().string() + "/.aws/config"] = "[default]\ncredential_process = echo nothing\n";
-  EXPECT_THAT(error_of([&] { key_now(); }).problem(), HasSubstr("gave no keys"));
+  EXPECT_THAT(error_of([&] { key_now(); }).problem(), HasSubstr("returned no keys"));
 }
 
 // What comes later in the order of the AWS tools is there in every step.

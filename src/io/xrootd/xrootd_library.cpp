@@ -249,7 +249,7 @@ XrdApi load_xrootd(std::span<const std::string> libraries) {
     library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) break;
     const char* said = ::dlerror();
-    if (reason.empty()) reason = said != nullptr ? said : fmt::format("{} is not there", name);
+    if (reason.empty()) reason = said != nullptr ? said : fmt::format("{} does not exist", name);
   }
   if (library == nullptr) fail_to_load_xrootd(reason);
   const SymbolFinder finder(library);

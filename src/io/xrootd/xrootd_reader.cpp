@@ -224,7 +224,7 @@ void XrootdFile::fail_short(XrootdHandle& handle, std::uint64_t end) const {
   XrootdInfo now;
   const XrdStatus status = handle.info(true, now);
   if (status.ok() && now.size < info_.size) fail_truncated(uri_, now.size, info_.size);
-  throw Error(ErrorKind::io, "the server sent fewer bytes than it was asked for", "try again",
+  throw Error(ErrorKind::io, "the server sent fewer bytes than requested", "try again",
               {.uri = uri_, .offset = end});
 }
 

@@ -107,7 +107,7 @@ class XrootdWriter final : public WritableFile {
       throw Error(ErrorKind::usage, "the file was opened for writing before a fork, by another process",
                   "write it where it was opened, or open another file after the fork", {.uri = uri_});
     if (handle_ == nullptr)
-      throw Error(ErrorKind::usage, "the file is closed already", "use it before close()", {.uri = uri_});
+      throw Error(ErrorKind::usage, "the file is already closed", "use it before close()", {.uri = uri_});
     return *handle_;
   }
 
