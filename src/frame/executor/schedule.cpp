@@ -156,15 +156,15 @@ class ScheduleBuilder {
   // ---- Requests
 
   void request_all();
-  NodeId request_condition(SelectionId selection);
-  NodeId request(ExpressionId expression, SelectionId selection);
-  void look_into(NodeId id);
-  NodeId nearest_known(ExpressionId expression);
-  void evaluate(NodeId id);
-  bool is_worth_recalling(NodeId id) const;
-  void recall(NodeId id);
-  void request_sides(NodeId id);
-  SelectionId inner_selection(SelectionId parent, NodeId condition, Narrowing::Kind kind,
+  ValueId request_condition(SelectionId selection);
+  ValueId request(ExpressionId expression, SelectionId selection);
+  void look_into(ValueId id);
+  ValueId nearest_known(ExpressionId expression);
+  void evaluate(ValueId id);
+  bool is_worth_recalling(ValueId id) const;
+  void recall(ValueId id);
+  void request_sides(ValueId id);
+  SelectionId inner_selection(SelectionId parent, ValueId condition, Narrowing::Kind kind,
                               std::uint32_t dense_from);
   SelectionId add_selection(const Narrowing& narrowing);
 
@@ -470,10 +470,10 @@ SelectionId ScheduleBuilder::inner_selection(SelectionId parent, ValueId conditi
 // out for which than to evaluate it again. Rows that the store of a value lacks are also missing from the
 // stores of its arguments that were evaluated together with it. Callables in Python are called once per row
 // all the same.
-bool ScheduleBuilder::is_worth_recalling(NodeId id) const {
+bool ScheduleBuilder::is_worth_recalling(ValueId id) const {
   const ValueNode& node = nodes_[id];
   const Expression& e = pool_[node.expression];
-  const NodeId before = evaluated_[node.expression];
+  const ValueId before = evaluated_[node.expression];
   if (e.op != Op::call || node.evaluated_anew || before == none) return false;
   if (e.kernel->takes_large_blocks()) return true;
   // What does not follow from its arguments alone is a function of the user's, which may take any time.
@@ -483,7 +483,7 @@ bool ScheduleBuilder::is_worth_recalling(NodeId id) const {
   return lacking == none || nodes_[evaluated_[lacking]].selection != nodes_[before].selection;
 }
 
-void ScheduleBuilder::recall(NodeId id) {
+void ScheduleBuilder::recall(ValueId id) {
   ValueNode& before = nodes_[evaluated_[nodes_[id].expression]];
   if (before.store == none) {
     before.store = out_.stores++;
@@ -492,7 +492,7 @@ void ScheduleBuilder::recall(NodeId id) {
   const std::uint32_t store = before.store;
   const SelectionId missing = add_selection({Narrowing::Kind::missing, nodes_[id].selection, 0, none, store});
   selections_[missing].lacking = nodes_[id].expression;
-  const NodeId anew = request(nodes_[id].expression, missing);
+  const ValueId anew = request(nodes_[id].expression, missing);
   nodes_[anew].evaluated_anew = true;
   ValueNode& node = nodes_[id];
   node.kind = Step::Kind::recall;
