@@ -665,7 +665,7 @@ def test_a_missing_file(files):
     ("call", "kind", "message"),
     [
         (lambda f: colonnade.open([]), colonnade.UsageError, "empty"),
-        (lambda f: colonnade.open(f[0].replace("run0", "none*")), colonnade.NotFoundError, "no file fits"),
+        (lambda f: colonnade.open(f[0].replace("run0", "none*")), colonnade.NotFoundError, "no file matches"),
         (lambda f: colonnade.open(f, missing="guess"), colonnade.UsageError, "'error', 'fill' or 'skip'"),
         (lambda f: colonnade.open(f, max_open_files=0), colonnade.UsageError, "max_open_files"),
         (

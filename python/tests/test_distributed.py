@@ -538,7 +538,7 @@ def test_ranges_with_the_layer_below(files: list[str]) -> None:
     result = df.filter("n > 1").range(10, 300).sum("x")
     plan = df.freeze(result)
     assert [(task.first, task.last) for task in plan.tasks(20)] == [(0, ENTRIES)]
-    with pytest.raises(UsageError, match="what reached it before"):
+    with pytest.raises(UsageError, match="how many entries reached it before"):
         distributed.run_task(plan, Task(plan.fingerprint, 80, 120, (0,)))
 
     def compute(plan: Any, tasks: Any) -> Partial:

@@ -196,7 +196,7 @@ def test_joins_are_data_sets(places: tuple[list[str], list[str]]) -> None:
         inner.descriptor  # noqa: B018
     with pytest.raises(colonnade.UnsupportedError, match="DataFrame"):
         colonnade.DataFrame(inner)
-    with pytest.raises(colonnade.UnsupportedError, match="no part of a chain"):
+    with pytest.raises(colonnade.UnsupportedError, match="cannot be part of a chain"):
         colonnade.open([inner])
     inner.close()
     with pytest.raises(colonnade.UsageError, match="closed"):
@@ -354,7 +354,7 @@ def test_blocks_beyond_the_budget_are_read_again(
         ({"on": {"x": "run"}}, colonnade.TypeMismatchError, "'x' is of type double; keys are integers"),
         ({"on": {"run": "maybe"}}, colonnade.TypeMismatchError, "keys are integers"),
         ({"on": {"run": "text"}}, colonnade.TypeMismatchError, "keys are integers"),
-        ({"on": "run", "how": "outer"}, colonnade.UsageError, "no way to join"),
+        ({"on": "run", "how": "outer"}, colonnade.UsageError, "not a way to join"),
         ({"on": "run", "duplicates": "last"}, colonnade.UsageError, "unknown"),
         ({"on": "run", "columns": "nothing"}, colonnade.NotFoundError, "nothing"),
         ({"on": "run", "columns": ["run", "number"], "prefix": "run"}, None, ""),

@@ -99,7 +99,7 @@ def test_chain_by_wildcards(xrootd_uri):
         write(xrootd_uri(f"run{number}/part.root"), events(1000, number))
     frame = colonnade.DataFrame("Events", xrootd_uri("run*/p*.root"))
     assert frame.count().value == 3000
-    with pytest.raises(colonnade.NotFoundError, match="no file fits"):
+    with pytest.raises(colonnade.NotFoundError, match="no file matches"):
         colonnade.DataFrame("Events", xrootd_uri("run*/no*.root")).count().value  # noqa: B018
 
 

@@ -359,7 +359,7 @@ def test_a_run_that_fails_leaves_what_was_there(processes: Any, file: str, tmp_p
 def test_a_part_that_was_removed_is_an_error(file: str, tmp_path: Path) -> None:
     uri = f"obj://{tmp_path}/store"
     df = DataFrame("Events", file, executor=Losing(1))
-    with pytest.raises(NotFoundError, match="part of the data set is not there"):
+    with pytest.raises(NotFoundError, match="part of the data set is missing"):
         df.snapshot(uri, "Events", ["n"])
     assert _core.data_sets(uri) == []
     assert is_clean(uri)
