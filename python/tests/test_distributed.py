@@ -320,7 +320,7 @@ def test_large_results_travel_in_slices(
         part = replace(whole, pieces=dict(whole.pieces))
         key = plan.fingerprint, 1
         part.pieces[key] = [piece for piece in whole.pieces[key] if piece.slice != lost]
-        with pytest.raises(UsageError, match=r"partial results are missing: .* slices"):
+        with pytest.raises(UsageError, match=r"partial results are missing: of the entries"):
             plan.finish(part)
     plan.finish(whole)
     local = DataFrame("Events", files)
@@ -406,7 +406,7 @@ def test_cached_columns_survive_workers(files: list[str], tmp_path: Path) -> Non
 def test_cached_columns_of_one_process(files: list[str], tmp_path: Path) -> None:
     kept = DataFrame("Events", files).cache(["x"], place=tmp_path)
     assert bits(kept.take("x").value) == bits(DataFrame("Events", files).take("x").value)
-    assert len(list(tmp_path.iterdir())) == 1
+    assert len(list(tmp_path.glob("cache-*"))) == 1
     del kept
     gc.collect()
     assert list(tmp_path.iterdir()) == []
@@ -1347,7 +1347,7 @@ def test_arguments_that_make_no_sense(files: list[str]) -> None:
         ({"executor": object()}, "cannot run tasks"),
         ({"executor": 0}, "not a number of processes"),
         ({"executor": 1, "npartitions": 0}, "not a number of tasks"),
-        ({"executor": 1, "on_error": "ignore"}, "not known"),
+        ({"executor": 1, "on_error": "ignore"}, "is unknown"),
         ({"npartitions": 3}, "with an executor"),
         ({"checkpoint": "x"}, "with an executor"),
     ):

@@ -421,7 +421,7 @@ TEST_F(Projections, AreNotFilled) {
   wrong->make_field<Cardinality<std::uint32_t>>("n");
   auto writer = Writer::recreate(std::move(wrong), "Data", file);
   const Error error = error_of([&] { writer->fill(); });
-  EXPECT_EQ(error.problem(), "a cardinality only shows the size of another collection and is never filled");
+  EXPECT_EQ(error.problem(), "a cardinality only shows the size of another collection and cannot be filled");
 }
 
 }  // namespace
