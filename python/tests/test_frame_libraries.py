@@ -272,7 +272,7 @@ def test_workers_refuse_another_version(library: colonnade.Library, tmp_path: Pa
     plan = df.freeze(result)
     mine.unlink()  # a new file: this process goes on with the old one
     build(mine, SOURCE, '-DVERSION="1.3"')
-    with pytest.raises(UsageError, match=r"version 1\.3 here, and 1\.2 where"):
+    with pytest.raises(UsageError, match=r"version 1\.3 here, but 1\.2 where"):
         result.value  # noqa: B018
     with pytest.raises(UsageError, match="carries code"):
         distributed.Plan.from_bytes(plan.to_bytes()).graph(allow_code=False)

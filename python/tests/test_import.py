@@ -355,7 +355,7 @@ def test_a_stopped_import_is_resumed(tmp_path):
     assert report.interrupted
     assert 50_000 <= report.entries < 60_000
     assert colonnade.open(to).num_entries == report.entries
-    with pytest.raises(colonnade.UsageError, match="resumed"):
+    with pytest.raises(colonnade.UsageError, match="to continue an interrupted import"):
         colonnade.import_tree(source, to, **options)
     again = colonnade.import_tree(source, to, resume=True, verify=True, **options)
     assert again.resumed_entries == report.entries
@@ -410,7 +410,7 @@ def test_only_the_beginning_of_an_import_is_resumed(tmp_path):
     to = tmp_path / "to.root"
     colonnade.import_tree(first, to)
     before = to.read_bytes()
-    with pytest.raises(colonnade.UsageError, match=r"not the beginning.*entry 0"):
+    with pytest.raises(colonnade.UsageError, match=r"does not hold the beginning.*entry 0"):
         colonnade.import_tree(other, to, resume=True)
     with pytest.raises(colonnade.UsageError, match="it has 100 entries, the sources 50"):
         colonnade.import_tree(simple_tree(tmp_path / "3.root", x=np.arange(50)), to, resume=True)
