@@ -101,7 +101,7 @@ def test_a_snapshot(http):
     frame.snapshot(of(http, "selected.root"), "Selected", ["id", "weight"])
     with colonnade.open(of(http, "selected.root"), "Selected") as data_set:
         assert ak.min(data_set["weight"]) > 0.5
-    assert not list(http.data.glob(".*"))
+    assert not list(http.data.glob(".*selected*"))
 
 
 def test_an_import_from_and_to_a_web_server(https):
