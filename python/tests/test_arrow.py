@@ -132,7 +132,7 @@ def test_text_that_is_not_utf8_is_refused(tmp_path):
         writer.fill(s="fine")
         writer.fill(s=b"\xff\xfe")
     data_set = colonnade.open(tmp_path / "f.root")
-    with pytest.raises(colonnade.ConversionError, match="not UTF-8") as caught:
+    with pytest.raises(colonnade.ConversionError, match="not valid UTF-8") as caught:
         data_set.arrays(library="pa")
     assert caught.value.field == "s"
     assert data_set.arrays(library="np")["s"].tolist() == ["fine", "\udcff\udcfe"]

@@ -308,13 +308,13 @@ def test_misuse_is_told(frame: colonnade.DataFrame) -> None:
         (colonnade.UsageError, "unknown library", {"features": ["x"], "library": "tf"}),
         (colonnade.UsageError, "a single target", {"features": ["x"], "class_weights": "balanced"}),
         (colonnade.UsageError, "length", {"features": ["v"], "pad": 0}),
-        (colonnade.UsageError, "cannot be filled with -1", {"features": ["u"], "pad": 2, "pad_value": -1}),
+        (colonnade.UsageError, "cannot be padded with -1", {"features": ["u"], "pad": 2, "pad_value": -1}),
         (
             colonnade.UsageError,
-            "cannot be filled with nan",
+            "cannot be padded with nan",
             {"features": ["u"], "pad": 2, "pad_value": np.nan},
         ),
-        (colonnade.UsageError, "cannot be filled with 0.5", {"features": ["u"], "pad": 2, "pad_value": 0.5}),
+        (colonnade.UsageError, "cannot be padded with 0.5", {"features": ["u"], "pad": 2, "pad_value": 0.5}),
         (colonnade.UsageError, "a list of columns", {"features": "x"}),
     ]
     frame = frame.define("u", "static_cast<std::vector<std::uint8_t>>(v)")
