@@ -75,8 +75,8 @@ const char* name_of(ErrorKind kind) noexcept {
   return "unknown";
 }
 
-// The arguments may hold secrets, so they are copied without them rather than
-// moved.
+// The arguments may hold secrets, so they are copied without them rather than moved.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 Error::Error(ErrorKind kind, std::string problem, std::string advice, ErrorContext context)
     : std::runtime_error(message(redacted(problem), redacted(advice), redacted(context))),
       kind_(kind),
