@@ -962,8 +962,9 @@ def flat_numbers(value: Any) -> Any:
 def forget_values(result: Any) -> None:
     """Drop what was looked at before results were merged."""
     getattr(result, "_values", {}).clear()
-    for each in [*getattr(result, "_parts", ()), *filter(None, [getattr(result, "_result", None)])]:
-        forget_values(each)
+    for each in [*getattr(result, "_parts", ()), getattr(result, "_result", None)]:
+        if each is not None:
+            forget_values(each)
 
 
 class Case:
