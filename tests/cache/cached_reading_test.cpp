@@ -604,8 +604,12 @@ TEST(Cache, NobodyWaitsLongForAnotherProcess) {
           Reader::open("Events", file_in(folder), {.local_io = LocalIo::threads, .cache = home});
       static_cast<void>(read(*reader, {.last = 2000}));
       const bool is_told = ::write(ends[1], "r", 1) == 1;
-      for (std::uint64_t first = 2000; is_told && signal != 0; first = (first + 2000) % 20000)
+      std::uint64_t first = 2000;
+      const bool goes_on = is_told && signal != 0;
+      while (goes_on) {
         static_cast<void>(read(*reader, {.first = first, .last = first + 2000}));
+        first = (first + 2000) % 20000;
+      }
       ::pause();
     });
     char answer = 0;
