@@ -628,7 +628,7 @@ TEST(Cache, NobodyWaitsLongForAnotherProcess) {
 }
 
 // Copies a home to another one as a process would fill it over a very slow line: all is claimed at once, and
-// a value arrives every 100 ms. Writes a byte once the claims are there.
+// a value arrives every 250 ms. Writes a byte once the claims are there.
 void fill_slowly(const std::string& from, const std::string& to, int told) {
   const auto source = io::open_object_store("obj://" + from);
   const auto target = io::open_object_store("obj://" + to, {.create = true});
@@ -643,7 +643,7 @@ void fill_slowly(const std::string& from, const std::string& to, int told) {
   for (const cache::Entry& entry : entries)
     for (const auto& [column, runs] : entry.columns)
       for (const cache::RunKey& run : runs) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        std::this_thread::sleep_for(std::chrono::milliseconds(250));
         const io::ValueAddress address = cache::pages_value(entry.number, column, run);
         Bytes bytes(source->size(address).value());
         const io::FetchItem whole{address.akey, 0, bytes};
