@@ -172,8 +172,6 @@ def test_a_full_disk_is_no_failure(events, tmp_path):
         text=True,
         check=False,
     )
-    if "mount" in mounted.stderr or "unshare" in mounted.stderr:
-        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
     assert mounted.returncode == 0, mounted.stderr
     assert "continuing without the cache" in mounted.stderr
 

@@ -1,4 +1,4 @@
-// See claims.h. The first byte of the file is locked by everybody, shared, as a sign that he is there.
+// See claims.h. Each reader holds a shared lock on the first byte of the file, as a sign of its presence.
 #include "cache/claims.h"
 
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 // downloaded once.
 //
 // A claim is the lock of a byte in a file: in the folder of the home, or in the memory file system where the
-// home is elsewhere. The system takes it back when its process ends, however that ends. Nobody waits for a
-// lock; who finds a claim taken looks for the pages in the home instead, and not for long. Where there are no
-// such locks, everybody downloads what he needs. Among readers of one process a table says the same.
+// home is elsewhere. The system releases it when its process ends, however that ends. No reader waits for a
+// lock: if a claim is taken, it looks for the pages in the home instead, for a limited time. Without such
+// locks, each reader downloads what it needs. A table does the same for readers of one process.
 //
 // The system keeps the locks of a file in a list. Windows that follow each other have bytes that follow each
 // other, of which it makes one lock, so that the list stays short.
