@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "base/test_allocation.h"
 #include "capi/capi_testing.h"
 
 // ---- allocations of this thread, which can be made to fail
@@ -31,88 +32,16 @@ void take() {
   if (!fails_on) left = never;
   throw std::bad_alloc();
 }
-void* checked(void* memory) {
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void* plain(std::size_t size) {
-  take();
-  return checked(std::malloc(size == 0 ? 1 : size));
-}
-void* aligned(std::size_t size, std::align_val_t alignment) {
-  take();
-  const auto boundary = static_cast<std::size_t>(alignment);
-  return checked(std::aligned_alloc(boundary, (size + boundary - 1) / boundary * boundary));
-}
-template <class Allocate>
-void* or_null(Allocate&& allocate) noexcept {
-  try {
-    return allocate();
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
 
 }  // namespace
 
-void* operator new(std::size_t size) {
-  return plain(size);
+void* colonnade::testing::allocate(std::size_t size, std::size_t alignment) {
+  take();
+  void* const memory = system_memory(size, alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
 }
-void* operator new[](std::size_t size) {
-  return plain(size);
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return aligned(size, alignment);
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return aligned(size, alignment);
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return or_null([&] { return plain(size); });
-}
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return or_null([&] { return plain(size); });
-}
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return or_null([&] { return aligned(size, alignment); });
-}
-void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return or_null([&] { return aligned(size, alignment); });
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, const std::nothrow_t&) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+void colonnade::testing::release(void* memory) noexcept {
   std::free(memory);
 }
 

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/memory_limit.h"
+#include "base/test_allocation.h"
 #include "base/test_fixtures.h"
 #include "codec/compression.h"
 #include "colonnade/attributes.h"
@@ -36,11 +37,6 @@ void* counted(void* memory) {
   }
   return memory;
 }
-void release(void* memory) noexcept {
-  if (memory == nullptr) return;
-  allocated -= malloc_usable_size(memory);
-  std::free(memory);
-}
 // More than any machine has; sanitizers abort the program where malloc() would return null.
 constexpr std::size_t beyond_memory = std::size_t{1} << 39;
 
@@ -48,80 +44,16 @@ bool is_too_much(std::size_t size) noexcept {
   return size > beyond_memory || size > most - std::min<std::size_t>(most, allocated);
 }
 
-void* plain(std::size_t size) {
-  if (is_too_much(size)) throw std::bad_alloc();
-  return counted(std::malloc(size == 0 ? 1 : size));
-}
-void* aligned(std::size_t size, std::align_val_t alignment) {
-  const auto boundary = static_cast<std::size_t>(alignment);
-  if (is_too_much(size)) throw std::bad_alloc();
-  return counted(std::aligned_alloc(boundary, (size + boundary - 1) / boundary * boundary));
-}
-
 }  // namespace
 
-void* operator new(std::size_t size) {
-  return plain(size);
+void* colonnade::testing::allocate(std::size_t size, std::size_t alignment) {
+  if (is_too_much(size)) throw std::bad_alloc();
+  return counted(system_memory(size, alignment));
 }
-void* operator new[](std::size_t size) {
-  return plain(size);
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return aligned(size, alignment);
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return aligned(size, alignment);
-}
-// The non-throwing variants would be the sanitizers' own unless they are replaced, too.
-template <class Allocate>
-void* or_null(Allocate&& allocate) noexcept {
-  try {
-    return allocate();
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return or_null([&] { return plain(size); });
-}
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return or_null([&] { return plain(size); });
-}
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return or_null([&] { return aligned(size, alignment); });
-}
-void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return or_null([&] { return aligned(size, alignment); });
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept {
-  release(memory);
-}
-void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  release(memory);
-}
-void operator delete(void* memory) noexcept {
-  release(memory);
-}
-void operator delete[](void* memory) noexcept {
-  release(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  release(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  release(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  release(memory);
-}
-void operator delete[](void* memory, std::align_val_t) noexcept {
-  release(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  release(memory);
-}
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  release(memory);
+void colonnade::testing::release(void* memory) noexcept {
+  if (memory == nullptr) return;
+  allocated -= malloc_usable_size(memory);
+  std::free(memory);
 }
 
 namespace hostile_test {

@@ -85,6 +85,14 @@ inline std::vector<ColumnArray> read(Reader& reader, const Request& what = {}) {
   return reader.arrays(what.fields, what.first, std::min(what.last, reader.num_entries()));
 }
 
+// For children, which have no expectations.
+inline bool are_equal(const std::vector<ColumnArray>& a, const std::vector<ColumnArray>& b) {
+  return std::ranges::equal(a, b, [](const ColumnArray& one, const ColumnArray& other) {
+    return one.size == other.size &&
+           std::memcmp(one.data.get(), other.data.get(), one.size * size_of(one.element)) == 0;
+  });
+}
+
 inline void expect_equal(const std::vector<ColumnArray>& a, const std::vector<ColumnArray>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {

@@ -477,12 +477,7 @@ TEST(Cache, AForkedChildGoesOnWithoutIt) {
     static_cast<void>(read(*reader, {.last = 100}));
     const pid_t child = ::fork();
     if (child == 0) {
-      const std::vector<ColumnArray> values = read(*reader);
-      bool same = values.size() == right.size();
-      for (std::size_t i = 0; same && i < values.size(); ++i)
-        same = std::memcmp(values[i].data.get(), right[i].data.get(),
-                           right[i].size * size_of(right[i].element)) == 0;
-      ::_exit(same ? 0 : 1);
+      ::_exit(are_equal(read(*reader), right) ? 0 : 1);
     }
     int status = 0;
     ::waitpid(child, &status, 0);
@@ -692,11 +687,7 @@ TEST(Cache, ManyProcessesReadAndFillSideBySide) {
                                            {.parallel_decompression = i % 2 == 0,
                                             .local_io = seed < 3 ? LocalIo::threads : LocalIo::automatic,
                                             .cache = home});
-          const std::vector<ColumnArray> values = read(*reader);
-          for (std::size_t k = 0; k < right.size(); ++k)
-            if (std::memcmp(values[k].data.get(), right[k].data.get(),
-                            right[k].size * size_of(right[k].element)) != 0)
-              ::_exit(3);
+          if (!are_equal(read(*reader), right)) ::_exit(3);
         }
         cache::flush(std::chrono::seconds(10));
       }));
@@ -731,11 +722,7 @@ TEST(Cache, ProcessesKeepTheBudgetTogether) {
         const std::vector<ColumnArray> right = read_plainly(file);
         {
           const auto reader = Reader::open("Events", file, {.cache = home + "?budget=100000"});
-          const std::vector<ColumnArray> values = read(*reader);
-          for (std::size_t k = 0; k < right.size(); ++k)
-            if (std::memcmp(values[k].data.get(), right[k].data.get(),
-                            right[k].size * size_of(right[k].element)) != 0)
-              ::_exit(3);
+          if (!are_equal(read(*reader), right)) ::_exit(3);
         }
         cache::flush(std::chrono::seconds(10));
       }));

@@ -173,7 +173,7 @@ class CacheHistory {
     const ReplacedEnvironment replaced(environment_);
     const ReplacedFiles files(files_);
     prepare();
-    draw_rates();
+    draw_faults();
     draw_readers();
     world_.run();
     if (!world_.stops()) finish();
@@ -213,24 +213,16 @@ class CacheHistory {
     });
   }
 
-  void draw_rates() {
-    Random& random = world_.random();
-    constexpr double switches[] = {1, 0.5, 0.15, 0.03};
-    world_.rates.switches = random.pick(std::span<const double>(switches));
-    constexpr double often[] = {0.003, 0.01, 0.03};
-    const auto draw = [&](double probability) {
-      return random.chance(probability) ? random.pick(std::span<const double>(often)) : 0.0;
-    };
-    if (random.chance(0.1)) return;
-    world_.rates.die = draw(0.4);
-    world_.rates.crash = draw(0.2) / 3;
-    world_.rates.stall = draw(0.2);
-    world_.rates.jump = draw(0.4);
-    world_.rates.lose = draw(0.4);
-    world_.rates.refuse = draw(0.3);
-    world_.rates.delay = draw(0.4);
-    world_.rates.fail = draw(0.2);
-    world_.rates.spoil = draw(0.5);
+  void draw_faults() {
+    world_.rates = draw_rates(world_.random(), {.die = 0.4,
+                                                .crash = 0.2,
+                                                .stall = 0.2,
+                                                .jump = 0.4,
+                                                .lose = 0.4,
+                                                .refuse = 0.3,
+                                                .delay = 0.4,
+                                                .fail = 0.2,
+                                                .spoil = 0.5});
   }
 
   void draw_readers() {

@@ -55,7 +55,7 @@ class History {
   HistoryResult run() {
     const ReplacedEnvironment replaced(environment_);
     prepare();
-    draw_rates();
+    draw_faults();
     draw_habits();
     draw_actors();
     world_.on_change = [this] { check(); };
@@ -103,24 +103,15 @@ class History {
     });
   }
 
-  // Some kinds of faults, at some rate: histories with one kind reveal more than those with all.
-  void draw_rates() {
-    Random& random = world_.random();
-    constexpr double switches[] = {1, 0.5, 0.15, 0.03};
-    world_.rates.switches = random.pick(std::span<const double>(switches));
-    constexpr double often[] = {0.003, 0.01, 0.03};
-    const auto draw = [&](double probability) {
-      return random.chance(probability) ? random.pick(std::span<const double>(often)) : 0.0;
-    };
-    if (random.chance(0.1)) return;
-    world_.rates.die = draw(0.4);
-    world_.rates.crash = draw(is_store() ? 0.1 : 0.35) / 3;
-    world_.rates.stall = draw(0.3);
-    world_.rates.jump = draw(0.2);
-    world_.rates.lose = draw(0.35);
-    world_.rates.refuse = draw(0.2);
-    world_.rates.delay = draw(0.35);
-    world_.rates.fail = draw(0.2);
+  void draw_faults() {
+    world_.rates = draw_rates(world_.random(), {.die = 0.4,
+                                                .crash = is_store() ? 0.1 : 0.35,
+                                                .stall = 0.3,
+                                                .jump = 0.2,
+                                                .lose = 0.35,
+                                                .refuse = 0.2,
+                                                .delay = 0.35,
+                                                .fail = 0.2});
     storage_.needs_durability = world_.rates.crash > 0 && !manners_.chance(0.3);
   }
 

@@ -23,6 +23,27 @@ constexpr std::uint64_t most_turns = 1'000'000;
 
 }  // namespace
 
+Rates draw_rates(Random& random, const Rates& likely) {
+  Rates rates;
+  constexpr double switches[] = {1, 0.5, 0.15, 0.03};
+  rates.switches = random.pick(std::span<const double>(switches));
+  if (random.chance(0.1)) return rates;
+  constexpr double often[] = {0.003, 0.01, 0.03};
+  const auto draw = [&](double probability) {
+    return probability > 0 && random.chance(probability) ? random.pick(std::span<const double>(often)) : 0.0;
+  };
+  rates.die = draw(likely.die);
+  rates.crash = draw(likely.crash) / 3;
+  rates.stall = draw(likely.stall);
+  rates.jump = draw(likely.jump);
+  rates.lose = draw(likely.lose);
+  rates.refuse = draw(likely.refuse);
+  rates.delay = draw(likely.delay);
+  rates.fail = draw(likely.fail);
+  rates.spoil = draw(likely.spoil);
+  return rates;
+}
+
 World::World(std::uint64_t seed, Rule broken, bool prints, std::set<unsigned> suppressed)
     : random_(seed),
       faults_random_(mix(seed ^ 0x5eed)),

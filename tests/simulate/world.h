@@ -41,6 +41,10 @@ struct Rates {
   double spoil = 0;     // a value of a cache is cut or changed
 };
 
+// Some kinds of faults, each with the probability in `likely`, at some rate: histories with one kind reveal
+// more than those with all. Now and then none.
+Rates draw_rates(Random& random, const Rates& likely);
+
 struct Host {
   unsigned number = 0;
   std::string name;
