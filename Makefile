@@ -171,10 +171,12 @@ typing: python-package
 	.venv/bin/mypy python/tests/test_typing.py
 	MYPYPATH=benchmarks:tests/servers .venv/bin/mypy benchmarks/*.py
 
-# Random graphs are tried for so long.
+# Random graphs are tried for so long. The whole run has an end too: where a worker dies late, the others wait for ever.
 RANDOM_SECONDS ?= 60
+PYTEST_SECONDS ?= 3600
 pytest: build python-package
-	COLONNADE_RANDOM_SECONDS=$(RANDOM_SECONDS) $(PYTHON_ENV) -m pytest -q -n $(JOBS) --dist loadfile
+	COLONNADE_RANDOM_SECONDS=$(RANDOM_SECONDS) \
+	  timeout $(PYTEST_SECONDS) $(PYTHON_ENV) -m pytest -q -n $(JOBS) --dist loadfile
 
 examples: build python-package
 	ctest --preset default -L example --no-tests=error

@@ -13,7 +13,6 @@
 namespace colonnade {
 namespace {
 
-using testing::status_of_child;
 
 struct Home {
   const char* name;

@@ -20,7 +20,6 @@
 namespace colonnade::io {
 namespace {
 
-using testing::status_of_child;
 
 // A back end of threads that finish operations in any order.
 class Engine {

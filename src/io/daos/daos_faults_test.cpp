@@ -1,13 +1,13 @@
 // The DAOS back end under refusals, faults and silence of libdaos, and with DAOS's peculiarities.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <numeric>
 #include <optional>
 
+#include "base/test_child.h"
 #include "base/test_errors.h"
 #include "io/daos/daos_runtime.h"
 #include "io/daos/daos_store.h"
@@ -436,19 +436,9 @@ TEST_F(DaosFaults, RefusesAnImpossibleTimeout) {
 
 // ---- Forks
 
-// Runs in a child; the result is the exit status.
-template <class Work>
-int in_child(Work&& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(work());
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 TEST_F(DaosFaults, RefusesToWorkInAChild) {
   auto queue = store_->open_queue(2);
-  const int status = in_child([&] {
+  const int status = status_of_child([&] {
     int refused = 0;
     const auto expect_refusal = [&](auto&& work) {
       try {
@@ -476,7 +466,7 @@ TEST_F(DaosFaults, RefusesToWorkInAChild) {
 TEST_F(DaosFaults, WorksInAChildOfAParentWithoutDaos) {
   store_.reset();
   ASSERT_TRUE(Runtime::finish());
-  const int status = in_child([&] {
+  const int status = status_of_child([&] {
     standin_.set("inline", 1);  // its threads are the parent's
     store_ = open_object_store(uri_);
     const bool same = text(1, 3) == "aaa";

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_child.h"
 #include "base/test_errors.h"
 #include "io/conformance_test.h"
 #include "io/http/http_file.h"
@@ -312,14 +312,11 @@ TEST_F(HttpFiles, AppearWhenTheyAreClosedAndLeaveNothingElse) {
     file->write(0, ByteSpan(bytes).first(100));
     EXPECT_FALSE(std::filesystem::exists(plain.file(uri)));
     // A forked child sends nothing of its parent's.
-    if (const pid_t child = ::fork(); child == 0) {
+    const int status = status_of_child([&] {
       const Error error = error_of([&] { file->close(); });
-      ::_exit(error.problem() == "the file was opened by another process" ? 0 : 1);
-    } else {
-      int status = -1;
-      ASSERT_EQ(::waitpid(child, &status, 0), child);
-      EXPECT_EQ(status, 0);
-    }
+      return error.problem() == "the file was opened by another process" ? 0 : 1;
+    });
+    EXPECT_EQ(status, 0);
     EXPECT_FALSE(std::filesystem::exists(plain.file(uri)));
     file->close();
   }
@@ -367,15 +364,12 @@ TEST_F(HttpFiles, CanBeOpenedInAFork) {
   const auto queue = file->open_queue(2);
   Bytes into(10);
   queue->submit(1, 250'000, into);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const int status = status_of_child([&] {
     bool right = error_of([&] { queue->submit(2, 250'000, into); }).kind() == ErrorKind::usage;
     file->read(300'000, into);
     right = right && std::equal(into.begin(), into.end(), http_pattern(500'000).begin() + 300'000);
-    ::_exit(right ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
+    return right ? 0 : 1;
+  });
   EXPECT_EQ(status, 0);
 }
 

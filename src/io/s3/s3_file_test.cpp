@@ -4,12 +4,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <random>
 #include <thread>
 
+#include "base/test_child.h"
 #include "base/test_errors.h"
 #include "colonnade/error.h"
 #include "io/s3/s3_file_reader.h"
@@ -292,13 +292,10 @@ TEST_F(S3Writing, RefusesWhatNoObjectHolds) {
 TEST_F(S3Writing, IsNotGivenUpByAForkedChild) {
   auto file = open();
   file->write(0, pattern(1000));
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const int status = status_of_child([&] {
     file.reset();
-    ::_exit(bucket_->uploads().size() == 1 ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
+    return bucket_->uploads().size() == 1 ? 0 : 1;
+  });
   EXPECT_EQ(status, 0);
   file->close();
   EXPECT_EQ(stored(), pattern(1000));

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_child.h"
 #include "base/test_errors.h"
 #include "io/conformance_test.h"
 #include "io/transport.h"
@@ -171,15 +171,13 @@ TEST(XrootdFiles, AreWrittenAsideAndLeaveNothing) {
 
 TEST(XrootdFiles, WhatADeadWriterLeftIsRemoved) {
   const std::string uri = fresh_uri(false, "dead");
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const int status = status_of_child([&] {
     const auto file = open_for_writing(uri, OpenMode::create);
     file->write(0, pattern(1000));
     file->flush();
-    ::_exit(names_like(uri).size() == 1 ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ::_exit(names_like(uri).size() == 1 ? 0 : 1);  // the file is not closed
+    return 2;
+  });
   EXPECT_EQ(status, 0);
   ASSERT_EQ(names_like(uri).size(), 1u);
   // The server hears of it in its own time.
@@ -267,6 +265,33 @@ TEST(XrootdFiles, AreReadWhileTheyAreWritten) {
   writer->close();
 }
 
+// Before the tests of servers that do not answer: XrdCl 5 forgets to drop its pending attempts to connect in
+// a child, which may crash or fail there.
+TEST(XrootdFiles, AreReadInAForkedChild) {
+  const std::string uri = fresh_uri(false, "fork");
+  const Bytes bytes = pattern(100'000);
+  store(uri, bytes);
+  const auto reader = open_for_reading(uri);
+  Bytes into(1000);
+  reader->read(0, into);
+  const auto writer = open_for_writing(fresh_uri(false, "fork-written"), OpenMode::create);
+  for (int round = 0; round < 5; ++round) {
+    const int status = status_of_child([&] {
+      int failures = 0;
+      Bytes again(1000);
+      reader->read(5000, again);
+      if (!std::equal(again.begin(), again.end(), bytes.begin() + 5000)) ++failures;
+      open_for_reading(uri)->read(7000, again);
+      if (!std::equal(again.begin(), again.end(), bytes.begin() + 7000)) ++failures;
+      if (error_of([&] { writer->write(0, again); }).kind() != ErrorKind::usage) ++failures;
+      return failures;
+    });
+    EXPECT_EQ(status, 0);
+    reader->read(9000, into);
+    EXPECT_TRUE(std::equal(into.begin(), into.end(), bytes.begin() + 9000));
+  }
+}
+
 TEST(XrootdFiles, CannotBeOpenedWhereThereIsNoServer) {
   const std::string uri = "root://127.0.0.1:9//f.root";
   ::setenv("COLONNADE_XROOTD_TIMEOUT", "3", 1);
@@ -320,35 +345,6 @@ TEST(XrootdFiles, GiveUpOnAServerThatDoesNotAnswer) {
   }
   reader->read(150'000, into);
   ::unsetenv("COLONNADE_XROOTD_TIMEOUT");
-}
-
-TEST(XrootdFiles, AreReadInAForkedChild) {
-  const std::string uri = fresh_uri(false, "fork");
-  const Bytes bytes = pattern(100'000);
-  store(uri, bytes);
-  const auto reader = open_for_reading(uri);
-  Bytes into(1000);
-  reader->read(0, into);
-  const auto writer = open_for_writing(fresh_uri(false, "fork-written"), OpenMode::create);
-  for (int round = 0; round < 5; ++round) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::alarm(60);
-      int failures = 0;
-      Bytes again(1000);
-      reader->read(5000, again);
-      if (!std::equal(again.begin(), again.end(), bytes.begin() + 5000)) ++failures;
-      open_for_reading(uri)->read(7000, again);
-      if (!std::equal(again.begin(), again.end(), bytes.begin() + 7000)) ++failures;
-      if (error_of([&] { writer->write(0, again); }).kind() != ErrorKind::usage) ++failures;
-      ::_exit(failures);
-    }
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-    reader->read(9000, into);
-    EXPECT_TRUE(std::equal(into.begin(), into.end(), bytes.begin() + 9000));
-  }
 }
 
 TEST(XrootdFiles, ErrorsOfTheServerAreExplained) {
