@@ -13,7 +13,6 @@
 namespace colonnade {
 namespace {
 
-
 struct Home {
   const char* name;
   const char* place;  // below a folder

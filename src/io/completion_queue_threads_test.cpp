@@ -20,7 +20,6 @@
 namespace colonnade::io {
 namespace {
 
-
 // A back end of threads that finish operations in any order.
 class Engine {
  public:
