@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from colonnade.misuse import path_text
+
 from . import _core
 from .errors import Error, FileMissingError, NotFoundError
 from .reading.dataset import DataSet
@@ -267,7 +269,7 @@ def _is_there(home: PathLike | None) -> bool:
 
 
 def _text(home: PathLike | None) -> str:
-    return "" if home is None else os.fspath(home)
+    return "" if home is None else path_text(home)
 
 
 def _full(uri: str) -> str:

@@ -6,13 +6,24 @@ import difflib
 import functools
 import inspect
 import operator
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from colonnade.errors import ArgumentError, TypeMismatchError
 
-__all__ = ["advised", "column_name", "names_of", "refuse_arguments", "whole_number"]
+__all__ = [
+    "advised",
+    "column_name",
+    "files_of",
+    "function_of",
+    "mapping_of",
+    "names_of",
+    "path_text",
+    "refuse_arguments",
+    "whole_number",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,6 +80,10 @@ def column_name(name: object, what: str = "column") -> str:
     """Return what names a column, or another thing; raises `TypeMismatchError` for what is not a text."""
     if not isinstance(name, str):
         raise TypeMismatchError(f"{name!r} is not the name of a {what}", "a string")
+    return _encodable(name, what)
+
+
+def _encodable(name: str, what: str) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -81,6 +96,41 @@ def names_of(names: object, what: str = "column") -> list[str]:
     if not isinstance(names, Iterable) or hasattr(names, "decode"):
         raise TypeMismatchError(f"{names!r} is not the name of a {what}", "a name, or a list of names")
     return [column_name(each, what) for each in ([names] if isinstance(names, str) else names)]
+
+
+def path_text(path: object, advice: str = "a path, or a URI such as 's3://bucket/f.root'") -> str:
+    """Return what names a file or an object store; raises `TypeMismatchError` for anything else."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise TypeMismatchError(f"{path!r} does not name a file", advice)
+    return _encodable(text, "file")
+
+
+def files_of(given: Any, what: str) -> list[Any]:
+    """Return one file, or a file with the name of its data set, as a list, and several as they are.
+
+    Raises:
+        TypeMismatchError: neither; `what` says what was expected.
+    """
+    if isinstance(given, str | os.PathLike | tuple):
+        return [given]
+    if not isinstance(given, Iterable) or hasattr(given, "decode"):
+        raise TypeMismatchError(f"{given!r} does not name a file", what)
+    return list(given)
+
+
+def function_of(value: Any, usage: str) -> Callable[..., Any]:
+    """Return what can be called; raises `TypeMismatchError` for anything else."""
+    if not callable(value):
+        raise TypeMismatchError(f"{value!r} cannot be called", usage)
+    return cast("Callable[..., Any]", value)
+
+
+def mapping_of(value: Any, usage: str) -> Mapping[Any, Any]:
+    """Return a mapping; raises `TypeMismatchError` for anything else."""
+    if not isinstance(value, Mapping):
+        raise TypeMismatchError(f"{value!r} has no names", usage)
+    return value
 
 
 def whole_number(what: str, value: object) -> int:

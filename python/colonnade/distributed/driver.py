@@ -23,6 +23,7 @@ from colonnade import _core
 from colonnade.errors import FileMissingError, ResourceError, UsageError
 from colonnade.frame.progress import PassBar, Tasks
 from colonnade.frame.session import RemoteRun, Session, Skipped
+from colonnade.misuse import path_text
 
 from .engines import Engine, InThisProcess, WorkerLostError, engine_of
 from .partials import Costs, Counters, Failure, Partial, Piece, joined
@@ -60,7 +61,7 @@ def remote_of(
         raise UsageError(f"npartitions={npartitions!r} is not a number of tasks", "1, 2, ...")
     if on_error not in ("raise", "skip"):
         raise UsageError(f"on_error={on_error!r} is unknown", "'raise' or 'skip'")
-    kept = None if checkpoint is None else Checkpoint(Path(os.fspath(checkpoint)))
+    kept = None if checkpoint is None else Checkpoint(Path(path_text(checkpoint)))
     return Driver(engine_of(executor), npartitions, on_error == "skip", kept)
 
 

@@ -17,7 +17,7 @@ from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy
 from colonnade.errors import TypeMismatchError, UsageError, redacted
-from colonnade.misuse import advised
+from colonnade.misuse import advised, function_of, path_text
 from colonnade.reading.steps import check_step
 from colonnade.writing.options import check_names, check_order, write_options
 
@@ -165,6 +165,8 @@ class Actions(Node):
         Args:
             numeric: the `summary` of all columns with numbers.
         """
+        if not isinstance(numeric, bool):
+            raise TypeMismatchError(f"numeric={numeric!r} is not True or False", "summary(columns)")
         return self.summary() if numeric else super().describe()
 
     def summary(self, columns: Columns = None, *, exact_up_to: int = 100_000) -> Result[Summary]:
@@ -270,7 +272,7 @@ class Actions(Node):
         weight: ExpressionLike | None = None,
     ) -> Result[hist.Hist[Any]]:
         """Fill a histogram with an axis for each of `columns`; see `histo1d`."""
-        return self._histogram(model, list(columns), weight)
+        return self._histogram(model, [*self._texts(columns)], weight)
 
     def profile1d(
         self,
@@ -351,7 +353,7 @@ class Actions(Node):
             name: of the graph.
             title: of the graph.
         """
-        more = [] if errors is None else list(errors)
+        more = [] if errors is None else self._texts(errors)
         if len(more) not in (0, 4):
             raise UsageError(f"a graph has 4 errors (x down, x up, y down, y up) or none, not {len(more)}")
         options: dict[str, object] = {"errors": len(more), "name": name, "title": title}
@@ -411,6 +413,7 @@ class Actions(Node):
         Returns:
             The combined value; None if there are no values and no `start`.
         """
+        function_of(function, "reduce(function, x)")
         text = self._text(x)
 
         def add(state: Any, arrays: list[Any]) -> Any:
@@ -452,6 +455,8 @@ class Actions(Node):
             columns: what the arrays hold.
             start: the state before any entry; each part starts with a copy.
         """
+        for each in (add, merge):
+            function_of(each, "aggregate(add, merge, columns, start)")
         texts = self._texts(columns)
 
         def block(state: Any, arrays: list[Any]) -> Any:
@@ -471,6 +476,7 @@ class Actions(Node):
             function: called with an array for each of `columns`: NumPy's for numbers, Awkward's for all else.
             columns: names or expressions.
         """
+        function_of(function, "foreach(function, columns)")
         texts = self._texts(columns)
 
         def add(state: Any, arrays: list[Any]) -> bool:
@@ -660,6 +666,7 @@ class Actions(Node):
 
         if not isinstance(name, str):
             raise UsageError(f"{name!r} is not a name for a data set", "snapshot(uri, name, columns)")
+        target = path_text(uri)
         check_order(uri, name, "snapshot")
         if attributes and lazy:
             raise UsageError("attribute sets are added when the snapshot is complete", "leave out lazy=True")
@@ -670,8 +677,7 @@ class Actions(Node):
         every = options.get("checkpoint_every")
         if isinstance(every, timedelta):
             written["checkpoint_every"] = {"seconds": every.total_seconds()}
-        settings: dict[str, object] = {"names": names, "uri": os.fspath(uri), "name": name, "write": written}
-        target = os.fspath(uri)
+        settings: dict[str, object] = {"names": names, "uri": target, "name": name, "write": written}
         if target.endswith("/"):
             self._check_folder(target)
 
@@ -679,7 +685,7 @@ class Actions(Node):
         result = Result(
             self._session,
             Booking("snapshot", self._node, tuple(self._texts(names)), json.dumps(settings)),
-            f"snapshot to '{redacted(os.fspath(uri))}'",
+            f"snapshot to '{redacted(target)}'",
             _Written(name, f"{target}*.root" if target.endswith("/") else target, self._session),
         )
         if not attributes:
@@ -687,7 +693,7 @@ class Actions(Node):
         wanted = [attributes] if isinstance(attributes, str) else attributes
         carried = CarriedAttributes(self, None if wanted is True else list(wanted))
         _ = result.value
-        carried.write(os.fspath(uri), name)
+        carried.write(target, name)
         return _Written(name, target, self._session)()
 
     # ---- Inside

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from colonnade import _core
 from colonnade.distributed.presence import Presence
-from colonnade.errors import Error
+from colonnade.errors import Error, StorageError
 from colonnade.maintenance.garbage import remove_data_set
+from colonnade.misuse import path_text
 
 if TYPE_CHECKING:
     from .session import Session
@@ -24,7 +25,7 @@ class CachePlace:
     """The location of one DataFrame's columns: an object store, a local folder, or a remote one."""
 
     def __init__(self, place: str | os.PathLike[str], of_tasks: bool) -> None:
-        where = os.fspath(place).rstrip("/")
+        where = path_text(place).rstrip("/")
         self.name = f"cache-{uuid.uuid4().hex[:16]}"
         self._is_store = _core.is_object_store(where)
         self._is_folder = of_tasks and not self._is_store and "://" not in where
@@ -35,7 +36,12 @@ class CachePlace:
         else:
             self.target = f"{where}/{self.name}.root"
         if "://" not in where:
-            os.makedirs(where, exist_ok=True)
+            try:
+                os.makedirs(where, exist_ok=True)
+            except OSError as error:
+                raise StorageError(
+                    f"the folder cannot be made: {error.strerror}", "another place", uri=where
+                ) from error
         self._presence = Presence(where, self.name)
 
     @property

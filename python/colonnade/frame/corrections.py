@@ -22,6 +22,7 @@ from colonnade.errors import (
     TypeMismatchError,
     UnsupportedError,
 )
+from colonnade.misuse import path_text
 
 from .items import ItemFunction, Items, Texts, innermost
 
@@ -164,7 +165,7 @@ def corrections(source: str | os.PathLike[str] | CorrectionSet) -> Mapping[str, 
         raise UnsupportedError(
             "corrections need the package correctionlib", "pip install 'colonnade[corrections]'"
         ) from error
-    read = source if isinstance(source, correctionlib.CorrectionSet) else _read(os.fspath(source))
+    read = source if isinstance(source, correctionlib.CorrectionSet) else _read(path_text(source))
     return {name: Correction(read, name) for name in [*read, *read.compound]}
 
 

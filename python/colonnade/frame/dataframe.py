@@ -10,7 +10,15 @@ import numpy as np
 
 from colonnade import _core
 from colonnade.errors import Error, NotFoundError, TypeMismatchError, UnsupportedError, UsageError
-from colonnade.misuse import column_name, names_of, refuse_arguments, whole_number
+from colonnade.misuse import (
+    column_name,
+    files_of,
+    mapping_of,
+    names_of,
+    path_text,
+    refuse_arguments,
+    whole_number,
+)
 from colonnade.reading.chain import Chain
 from colonnade.reading.dataset import DataSet, ReadSettings, read_options
 from colonnade.reading.joining import Joined
@@ -64,6 +72,8 @@ _OTHER_NAMES = {
     "with_columns": "define(name, expression)",
 }
 """Names in pandas, Polars or uproot, and their equivalents here."""
+_MAX_VARIATIONS = 100_000
+_FILES = 'DataFrame("Events", "f*.root"), or a list of files'
 _OPTIONS = (*ReadSettings.__annotations__, "threads", "entries", "progress", "block_entries", "friends")
 OnError: TypeAlias = Literal["raise", "skip"]
 Friend: TypeAlias = "PathLike | list[PathLike | tuple[PathLike, str]] | tuple[str, PathLike | list[PathLike]]"
@@ -239,7 +249,7 @@ class DataFrame(Actions):
             else {key: key for key in ([on] if isinstance(on, str) else on)}
         )
         source, title = _other_side(name, files, options, self._session.remote)
-        join = _core.Join(source, list(pairs.values()), duplicates == "first", os.fspath(table or ""))
+        join = _core.Join(source, list(pairs.values()), duplicates == "first", path_text(table or ""))
         if table is not None:
             self._session.joins.append(join)
         chosen = [columns] if isinstance(columns, str) else list(columns or [])
@@ -261,7 +271,7 @@ class DataFrame(Actions):
             UsageError: an invalid name, or one that is in use.
         """
         session = self._session
-        for name, function in functions.items():
+        for name, function in mapping_of(functions, 'with_functions({"f": f})').items():
             if name in session.functions and session.functions[name] == function:
                 continue
             self._graph.add_function(name, define_function(function, travels=session.remote is not None))
@@ -343,7 +353,7 @@ class DataFrame(Actions):
     def default_value_for(self: D, column: str, value: ExpressionLike | float | str) -> D:
         """Give a column a value for the files that do not have it, or for entries without a match of a left join."""
         column_name(column)
-        text = value if isinstance(value, str) else self._text(_constant(value))
+        text = column_name(value, "expression") if isinstance(value, str) else self._text(_constant(value))
         return self._at(self._graph.default_value_for(self._node, column, _core.Definition.of_text(text)))
 
     def vary(
@@ -373,7 +383,9 @@ class DataFrame(Actions):
         Results are computed for variations if `variations_for` books it.
         """
         listed = names_of(columns)
-        named = [str(k) for k in range(tags)] if isinstance(tags, int) else list(tags)
+        if isinstance(tags, int) and not 0 < tags <= _MAX_VARIATIONS:
+            raise UsageError(f"{tags} is not a number of variations", f"1 to {_MAX_VARIATIONS}")
+        named = [str(k) for k in range(tags)] if isinstance(tags, int) else names_of(tags, "variation")
         shape = (len(named),) if len(listed) == 1 else (len(listed), len(named))
         if callable(values) and not isinstance(values, Expression):
             definition = define_callable(
@@ -388,7 +400,9 @@ class DataFrame(Actions):
             definition = _core.Definition.of_text(self._text(values))
         else:
             definition = _core.Definition.of_text(self._braces(values))
-        return self._at(self._graph.vary(self._node, listed, definition, named, name))
+        return self._at(
+            self._graph.vary(self._node, listed, definition, named, column_name(name, "variation"))
+        )
 
     # ---- Rows
 
@@ -410,7 +424,7 @@ class DataFrame(Actions):
         """
         returns = None if isinstance(condition, str | Expression) else "bool"
         definition = self._definition(condition, columns, per_row, returns)
-        return self._at(self._graph.filter(self._node, definition, name))
+        return self._at(self._graph.filter(self._node, definition, column_name(name, "filter")))
 
     def filter_available(self: D, column: str) -> D:
         """Keep the entries of files that have a column; those with a match if it is one of a left join."""
@@ -428,7 +442,7 @@ class DataFrame(Actions):
         begin, end = (0, start) if stop is None else (start, stop)
         begin, end = whole_number("start", begin), whole_number("stop", end)
         step = whole_number("step", step)
-        if begin < 0 or end < 0 or step < 1:
+        if begin < 0 or end < 0 or step < 1 or max(begin, end, step) >= 2**63:
             raise UsageError(
                 f"range({begin}, {end}, {step}) is not valid",
                 "bounds of 0 or more, and steps of 1 or more",
@@ -617,14 +631,14 @@ def _open(
             f"a DataFrame cannot be made from {name!r} without files",
             'DataFrame("Events", "f*.root"), DataFrame(1000), or DataFrame.from_arrays(...)',
         )
-    given = [files] if isinstance(files, str | os.PathLike) else list(files)
+    given = list(files) if isinstance(files, tuple) else files_of(files, _FILES)
     if not given:
         raise UsageError("the list of files is empty")
-    named = [(os.fspath(each[0]), each[1].strip("/")) for each in given if isinstance(each, tuple)]
+    named = [(path_text(each[0]), each[1].strip("/")) for each in given if isinstance(each, tuple)]
     if len(named) == len(given) and len({each for _, each in named} | ({name} - {""})) > 1:
         return _open_named(named, options), f"{len(named)} data sets of different names"
     if name.endswith(".root") and not any(
-        isinstance(each, tuple) or _may_be_file(os.fspath(each)) for each in given
+        isinstance(each, tuple) or _may_be_file(path_text(each)) for each in given
     ):
         raise UsageError(
             f"'{name}' is the name of a file, not of a data set", f"DataFrame({str(given[0])!r}, {name!r})"

@@ -10,6 +10,7 @@ from typing import Any
 
 from colonnade import _core
 from colonnade.errors import UsageError
+from colonnade.misuse import path_text
 
 __all__ = ["Library", "LibraryFunction", "get_include", "library"]
 
@@ -61,7 +62,7 @@ class Library(Mapping[str, LibraryFunction]):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Load a library; see `library`."""
-        given = os.fspath(path)
+        given = path_text(path)
         self.path = os.path.abspath(given) if os.sep in given or os.path.exists(given) else given
         self.version, functions = _core.library_functions(self.path)
         self._functions = {

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade.errors import FormatError, StorageError
+from colonnade.misuse import path_text
 
 __all__ = ["LuminosityMask", "json_mask"]
 
@@ -68,21 +69,20 @@ def json_mask(
         StorageError: the file cannot be read.
         FormatError: it is not a luminosity mask.
     """
+    path = path_text(path)
     try:
         with open(path, encoding="utf-8") as file:
             read = json.load(file)
     except OSError as error:
-        raise StorageError(
-            f"the luminosity mask cannot be read: {error.strerror}", uri=os.fspath(path)
-        ) from error
+        raise StorageError(f"the luminosity mask cannot be read: {error.strerror}", uri=path) from error
     except ValueError as error:
-        raise FormatError(f"the luminosity mask is not valid JSON: {error}", uri=os.fspath(path)) from error
+        raise FormatError(f"the luminosity mask is not valid JSON: {error}", uri=path) from error
     try:
         ranges = {
             int(number): [(int(first), int(last)) for first, last in some] for number, some in read.items()
         }
     except (AttributeError, TypeError, ValueError) as error:
         raise FormatError(
-            "the file is not a luminosity mask", '{"273158": [[1, 1279]], ...}', uri=os.fspath(path)
+            "the file is not a luminosity mask", '{"273158": [[1, 1279]], ...}', uri=path
         ) from error
     return LuminosityMask(ranges, run, block)

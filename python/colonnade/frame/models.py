@@ -25,6 +25,7 @@ from colonnade.errors import (
     UnsupportedError,
     UsageError,
 )
+from colonnade.misuse import path_text
 
 from .items import ItemFunction, Items, Texts, innermost
 from .values import element_of
@@ -241,7 +242,7 @@ def onnx_model(source: str | os.PathLike[str] | bytes, output: str | None = None
         ) from error
     if isinstance(source, bytes):
         return Model(source, name or "model", output)
-    path = os.fspath(source)
+    path = path_text(source)
     try:
         with open(path, "rb") as file:
             data = file.read()

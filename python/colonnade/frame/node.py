@@ -21,7 +21,7 @@ from colonnade.errors import (
     UsageError,
     warn_left_out,
 )
-from colonnade.misuse import column_name, names_of
+from colonnade.misuse import column_name, names_of, path_text
 from colonnade.notebook import folded_table, most_rows
 from colonnade.reading.metrics import ReadMetrics, metrics_of
 
@@ -165,11 +165,16 @@ class Node:
             StorageError: `dot` is not installed or fails, or the file cannot be written.
         """
         dot = self._graph.dot()
-        is_text = path is not None and os.fspath(path).endswith((".dot", ".gv"))
+        is_text = path is not None and path_text(path).endswith((".dot", ".gv"))
         drawn = dot if is_text else _svg(dot)
         if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(drawn)
+            try:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(drawn)
+            except OSError as error:
+                raise StorageError(
+                    f"the drawing cannot be written: {error.strerror}", uri=path_text(path)
+                ) from error
         return drawn
 
     def __repr__(self) -> str:

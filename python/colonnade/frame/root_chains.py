@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 from colonnade.errors import NotFoundError, UnsupportedError, UsageError
+from colonnade.misuse import path_text
 from colonnade.reading import opening
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import PathLike
@@ -35,7 +36,7 @@ class TChain:
 
     def Add(self, file: PathLike, *_: Any) -> int:
         """Add a file, or files by wildcards; "f.root/Other" and "f.root?#Other" name another data set."""
-        path, name = os.fspath(file), self.name
+        path, name = path_text(file), self.name
         for mark in ("?#", ".root/"):
             head, found, tail = path.rpartition(mark)
             if found and tail and not tail.endswith(".root"):
@@ -300,7 +301,7 @@ class _Single(_OfDataSet):
         self._specs = specs
 
     def _open(self) -> DataSet:
-        name, files = self._specs[0].name, [os.fspath(spec.storage) for spec in self._specs]
+        name, files = self._specs[0].name, [path_text(spec.storage) for spec in self._specs]
         return opening.open(files, name) if len(files) > 1 else opening.open(files[0], name)
 
     def _picture(self) -> list[str]:
@@ -368,7 +369,7 @@ class _Chain(RNTupleProcessor):
                 "a chain of joins, or of data sets of different names, cannot be joined",
                 "join the parts, then chain the joins",
             )
-        return opening.open([os.fspath(spec.storage) for spec in flat], flat[0].name, missing="fill")
+        return opening.open([path_text(spec.storage) for spec in flat], flat[0].name, missing="fill")
 
     def _picture(self) -> list[str]:
         return [line for each in self._inner for line in each._picture()]
@@ -379,5 +380,5 @@ _WIDTH = 27
 
 def _box(spec: RNTupleOpenSpec) -> list[str]:
     edge = f"+{'-' * (_WIDTH + 2)}+"
-    lines = [spec.name, os.fspath(spec.storage)]
+    lines = [spec.name, path_text(spec.storage)]
     return [edge, *(f"| {line[:_WIDTH]:<{_WIDTH}} |" for line in lines), edge]

@@ -12,7 +12,8 @@ from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 import numpy as np
 
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.errors import NotFoundError, UnsupportedError, UsageError
+from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.misuse import advised, column_name, files_of, function_of, path_text
 
 from .callables import pickled
 from .dataframe import DataFrame, run_graphs, variations_for
@@ -113,7 +114,11 @@ class RDataFrame:
                     f"an RDataFrame cannot be made from a {type(name).__name__}",
                     'RDataFrame("Events", "f.root"), a list of files, or RDataFrame(1000)',
                 )
-            listed = files if files is None or isinstance(files, str | os.PathLike) else list(files)
+            listed = (
+                files
+                if files is None or isinstance(files, str | os.PathLike)
+                else files_of(files, 'RDataFrame("Events", "f.root"), or a list of files')
+            )
             self._frame = DataFrame(
                 name,
                 listed,
@@ -162,13 +167,13 @@ class RDataFrame:
 
     def DefineSlot(self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()) -> RDataFrame:
         """Add a column by a callable whose first argument is the number of the worker."""
-        return self.Define(name, value, ["rdfslot_", *columns])
+        return self.Define(name, value, ["rdfslot_", *_listed(columns)])
 
     def DefineSlotEntry(
         self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()
     ) -> RDataFrame:
         """Add a column by a callable whose first arguments are the numbers of the worker and of the entry."""
-        return self.Define(name, value, ["rdfslot_", "rdfentry_", *columns])
+        return self.Define(name, value, ["rdfslot_", "rdfentry_", *_listed(columns)])
 
     def DefinePerSample(self, name: str, value: Any) -> RDataFrame:
         """Add a column whose value depends on the file alone; a callable gets the number 0 and the file's name."""
@@ -237,7 +242,7 @@ class RDataFrame:
         more: dict[str, Any] = {}
         if not isinstance(values, str | Expression):
             more = {"arguments": self._inputs(inputs), "per_row": True}
-        named = tags if isinstance(tags, int) else [str(tag) for tag in tags]
+        named = tags if isinstance(tags, int) else _names(tags)
         return self._at(self._frame.vary(_names(columns), values, named, name, **more))
 
     # ---- Numbers
@@ -301,8 +306,10 @@ class RDataFrame:
         self, model: Sequence[Any], columns: Sequence[Any], weight: Any = None
     ) -> RResultPtr[HistogramView]:
         """Fill a histogram with any number of axes; a column more than axes is the weight."""
-        listed = [*columns, *([] if weight is None else [weight])]
-        dimensions = int(model[2]) if len(model) > 3 and isinstance(model[3], Sequence) else len(columns)
+        named = _listed(columns)
+        listed = [*named, *([] if weight is None else [weight])]
+        has_dimensions = isinstance(model, Sequence) and len(model) > 3 and isinstance(model[3], Sequence)
+        dimensions = int(model[2]) if has_dimensions else len(named)
         return self._histogram(model, listed, dimensions)
 
     HistoNSparseD = HistoND
@@ -340,7 +347,7 @@ class RDataFrame:
     def AsNumpy(self, columns: Any = None, exclude: Sequence[str] | None = None, lazy: bool = False) -> Any:
         """Compute columns as NumPy arrays by name; lists are arrays of objects."""
         names = self._named(columns if columns is not None else None)
-        left = [name for name in names if name not in (exclude or [])]
+        left = [name for name in names if name not in _listed([] if exclude is None else exclude)]
         result = self._frame.lazy_numpy(left)
         return RResultPtr(result, _same) if lazy else result.value
 
@@ -380,6 +387,7 @@ class RDataFrame:
     @Templated
     def Foreach(self, function: Callable[..., Any], columns: Sequence[str] | None = None) -> None:
         """Call a function for each entry, in order, now."""
+        function_of(function, "Foreach(function, columns)")
 
         def block(*arrays: Any) -> None:
             for row in zip(*(_rows(array) for array in arrays), strict=True):
@@ -395,18 +403,20 @@ class RDataFrame:
     # ---- New data
 
     @Templated
+    @advised('Snapshot("Events", "out.root", columns)')
     def Snapshot(
         self, name: str, file: Any, columns: Any = "", options: Any = None
     ) -> RResultPtr[RDataFrame]:
         """Write columns to a new data set, as RNTuple; now, unless options.fLazy."""
-        if name.endswith(".root") and not os.fspath(file).endswith(".root"):
+        name, target = column_name(name, "data set"), path_text(file)
+        if name.endswith(".root") and not target.endswith(".root"):
             raise UsageError(
                 f"'{name}' is the name of a file, not of a data set",
-                f"Snapshot({os.fspath(file)!r}, {name!r}), the name of the data set first",
+                f"Snapshot({target!r}, {name!r}), the name of the data set first",
             )
         settings, lazy = snapshot_settings(options)
         result: Result[DataFrame] = self._frame.snapshot(
-            os.fspath(file), name, self._named(columns), lazy=True, **cast("Any", settings)
+            target, name, self._named(columns), lazy=True, **cast("Any", settings)
         )
         pointer = RResultPtr(result, RDataFrame)
         if not lazy:
@@ -463,18 +473,14 @@ class RDataFrame:
     # ---- Inside
 
     def _default(self, column: Any) -> Any:
-        if column is not None and column != "":
+        if not _is_unnamed(column):
             return column
         if not self._columns:
             raise UsageError("no column is named", "the name of a column")
         return self._columns[0]
 
     def _inputs(self, columns: Any) -> list[str] | None:
-        return (
-            None
-            if columns is None
-            else [str(each) for each in ([columns] if isinstance(columns, str) else columns)]
-        )
+        return None if columns is None else _listed(columns)
 
     def _callable(self, value: Any, columns: Any) -> dict[str, Any]:
         if isinstance(value, str | Expression) or not callable(value):
@@ -485,10 +491,10 @@ class RDataFrame:
 
     def _named(self, columns: Any) -> list[str]:
         """Names of columns; a single text is a regular expression, as in ROOT."""
-        if columns is None or (isinstance(columns, str) and columns == ""):
+        if _is_unnamed(columns):
             return self._frame._select(None)
         if not isinstance(columns, str):
-            return [str(each) for each in columns] or self._frame._select(None)
+            return _names(columns) or self._frame._select(None)
         if self.HasColumn(columns):
             return [columns]
         try:
@@ -512,7 +518,9 @@ class RDataFrame:
             )
         weight = columns[dimensions] if len(columns) > dimensions else None
         given = None if model is None else histogram_tuple(model)
-        result = self._frame._booked_histogram(given, columns[:dimensions], weight or None, _same)
+        result = self._frame._booked_histogram(
+            given, columns[:dimensions], None if _is_unnamed(weight) else weight, _same
+        )
         return RResultPtr(result, HistogramView)
 
     def _profile(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr[ProfileView]:
@@ -524,7 +532,13 @@ class RDataFrame:
         weight = columns[dimensions + 1] if len(columns) > dimensions + 1 else None
         given, spread, limits = profile_tuple(model, dimensions)
         result = self._frame._booked_profile(
-            given, columns[:dimensions], columns[dimensions], weight or None, spread, limits, _same
+            given,
+            columns[:dimensions],
+            columns[dimensions],
+            None if _is_unnamed(weight) else weight,
+            spread,
+            limits,
+            _same,
         )
         return RResultPtr(result, ProfileView)
 
@@ -538,7 +552,22 @@ def _same(value: T) -> T:
 
 
 def _names(columns: Any) -> Any:
-    return columns if isinstance(columns, str) else [str(each) for each in columns]
+    """Texts of any kind, one or several: ROOT's strings, too."""
+    if isinstance(columns, str):
+        return columns
+    if not isinstance(columns, Iterable) or isinstance(columns, bytes):
+        raise TypeMismatchError(f"{columns!r} is not the name of a column", "a name, or a list of names")
+    return [str(each) for each in columns]
+
+
+def _is_unnamed(column: Any) -> bool:
+    """Whether ROOT takes it for no column: an empty text."""
+    return column is None or (isinstance(column, str) and column == "")
+
+
+def _listed(columns: Any) -> list[str]:
+    names = _names(columns)
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _model_and_columns(arguments: Sequence[Any]) -> tuple[Any, list[Any]]:

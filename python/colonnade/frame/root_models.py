@@ -61,6 +61,8 @@ def is_model(value: object) -> bool:
 
 def histogram_tuple(model: Sequence[Any]) -> tuple[Any, ...]:
     """Convert the model of a histogram for `colonnade.DataFrame`."""
+    if not is_model(model):
+        raise UsageError(f"{model!r} is not the model of a histogram", '("name", "title", bins, low, high)')
     given = tuple(model)
     if len(given) < 5 or not isinstance(given[3], Sequence):
         return given

@@ -12,6 +12,7 @@ from typing import Any
 
 from colonnade import _core
 from colonnade.errors import FileMissingError, FormatError, NotFoundError
+from colonnade.misuse import path_text
 
 __all__ = ["FriendSpec", "SampleInfo", "SampleSpec", "Specification", "read_specification", "told"]
 
@@ -122,7 +123,7 @@ def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Sp
     place = "the specification"
     content: Any = source
     if not isinstance(source, Mapping):
-        place = os.fspath(source)
+        place = path_text(source)
         try:
             with open(source, encoding="utf-8") as file:
                 content = json.load(file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from colonnade import _core
 from colonnade.errors import UsageError
+from colonnade.misuse import advised, files_of, names_of
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.reading.steps import byte_count
 from colonnade.writing.options import CheckpointEvery, ContainerSettings, Size, check_names, write_options
@@ -94,6 +94,7 @@ class CopyReport:
     """What could not be copied, and why."""
 
 
+@advised("copy(source, destination)")
 def copy(
     source: CopySource | list[CopySource],
     destination: CopySource,
@@ -168,7 +169,7 @@ def copy(
     report = _core.copy(
         sources,
         target,
-        [columns] if isinstance(columns, str) else list(columns or ()),
+        [] if columns is None else names_of(columns, "field"),
         None if compression is None else str(compression),
         None if page_size is None else byte_count(page_size),
         None if cluster_size is None else byte_count(cluster_size),
@@ -206,9 +207,8 @@ def report_of(report: _core.CopyReport) -> CopyReport:
 
 
 def _sources(source: CopySource | list[CopySource], name: str | None) -> list[tuple[str, str]]:
-    if isinstance(source, str | os.PathLike | tuple):
-        return [split_target(source, name)]
-    places = [split_target(one, None if isinstance(one, tuple) else name) for one in source]
+    given = files_of(source, "a file or store, or a list of these")
+    places = [split_target(one, None if isinstance(one, tuple) else name) for one in given]
     if not places:
         raise UsageError("there is nothing to copy", "name a source")
     return places

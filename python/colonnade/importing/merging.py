@@ -18,6 +18,7 @@ from colonnade.importing.copying import (
     report_of,
     verify_depth,
 )
+from colonnade.misuse import files_of, names_of, path_text
 from colonnade.reading.opening import PathLike
 from colonnade.reading.steps import byte_count
 from colonnade.writing.options import Size, check_names, write_options
@@ -129,15 +130,15 @@ def merge(
         raise UsageError(f"{jobs} is not a number of jobs", "one or more")
     check_names(settings, "a merge")
     settings.setdefault("page_buffer_budget", "32 MiB")  # there may be many inputs, but memory is limited
-    names = [data_sets] if isinstance(data_sets, str) else list(data_sets or ())
+    names = [] if data_sets is None else names_of(data_sets, "data set")
     report = _core.merge(
         expand_inputs(inputs),
-        os.fspath(output),
+        path_text(output, "the output comes first: merge(output, inputs)"),
         [name.strip("/") for name in names],
         _MODES.index(mode),
         append,
         jobs or 0,
-        [columns] if isinstance(columns, str) else list(columns or ()),
+        [] if columns is None else names_of(columns, "field"),
         None if compression is None else str(compression),
         None if page_size is None else byte_count(page_size),
         None if cluster_size is None else byte_count(cluster_size),
@@ -166,10 +167,10 @@ def expand_inputs(inputs: Iterable[PathLike] | PathLike) -> list[str]:
     Raises:
         FileMissingError: no file matches.
     """
-    given = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
+    given = files_of(inputs, "a file, or a list of files: merge(output, inputs)")
     names: list[str] = []
     for each in given:
-        name = os.fspath(each)
+        name = path_text(each)
         if "://" in name or not glob.has_magic(name) or os.path.exists(name):
             names.append(name)
             continue

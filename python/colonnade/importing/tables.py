@@ -20,6 +20,7 @@ from colonnade.errors import (
     UnsupportedError,
     UsageError,
 )
+from colonnade.misuse import files_of, path_text
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.exporting import FORMATS, STORED_AS
 from colonnade.reading.opening import PathLike, split_target
@@ -56,7 +57,7 @@ class TableReport:
 
 def table_format(path: PathLike) -> TableFormat | None:
     """The format of a file name's extension; None if it is not a table's."""
-    found = FORMATS.get(Path(os.fspath(path)).suffix.lower())
+    found = FORMATS.get(Path(path_text(path)).suffix.lower())
     return None if found == "npz" else found
 
 
@@ -119,8 +120,8 @@ def import_table(
     check_names(given, "an import")
     options = write_options(**given)
     begin = time.monotonic()
-    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
-    table = _Table([os.fspath(one) for one in sources], format, columns, batch_size)
+    sources = files_of(source, "a table, or a list of these")
+    table = _Table([path_text(one) for one in sources], format, columns, batch_size)
     uri, name = split_target(destination, destination_name)
     name = name.strip("/") or Path(table.files[0]).stem
     if any(same_place(file, uri) for file in table.files):

@@ -30,6 +30,7 @@ from colonnade.errors import (
     StorageError,
     warn_left_out,
 )
+from colonnade.misuse import path_text
 from colonnade.writing.options import write_options
 
 from .tree_schema import Leaf, PlannedField, TreePlan, plan_fields
@@ -494,7 +495,7 @@ class TreeColumns:
 
     def _home_of(self, cache: str | os.PathLike[str] | None) -> _Kept | None:
         remote = any("://" in uri for uri in self.files)
-        home, budget = _core.cache_home("" if cache is None else os.fspath(cache), remote)
+        home, budget = _core.cache_home("" if cache is None else path_text(cache), remote)
         # Data sets of other stores have no file names.
         usable = home and ("://" not in home or home.startswith(("obj://", "s3://")))
         return _Kept(_trees_of(home), budget) if usable else None

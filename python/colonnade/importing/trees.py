@@ -32,6 +32,7 @@ from colonnade.errors import (
     UsageError,
     redacted,
 )
+from colonnade.misuse import advised, files_of, path_text
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.reading.steps import byte_count
@@ -121,10 +122,11 @@ def trees(path: PathLike) -> list[str]:
         FileMissingError: no such file.
         FormatError: not a ROOT file.
     """
-    with _opened(os.fspath(path)) as file:
+    with _opened(path_text(path)) as file:
         return _tree_names(file)
 
 
+@advised("import_tree(source, destination)")
 def import_tree(
     source: Source | list[Source],
     destination: Source,
@@ -192,7 +194,7 @@ def import_tree(
         FormatError: a source is damaged; or values differ after the import.
         StorageError: reading or writing failed.
     """
-    sources = [source] if isinstance(source, str | os.PathLike | tuple) else list(source)
+    sources = files_of(source, "a ROOT file, or a list of these")
     if not sources:
         raise UsageError("there is nothing to import", "name a source")
     task = _Import(

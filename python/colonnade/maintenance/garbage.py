@@ -11,7 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from colonnade import _core
-from colonnade.errors import FileMissingError, NotFoundError, UsageError
+from colonnade.errors import Error, FileMissingError, NotFoundError, StorageError, UsageError
+from colonnade.misuse import column_name, path_text
 from colonnade.reading.opening import PathLike
 from colonnade.writing.options import seconds_of
 
@@ -83,11 +84,16 @@ def collect_garbage(
         UsageError: nothing can be removed there.
     """
     age = None if older_than is None else seconds_of(older_than)
-    place = os.fspath(uri)
+    place = path_text(uri)
     if _core.is_object_store(place):
         return _of_store(place, dry_run, age, force)
     if "://" not in place or place.startswith("file:"):
-        return _of_runs(Path(_core.local_path(place.rstrip("/"))), dry_run, age, force)
+        try:
+            return _of_runs(Path(_core.local_path(place.rstrip("/"))), dry_run, age, force)
+        except OSError as error:
+            if isinstance(error, Error):
+                raise
+            raise StorageError(f"the folder cannot be cleaned up: {error.strerror}", uri=place) from error
     if place.startswith("s3:"):
         return _of_parts_in_s3(place, dry_run, age, force)
     if _core.has_file_names(place):
@@ -199,4 +205,4 @@ def remove_data_set(uri: PathLike, name: str) -> None:
         NotFoundError: no such data set.
         UsageError: it is being written, or `uri` is not an object store.
     """
-    _core.remove_data_set(os.fspath(uri), name)
+    _core.remove_data_set(path_text(uri), column_name(name, "data set"))

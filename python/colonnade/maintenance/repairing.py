@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from colonnade import _core
+from colonnade.misuse import column_name, path_text
 from colonnade.reading.opening import PathLike
 
 __all__ = ["DroppedCluster", "RepairReport", "repair"]
@@ -62,7 +62,9 @@ def repair(path: PathLike, data_set: str | None = None, *, dry_run: bool = False
         StorageError: a writer has the file open, or it cannot be written.
         FormatError: the data of the last checkpoint are damaged.
     """
-    found = _core.repair(os.fspath(path), data_set or "", dry_run)
+    found = _core.repair(
+        path_text(path), "" if data_set is None else column_name(data_set, "data set"), dry_run
+    )
     dropped = tuple(DroppedCluster(c.offset, c.first_entry, c.entries, c.reason) for c in found.dropped)
     return RepairReport(
         data_set=found.data_set,

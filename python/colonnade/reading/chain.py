@@ -13,6 +13,7 @@ import numpy as np
 from colonnade import _core
 from colonnade.arrays.forms import Assembler
 from colonnade.errors import FormatError, StorageError, UsageError, redacted
+from colonnade.misuse import path_text
 from colonnade.schema.fields import FieldInfo
 
 from .attributes import AttributeSet
@@ -203,7 +204,7 @@ def _read_index(path: str | os.PathLike[str] | None, files: Sequence[str], name:
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
-        raise StorageError(f"'{os.fspath(path)}' cannot be read: {error}", uri=str(path)) from error
+        raise StorageError(f"'{path_text(path)}' cannot be read: {error}", uri=str(path)) from error
     try:
         held = _core.index_files(text)
     except FormatError as error:

@@ -24,7 +24,15 @@ from colonnade.errors import (
     warn_left_out,
 )
 from colonnade.located import Located
-from colonnade.misuse import names_of, refuse_arguments, whole_number
+from colonnade.misuse import (
+    advised,
+    function_of,
+    mapping_of,
+    names_of,
+    path_text,
+    refuse_arguments,
+    whole_number,
+)
 from colonnade.schema.fields import FieldInfo, Schema
 
 from .attributes import AttributeSet, AttributeSets
@@ -342,6 +350,7 @@ class DataSet(Located):
 
     # ---- As a mapping from names to arrays
 
+    @advised("keys(), keys(recursive=True), or arrays('Muon_*') to read what matches")
     def keys(self, *, recursive: bool = False) -> list[str]:
         """List the readable fields: `field_names`, or with all members as paths ("jets.pt")."""
         if not recursive:
@@ -449,7 +458,7 @@ class DataSet(Located):
         from .joining import befriend
 
         made = self
-        for name, other in friends.items():
+        for name, other in mapping_of(friends, 'with_friends({"f": data_set})').items():
             made = befriend(made, name, other)
         return made
 
@@ -491,6 +500,8 @@ class DataSet(Located):
         Raises:
             ChecksumError, FormatError: the first damage, with its place.
         """
+        if progress is not None:
+            function_of(progress, "verify(progress=lambda done, total: ...)")
         self._open_reader().verify(progress)
         pages = sum(statistics.pages for statistics in _core.column_statistics(self.descriptor))
         return pages + self.attributes.verify()
@@ -736,7 +747,7 @@ def read_options(
         raise UsageError(f"local_io must be one of {', '.join(map(repr, known))}, not {local_io!r}")
     options.local_io = getattr(_core.LocalIo, local_io)
     options.direct_io = direct_io
-    options.cache = "" if cache is None else os.fspath(cache)
+    options.cache = "" if cache is None else path_text(cache)
     return options
 
 

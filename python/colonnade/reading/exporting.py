@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from colonnade.errors import StorageError, UnsupportedError, UsageError
+from colonnade.misuse import path_text
 from colonnade.schema.spec import spec_of
 
 from .dataset import DataSet, Fields
@@ -92,7 +93,7 @@ def export(
                 overwrite=overwrite,
                 progress=progress,
             )
-    path = Path(os.fspath(destination))
+    path = Path(path_text(destination))
     chosen = format or FORMATS.get(path.suffix.lower())
     if chosen not in _WRITERS:
         raise UsageError(

@@ -15,6 +15,7 @@ import numpy as np
 from colonnade import _core
 from colonnade.errors import SchemaError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.located import Located
+from colonnade.misuse import path_text
 from colonnade.schema.fields import FieldInfo, Schema
 
 from .chain import Chain
@@ -513,7 +514,7 @@ def join(
     if not pairs:
         raise UsageError("a join needs at least one key")
     here, there = _sides(first, other)
-    match = _ByKeys(here, there, pairs, how, duplicates == "first", os.fspath(table or ""))
+    match = _ByKeys(here, there, pairs, how, duplicates == "first", path_text(table or ""))
     own = re.sub(r"\W", "_", there.name or "joined")
     entry = f"{prefix}entry" if prefix else f"{own}_entry"
     if entry in here.schema:

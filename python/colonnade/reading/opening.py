@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from colonnade import _core
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
-from colonnade.misuse import refuse_arguments
+from colonnade.misuse import column_name, path_text, refuse_arguments
 
 from .chain import Chain, MissingFields
 from .dataset import DataSet, LocalIo, ReadSettings
@@ -34,13 +34,14 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
     if isinstance(target, tuple):
         if name is not None:
             raise UsageError("the name of the data set is given twice")
-        path, name = target
-        return os.fspath(path), name
-    uri = os.fspath(target)
+        if len(target) != 2:
+            raise TypeMismatchError(f"{target!r} does not name a data set", '("f.root", "Events")')
+        return path_text(target[0]), column_name(target[1], "data set")
+    uri = path_text(target)
     if not uri:
         raise UsageError("the name of the file is empty")
     if name is not None:
-        return uri, name
+        return uri, column_name(name, "data set")
     # A colon may be part of the path or of a scheme: it starts a name only if the text before it may be a file.
     if isinstance(target, str) and not os.path.exists(uri):
         head, colon, tail = uri.rpartition(":")
@@ -132,7 +133,9 @@ def open(  # noqa: A001
             raise TypeMismatchError(
                 f"{target!r} does not name a file", "a path, a path with wildcards, or a list of these"
             )
-        found, listed = split_targets(name or "", _of_chains(target))
+        found, listed = split_targets(
+            "" if name is None else column_name(name, "data set"), _of_chains(target)
+        )
         files = _core.expand_names(listed)
         if not files:
             raise UsageError("the list of files is empty")
@@ -188,4 +191,4 @@ def datasets(path: PathLike) -> list[str]:
         FileMissingError: no such file.
         FormatError: the file is damaged or of another format.
     """
-    return _core.data_sets(os.fspath(path))
+    return _core.data_sets(path_text(path))

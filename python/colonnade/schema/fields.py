@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from colonnade import _core
 from colonnade._core import FieldKind, FieldRole
-from colonnade.errors import NotFoundError, UnsupportedError
+from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError
 from colonnade.notebook import folded_table, most_rows
 
 __all__ = ["FieldInfo", "Schema"]
@@ -129,6 +129,11 @@ class Schema(Mapping[str, FieldInfo]):
     """
 
     def __init__(self, descriptor: _core.Descriptor) -> None:
+        if not isinstance(descriptor, _core.Descriptor):
+            raise TypeMismatchError(
+                "a Schema describes a data set that exists",
+                'a mapping, {"x": "float"}, for create(); open(...).schema for that of a data set',
+            )
         self._name = descriptor.name
         self._top = {info.name: info for info in _build(descriptor)}
 

@@ -17,6 +17,7 @@ from colonnade import _core
 from colonnade._core import FieldKind
 from colonnade.arrays.lazy import Content
 from colonnade.errors import Error, SchemaError, UsageError
+from colonnade.misuse import column_name
 
 if TYPE_CHECKING:
     from .fields import FieldInfo
@@ -41,7 +42,7 @@ _WRITTEN = ("float", "double", "int", "bool", "char", "std::string", "std::vecto
 
 def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
     """Make the field of a type; raises `SchemaError` or `TypeMismatchError` for an invalid type."""
-    path = path or name
+    path = path or column_name(name, "field")
     if isinstance(spec, Mapping):
         return _core.make_record(
             name, [build_field(key, value, f"{path}.{key}") for key, value in spec.items()]

@@ -213,6 +213,11 @@ def build_fields(
         SchemaError: a type or an encoding that cannot be stored.
         UsageError: an encoding or description of an unknown field.
     """
+    if not isinstance(schema, Mapping):
+        raise TypeMismatchError(
+            f"{schema!r} is not a schema",
+            'a type for each field, such as {"x": "float", "jets": [{"pt": "float"}]}',
+        )
     fields = {name: build_field(name, spec) for name, spec in schema.items()}
     apply_encodings(
         fields, {path: chosen for path, chosen in encodings.items() if path.partition(".")[0] in fields}

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, TypedDict
 
 from colonnade import _core
 from colonnade.errors import UsageError
+from colonnade.misuse import path_text
 from colonnade.reading.steps import byte_count
 
 __all__ = [
@@ -83,7 +84,7 @@ def check_names(options: Mapping[str, object], what: str) -> None:
 
 def check_order(uri: str | os.PathLike[str], name: str, what: str) -> None:
     """Refuse a file and the name of its data set in ROOT's order."""
-    file = os.fspath(uri)
+    file = path_text(uri)
     if name.endswith(".root") and not file.endswith(".root") and "/" not in file:
         raise UsageError(
             f"'{name}' is the name of a file, not of a data set", f"{what}({name!r}, {file!r}, ...)"
