@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import random
 
@@ -172,6 +173,59 @@ def test_optional_texts(tmp_path, seed):
     assert frame.column_type("t.value_or(s)") == "std::string"
     kept = frame.filter('t.value_or("") == "a"').take("t").value
     assert ak.Array(kept).to_list() == [t for t, *_ in rows if t == "a"]
+
+
+def either(function, *given):
+    """The function of values of which any may be missing, within lists too."""
+    if any(each is None for each in given):
+        return None
+    lists = [each for each in given if isinstance(each, list)]
+    if not lists:
+        return function(*given)
+    rows = [each if isinstance(each, list) else [each] * len(lists[0]) for each in given]
+    return [either(function, *items) for items in zip(*rows, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_several_optionals_in_one_operation(seed):
+    """The result is missing where any of them is; blocks may be without any, or without a missing one."""
+    rng = np.random.default_rng(seed)
+    size, missing = int(rng.integers(1, 300)), rng.choice([0.0, 0.3, 1.0], 4)
+
+    def some(make, share):
+        return [None if rng.random() < share else make() for _ in range(size)]
+
+    given = {
+        "a": [*some(lambda: int(rng.integers(0, 3)), missing[0]), None, 1],
+        "b": [*some(lambda: float(rng.integers(0, 3)), missing[1]), None, 1.0],
+        "s": [*some(lambda: str(rng.choice(["x", "y", ""])), missing[2]), None, "x"],
+        "t": [*some(lambda: str(rng.choice(["x", "y", ""])), missing[3]), None, "x"],
+        "n": rng.integers(0, 3, size + 2).tolist(),
+    }
+    counts = rng.integers(0, 4, size + 2).tolist()
+    for name in ("k", "l"):
+        lists = [
+            [None if rng.random() < 0.3 else float(rng.integers(0, 3)) for _ in range(n)] for n in counts
+        ]
+        given[name] = [*lists[:-1], [None]]
+    frame = DataFrame.from_arrays(
+        {name: ak.Array(values) for name, values in given.items()}, block_entries=64
+    )
+    operations = {
+        "a + b": (operator.add, "ab"),
+        "a < b": (operator.lt, "ab"),
+        "a == 1 && b == 2": (lambda a, b: a == 1 and b == 2, "ab"),
+        "a == 1 || b == 2": (lambda a, b: a == 1 or b == 2, "ab"),
+        "a * b + n": (lambda a, b, n: a * b + n, "abn"),
+        "max(a, b)": (max, "ab"),
+        "s == t": (operator.eq, "st"),
+        "s < t": (operator.lt, "st"),
+        "k - l": (operator.sub, "kl"),
+        "k > l": (operator.gt, "kl"),
+    }
+    for text, (function, names) in operations.items():
+        expected = [either(function, *row) for row in zip(*(given[name] for name in names), strict=True)]
+        assert ak.Array(frame.take(text).value).to_list() == expected, text
 
 
 def test_absolute_values_of_optional_integers_are_integers():

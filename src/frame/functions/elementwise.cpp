@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "colonnade/error.h"
+#include "frame/functions/optionals.h"
 #include "frame/values/values.h"
 
 namespace colonnade::frame {
@@ -109,12 +110,14 @@ class Repeater {
 
 class ElementwiseKernel : public Kernel {
  public:
-  ElementwiseKernel(std::string name, ElementSignature signature, std::vector<Input> inputs, ValueType result)
+  ElementwiseKernel(std::string name, ElementSignature signature, std::vector<Input> inputs, ValueType result,
+                    bool aligns)
       : name_(std::move(name)),
         signature_(std::move(signature)),
         inputs_(std::move(inputs)),
         result_(std::move(result)),
-        depth_(result_.depth()) {
+        depth_(result_.depth()),
+        aligns_(aligns) {
     const auto lists =
         std::count_if(inputs_.begin(), inputs_.end(), [](const Input& i) { return i.depth > 0; });
     only_where_needed_ = signature_.only_where_needed || lists > 1;
@@ -143,6 +146,7 @@ class ElementwiseKernel : public Kernel {
   std::vector<Input> inputs_;
   ValueType result_;
   std::size_t depth_;
+  bool aligns_;  // there are several optionals
   bool only_where_needed_ = false;
 };
 
@@ -309,6 +313,11 @@ ValuesPtr ElementwiseKernel::run(const CallContext& context, std::span<const Val
     arguments = spread_arguments;
   }
   const bool one_for_all = constant && spread_arguments.empty();
+  if (aligns_) {
+    if (spread_arguments.empty()) spread_arguments.assign(arguments.begin(), arguments.end());
+    align_optionals(spread_arguments, one_for_all ? 1 : context.rows.size, context.memory);
+    arguments = spread_arguments;
+  }
   const Shape shape = shape_of(context, arguments, one_for_all);
   check_sizes(context, shape, arguments);
   ValuesPtr items = compute(context, shape, arguments);
@@ -338,7 +347,7 @@ KernelPtr elementwise(std::string name, ElementSignature signature, std::span<co
   const ValueType scalar = signature.result;
   ValueType result = deepest == nullptr ? scalar : deepest->with_innermost(scalar);
   return std::make_shared<ElementwiseKernel>(std::move(name), std::move(signature), std::move(inputs),
-                                             std::move(result));
+                                             std::move(result), have_optionals_to_align(arguments));
 }
 
 std::vector<ValueType> types_of(std::span<const Argument> arguments) {

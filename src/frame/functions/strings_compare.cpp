@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "colonnade/error.h"
+#include "frame/functions/optionals.h"
 #include "frame/functions/strings.h"
 #include "frame/values/values.h"
 
@@ -59,9 +61,10 @@ class ScalarComparison : public Kernel {
 
 class ListComparison : public Kernel {
  public:
-  ListComparison(const Comparison& comparison, std::array<bool, 2> lists, bool of_optionals)
+  ListComparison(const Comparison& comparison, std::array<bool, 2> lists, bool of_optionals, bool aligns)
       : comparison_(comparison),
         lists_(lists),
+        aligns_(aligns),
         result_(of_optionals ? ValueType::optional(ElementType::boolean)
                              : ValueType::list(ElementType::boolean)) {}
   const ValueType& result() const noexcept override { return result_; }
@@ -69,7 +72,8 @@ class ListComparison : public Kernel {
   bool only_where_needed() const noexcept override { return lists_[0] && lists_[1]; }
 
   ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
-    const std::array values{spread(arguments[0], context.memory), spread(arguments[1], context.memory)};
+    std::vector values{spread(arguments[0], context.memory), spread(arguments[1], context.memory)};
+    if (aligns_) align_optionals(values, context.rows.size, context.memory);
     if (lists_[0] && lists_[1]) check_sizes(context, values[0]->offsets, values[1]->offsets);
     const Values& list = *values[lists_[0] ? 0 : 1];
     const std::int64_t* offsets = list.offsets;
@@ -108,6 +112,7 @@ class ListComparison : public Kernel {
 
   const Comparison& comparison_;
   std::array<bool, 2> lists_;
+  bool aligns_;  // both are optionals
   ValueType result_;
 };
 
@@ -136,7 +141,9 @@ Bound string_comparison(const Call& call) {
     const bool of_optionals =
         (left.is_optional() || !left.is_list()) && (right.is_optional() || !right.is_list());
     const std::array lists{left.is_list(), right.is_list()};
-    return {std::make_shared<ListComparison>(comparison, lists, of_optionals), {}};
+    return {std::make_shared<ListComparison>(comparison, lists, of_optionals,
+                                             have_optionals_to_align(std::array{left, right})),
+            {}};
   }
   return {nullptr, "is not defined for strings"};
 }
