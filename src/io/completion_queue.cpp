@@ -60,7 +60,8 @@ void CompletionQueue::finish(std::uint64_t id, std::exception_ptr failure, Time 
 
 void CompletionQueue::finish(const std::unique_lock<std::mutex>& /*lock*/, std::uint64_t id,
                              std::exception_ptr failure, Time when) noexcept {
-  if (when == Time{}) when = now();
+  // Not now(), which is virtual: the owner's thread may be destroying the derived class.
+  if (when == Time{}) when = std::chrono::steady_clock::now();
   --running_;
   done_.push_back({id, std::move(failure), when});
   tell_owner();

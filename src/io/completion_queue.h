@@ -58,7 +58,7 @@ class CompletionQueue {
   void wait_for_some();
   void wait_for_all();
   std::size_t in_flight() const noexcept { return in_flight_; }  // begun and not taken
-  // The clock of Completion::when. Simulations have one of their own.
+  // For the owner: the clock of Completion::when. Simulations have one of their own.
   virtual Time now() const noexcept { return std::chrono::steady_clock::now(); }
 
  protected:
