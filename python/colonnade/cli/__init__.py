@@ -32,7 +32,7 @@ __all__ = ["app", "main"]
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="colonnade")
 def app() -> None:
-    """Look into, check and make RNTuple files."""
+    """Inspect, verify and create RNTuple files."""
 
 
 for command in (info, ls, show, diff, verify, repair, import_, merge, export, gc, rm, cache, generate, demo):

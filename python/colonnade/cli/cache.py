@@ -24,25 +24,25 @@ _steps = 1000
 _home = click.option(
     "--home",
     metavar="HOME",
-    help="The cache: a folder or an object store. Left out: COLONNADE_CACHE, the configuration, or your own folder.",
+    help="The cache: a folder or an object store. Default: COLONNADE_CACHE, the configuration, or your own folder.",
 )
 _columns = click.option(
     "--columns",
     metavar="FIELDS",
-    help="Only these fields and what is below them, separated by commas.",
+    help="Only these fields and their sub-fields, separated by commas.",
 )
 
 
 @click.group()
 def cache() -> None:
-    """Look into and manage a cache of pages."""
+    """Inspect and manage a cache of pages."""
 
 
 @cache.command()
 @_home
 @json_option
 def ls(home: str | None, as_json: bool) -> None:
-    """List the data sets of which the cache has something, those used last first."""
+    """List the cached data sets, most recently used first."""
     try:
         found = caching.ls(home)
     except NotFoundError:
@@ -70,7 +70,7 @@ def ls(home: str | None, as_json: bool) -> None:
 @_home
 @json_option
 def info(uri: str, home: str | None, as_json: bool) -> None:
-    """Tell what the cache has of URI, column by column."""
+    """Show what is cached of URI, column by column."""
     found = caching.info(uri, home)
     if as_json:
         print_json([_plain(one) for one in found])
@@ -99,7 +99,7 @@ def info(uri: str, home: str | None, as_json: bool) -> None:
 @_columns
 @_home
 def warm(uris: tuple[str, ...], columns: str | None, home: str | None) -> None:
-    """Read data sets so that the cache has them."""
+    """Read data sets into the cache."""
     for uri in uris:
         with click.progressbar(length=_steps, label=uri) as bar:
 
@@ -113,7 +113,7 @@ def warm(uris: tuple[str, ...], columns: str | None, home: str | None) -> None:
 @cache.command()
 @_home
 def verify(home: str | None) -> None:
-    """Check every page that the cache has; what is damaged is removed."""
+    """Check every cached page, and remove damaged ones."""
     found = caching.verify(home)
     click.echo(f"{count_text(found.pages, 'page')}, {bytes_text(found.bytes)}: right")
     if found.unknown:
@@ -128,7 +128,7 @@ def verify(home: str | None) -> None:
 @_columns
 @_home
 def pin(uri: str, columns: str | None, home: str | None) -> None:
-    """Have what the cache has of URI stay when room is made."""
+    """Keep what is cached of URI when space is needed."""
     click.echo(f"{count_text(caching.pin(uri, _names(columns), home), 'data set')} pinned")
 
 
@@ -136,7 +136,7 @@ def pin(uri: str, columns: str | None, home: str | None) -> None:
 @click.argument("uri")
 @_home
 def unpin(uri: str, home: str | None) -> None:
-    """Take `pin` back."""
+    """Undo `pin`."""
     click.echo(f"{count_text(caching.unpin(uri, home), 'data set')} not pinned any more")
 
 
@@ -145,7 +145,7 @@ def unpin(uri: str, home: str | None) -> None:
 @_columns
 @_home
 def rm(uris: tuple[str, ...], columns: str | None, home: str | None) -> None:
-    """Remove what the cache has of URI."""
+    """Remove what is cached of URI."""
     for uri in uris:
         click.echo(f"{uri}: {bytes_text(caching.rm(uri, _names(columns), home))} removed")
 
@@ -153,7 +153,7 @@ def rm(uris: tuple[str, ...], columns: str | None, home: str | None) -> None:
 @cache.command()
 @_home
 def gc(home: str | None) -> None:
-    """Remove what killed processes left, what is outdated, and what is above the budget."""
+    """Remove leftovers of killed processes, outdated pages, and what exceeds the budget."""
     found = caching.gc(home)
     click.echo(f"{count_text(found.leftovers, 'unfinished value')} removed")
     click.echo(f"{bytes_text(found.outdated)} of data sets that have changed removed")

@@ -58,7 +58,7 @@ def missing_option(command: Callable[..., T]) -> Callable[..., T]:
         type=click.Choice(["error", "fill", "skip"]),
         default="error",
         show_default=True,
-        help="Of several files: what becomes of fields that some of them lack.",
+        help="What to do about fields that some of several files lack.",
     )(command)
 
 
@@ -69,35 +69,35 @@ def transfer_options(command: Callable[..., T]) -> Callable[..., T]:
     """Add what commands take that bring data sets to another place: sizes, checkpoints, verification."""
     options = (
         click.option(
-            "--page-size", metavar="SIZE", help="Limit of a page before compression, such as '64 KiB'."
+            "--page-size", metavar="SIZE", help="Maximum size of a page before compression, such as '64 KiB'."
         ),
         click.option(
             "--cluster-size",
             metavar="SIZE",
-            help="Compressed size that a cluster should have, such as '64 MiB'.",
+            help="Target compressed size of a cluster, such as '64 MiB'.",
         ),
         click.option(
             "--verify",
             is_flag=False,
             flag_value="values",
             type=click.Choice(["pages", "values"]),
-            help="Read both sides again afterwards and compare values, or only pages.",
+            help="Read both sides again afterwards, and compare pages or values.",
         ),
         click.option(
             "--checkpoint-every",
             metavar="TIME",
             default="30s",
             show_default=True,
-            help="How often to make readable what was written: clusters, or a time.",
+            help="How often to commit: a number of clusters, or a time.",
         ),
         click.option(
             "--container",
             type=click.Choice(["root", "bare"]),
             default="root",
             show_default=True,
-            help="Of new files: a ROOT file, or one data set and nothing else.",
+            help="For new files: a ROOT file, or a file with this data set only.",
         ),
-        click.option("--direct-io", is_flag=True, help="Past the page cache."),
+        click.option("--direct-io", is_flag=True, help="Bypass the page cache."),
     )
     for option in reversed(options):  # as decorators, from the last one on
         command = option(command)

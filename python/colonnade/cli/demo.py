@@ -16,9 +16,9 @@ from .generate import write_sample
 __all__ = ["demo"]
 
 
-@click.command(short_help="Make events, write and read them, and plot the B mass.")
+@click.command(short_help="Generate events, write and read them, and plot the B mass.")
 @click.option(
-    "--events", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="How many events."
+    "--events", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="Number of events."
 )
 @click.option(
     "--output",
@@ -31,10 +31,10 @@ __all__ = ["demo"]
     "--compression",
     default="zstd:5",
     show_default=True,
-    help="Such as zstd:5, lz4, zlib:1, lzma:7, none, 505.",
+    help="Compression, such as zstd:5, lz4, zlib:1, lzma:7, none, or ROOT's 505.",
 )
 def demo(events: int, output: Path, compression: str) -> None:
-    """Make LHCb-like events, write them, read 18 of the 26 fields, and plot the mass of B candidates."""
+    """Generate LHCb-like events, write them, read 18 of the 26 fields, and plot the mass of B candidates."""
     from colonnade.analysis import b_mass
 
     output.mkdir(parents=True, exist_ok=True)

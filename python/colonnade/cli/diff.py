@@ -27,10 +27,10 @@ _STEP = "32 MB"
 @click.option("--schema", is_flag=True, help="Compare types only, not values.")
 @click.pass_context
 def diff(context: click.Context, file: str, other: str, fields: list[str] | None, schema: bool) -> None:
-    """Compare the data sets of FILE and OTHER: fields, types, values. Places are f.root or f.root:Events.
+    """Compare the data sets of FILE and OTHER: fields, types, values. Both are f.root or f.root:Events.
 
-    Attribute sets are compared, too, unless fields are named. Floating-point numbers are the same if their bits are, or
-    if both are not a number. The exit status is 0 if nothing differs and 1 otherwise.
+    Attribute sets are compared, too, unless fields are named. Floating-point numbers are equal if their bits are, or
+    if both are NaN. The exit status is 0 if nothing differs and 1 otherwise.
     """
     with DataSet(*file_and_name(file, None)) as left, DataSet(*file_and_name(other, None)) as right:
         found = differences(left, right, fields, values=not schema)

@@ -16,21 +16,25 @@ __all__ = ["export"]
 @click.command(short_help="Write a data set as Parquet, Arrow, CSV or NumPy.")
 @click.argument("file")
 @click.argument("destination")
-@click.option("--name", help="Path of the data set in FILE, where there are several.")
+@click.option("--name", help="Path of the data set in FILE, if there are several.")
 @fields_option("--columns")
 @click.option(
     "--format",
     "chosen",
     type=click.Choice(["parquet", "arrow", "csv", "npz"]),
-    help="By the ending of DESTINATION if left out.",
+    help="Default: by the ending of DESTINATION.",
 )
 @click.option(
-    "--compression", default="zstd", show_default=True, help="Of Parquet and Arrow: zstd, lz4, none."
+    "--compression", default="zstd", show_default=True, help="For Parquet and Arrow: zstd, lz4 or none."
 )
 @click.option(
-    "--step-size", metavar="SIZE", default="64 MiB", show_default=True, help="Held in memory at a time."
+    "--step-size",
+    metavar="SIZE",
+    default="64 MiB",
+    show_default=True,
+    help="Bytes to hold in memory at a time.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a file that is there.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @missing_option
 def export(
     file: str,

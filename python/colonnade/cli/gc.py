@@ -15,24 +15,25 @@ __all__ = ["gc", "rm"]
 
 @click.command(short_help="Remove what crashed writers and clients left behind.")
 @click.argument("uri")
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 @click.option(
-    "--force", is_flag=True, help="Take all writers to be gone; the next commit of those at work fails."
+    "--force", is_flag=True, help="Treat all writers as gone; the next commit of a running one fails."
 )
 @click.option(
     "--older-than",
     metavar="TIME",
-    help='Watch the claims of writers on other machines for so long, such as "5 min", instead of a minute. '
+    help='How long to watch the claims of writers on other machines, such as "5 min"; default: a minute. '
     "Where there are no claims, remove files that are older.",
 )
 @json_option
 def gc(uri: str, dry_run: bool, force: bool, older_than: str | None, as_json: bool) -> None:
     """Remove from the object store, file or folder URI what crashed writers left behind.
 
-    Of clients that were killed: parts of their snapshots, beside the file or in a store, and columns that they cached.
+    Also removes what killed clients left: parts of their snapshots, beside the file or in a store, and columns that
+    they cached.
 
-    Data sets stay as their last commit made them. Writers that still run are left alone. For those on other machines
-    that takes up to a minute to find out.
+    Data sets stay as their last commit left them. Running writers are not disturbed; for those on other machines, it
+    takes up to a minute to find out that they run.
     """
     report = collect_garbage(uri, dry_run=dry_run, older_than=older_than, force=force)
     if as_json:

@@ -54,24 +54,26 @@ def write_sample(
     return Written(entries, os.path.getsize(path), seconds)
 
 
-@click.command(short_help="Make a sample: B decays, muons, or random numbers.")
+@click.command(short_help="Generate a sample: B decays, muons, or random numbers.")
 @click.argument("sample", type=click.Choice([*SAMPLES, *_ALIASES]), metavar="{lhcb|nanoaod|random}")
 @click.argument("out")
 @click.option(
-    "--events", type=click.IntRange(min=0), default=100_000, show_default=True, help="How many events."
+    "--events", type=click.IntRange(min=0), default=100_000, show_default=True, help="Number of events."
 )
 @click.option(
     "--compression",
     default="zstd:5",
     show_default=True,
-    help="Such as zstd:5, lz4, zlib:1, lzma:7, none, 505.",
+    help="Compression, such as zstd:5, lz4, zlib:1, lzma:7, none, or ROOT's 505.",
 )
-@click.option("--seed", type=int, help="Of the random numbers.")
-@click.option("--cluster-size", default="128 MiB", show_default=True, help="Compressed size of a cluster.")
+@click.option("--seed", type=int, help="Seed of the random numbers.")
+@click.option(
+    "--cluster-size", default="128 MiB", show_default=True, help="Target compressed size of a cluster."
+)
 def generate(
     sample: str, out: str, events: int, compression: str, seed: int | None, cluster_size: str
 ) -> None:
-    """Make a SAMPLE and write it to the file OUT: lhcb (B decays), nanoaod (muons) or random (numbers)."""
+    """Generate a sample and write it to the file OUT: lhcb (B decays), nanoaod (muons) or random (numbers)."""
     chosen = SAMPLES[_ALIASES.get(sample, sample)]
     with progress_bar("events") as progress:
         task = progress.add_task(chosen.dataset, total=events)

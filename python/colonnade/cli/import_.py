@@ -24,57 +24,61 @@ __all__ = ["import_"]
 @click.command("import", short_help="Copy data sets; convert TTrees, Parquet, Arrow and CSV.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.argument("destination")
-@click.option("--name", help="Path of the data set or tree at the sources, where there are several.")
-@click.option("--tree", help="The same, for a TTree, even if there is an RNTuple of this name.")
-@click.option("--destination-name", help="Path of the data set at the destination; the source's if left out.")
+@click.option("--name", help="Path of the data set or tree in the sources, if there are several.")
+@click.option("--tree", help="Path of the TTree in the sources, even if an RNTuple has this name, too.")
 @click.option(
-    "--columns", metavar="NAME", multiple=True, help="Field or branch to take; may be given several times."
+    "--destination-name", help="Path of the data set in the destination; default: as in the source."
 )
+@click.option("--columns", metavar="NAME", multiple=True, help="Field or branch to copy; may be repeated.")
 @click.option(
     "--compression",
-    help="Such as zstd:5, lz4, none, 505. RNTuples keep theirs if left out, TTrees get zstd:5.",
+    help="Compression, such as zstd:5, lz4, none, or ROOT's 505. Default: RNTuples keep theirs, TTrees get zstd:5.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace what is at the destination.")
-@click.option("--resume", is_flag=True, help="Go on with an import that was interrupted.")
+@click.option("--overwrite", is_flag=True, help="Replace the destination.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted import.")
 @click.option(
     "--mapping",
     type=click.Choice(["locality", "object_per_page"]),
     default="locality",
     show_default=True,
-    help="How pages become objects, in an object store.",
+    help="How an object store holds pages.",
 )
 @click.option(
     "--splice-size",
     metavar="SIZE",
     default="1 MiB",
     show_default=True,
-    help="Pages are moved together up to this.",
+    help="Size up to which pages are written together.",
 )
-@click.option("--object-class", default="", help="Object class of DAOS, such as SX.")
+@click.option("--object-class", default="", help="Object class in DAOS, such as SX.")
 @transfer_options
 @click.option(
     "--discard-unrepaired",
     is_flag=True,
-    help="Add to a file with clusters that repair can bring back; they may be lost.",
+    help="Add to a file with clusters that `repair` could recover; they may be lost.",
 )
-@click.option("--skip-unreadable", is_flag=True, help="TTrees: leave out branches that cannot be imported.")
-@click.option("--no-grouping", is_flag=True, help="TTrees: keep arrays that share a counter apart.")
+@click.option("--skip-unreadable", is_flag=True, help="TTrees: skip branches that cannot be imported.")
+@click.option("--no-grouping", is_flag=True, help="TTrees: keep arrays that share a counter separate.")
 @click.option(
-    "--no-aliases", is_flag=True, help="TTrees: no projected fields under the names of such arrays."
+    "--no-aliases", is_flag=True, help="TTrees: add no projected fields under the names of such arrays."
 )
 @click.option(
-    "--step-size", metavar="SIZE", default="32 MB", show_default=True, help="TTrees: read at a time."
+    "--step-size", metavar="SIZE", default="32 MB", show_default=True, help="TTrees: bytes to read at a time."
 )
-@click.option("--threads", type=click.IntRange(min=1), help="TTrees: that decompress; one per processor.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    help="TTrees: threads for decompression; default: one per processor.",
+)
 @json_option
 @click.pass_context
 def import_(context: click.Context, /, **given: Any) -> None:
-    """Bring data sets from SOURCE... to DESTINATION: files, files in S3, object stores.
+    """Copy data sets from SOURCE... to DESTINATION: files, files in S3, object stores.
 
-    RNTuples are copied page by page, as they are stored unless told otherwise. TTrees are read with uproot, Parquet,
-    Arrow and CSV files with pyarrow. Several sources with the same fields become one data set. A place is "f.root" or
-    "f.root:Events"; object stores are obj:///path, s3://bucket/prefix, rados://pool/namespace and
-    daos://pool/container.
+    RNTuples are copied page by page; by default pages stay as they are stored. TTrees are read with uproot, and
+    Parquet, Arrow and CSV files with pyarrow. Several sources with the same fields become one data set. Sources and
+    destinations are "f.root" or "f.root:Events"; object stores are obj:///path, s3://bucket/prefix,
+    rados://pool/namespace and daos://pool/container.
     """
     if any(map(table_format, given["sources"])):
         _shown(_import_tables(given), given)

@@ -106,14 +106,14 @@ def measure(data_set: DataSet, fields: list[str] | None) -> dict[str, Any]:
 @name_argument
 @json_option
 @click.option("--all", "everything", is_flag=True, help="List sub-fields, too.")
-@click.option("--metrics", is_flag=True, help="Read all fields once and print what that took.")
+@click.option("--metrics", is_flag=True, help="Read all fields once and print the cost.")
 @fields_option("--fields")
 def info(
     file: str, name: str | None, as_json: bool, everything: bool, metrics: bool, fields: list[str] | None
 ) -> None:
     """Print the data sets of FILE: entries, clusters, and for each field type, size and ratio.
 
-    --fields limits the table, and what --metrics reads, to some of the fields.
+    --fields limits the table, and what --metrics reads, to the named fields.
     """
     file, found_name = file_and_name(file, name)
     names = [found_name] if found_name else _core.data_sets(file)

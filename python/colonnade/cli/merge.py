@@ -25,26 +25,29 @@ __all__ = ["merge"]
     type=click.Choice(["strict", "filter", "union"]),
     default="strict",
     show_default=True,
-    help="Fields of the output: the same in all inputs, those that all have, those that any has.",
+    help="Fields of the output: equal in all inputs, common to all, or of any input.",
 )
+@click.option("--name", "data_sets", metavar="NAME", multiple=True, help="Data set to merge; default: all.")
+@click.option("--columns", metavar="NAME", multiple=True, help="Field to copy; may be repeated.")
 @click.option(
-    "--name", "data_sets", metavar="NAME", multiple=True, help="Data set to merge; all if left out."
+    "--recompress",
+    "compression",
+    metavar="SETTING",
+    help="Compression, such as zstd:5, lz4, none, or ROOT's 505.",
 )
-@click.option("--columns", metavar="NAME", multiple=True, help="Field to take; may be given several times.")
-@click.option("--recompress", "compression", metavar="SETTING", help="Such as zstd:5, lz4, none, 505.")
 @click.option("-f", "--overwrite", is_flag=True, help="Replace the output.")
 @click.option("-a", "--append", is_flag=True, help="Add the inputs that are not in the output yet.")
-@click.option("--resume", is_flag=True, help="Go on with a merge that was interrupted.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), help="Threads; one per processor if left out.")
-@transfer_options
+@click.option("--resume", is_flag=True, help="Continue an interrupted merge.")
 @click.option(
-    "--unchecked", is_flag=True, help="Do not read pages to check them where the system copies them."
+    "-j", "--jobs", type=click.IntRange(min=1), help="Number of threads; default: one per processor."
 )
+@transfer_options
+@click.option("--unchecked", is_flag=True, help="Do not read and check pages that the system copies.")
 @json_option
 def merge(**given: Any) -> None:
     """Merge the data sets of INPUTS into OUTPUT: files, files in S3, object stores.
 
-    Data sets of the same name follow each other in the order of the inputs, page by page as they are stored. Names of
+    Data sets of the same name are concatenated in the order of the inputs, page by page as they are stored. Names of
     local files may have wildcards. Histograms, trees and other objects are left out and listed.
     """
     as_json = given.pop("as_json")

@@ -14,16 +14,16 @@ from .common import count_text, json_option, print_json
 __all__ = ["repair"]
 
 
-@click.command(short_help="Bring back what a crashed writer wrote.")
+@click.command(short_help="Recover what a crashed writer wrote.")
 @click.argument("file")
 @click.argument("data_set", required=False)
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 @json_option
 def repair(file: str, data_set: str | None, dry_run: bool, as_json: bool) -> None:
-    """Bring back what a crashed writer wrote to FILE after its last checkpoint.
+    """Recover what a crashed writer wrote to FILE after its last checkpoint.
 
-    Clusters that are whole, every page of them, are added to DATA_SET; without a name, to the one that was being
-    written. A file that needs nothing is left as it is.
+    Clusters with all of their pages intact are added to DATA_SET; without a name, to the one that was being written. A
+    file that needs no repair is not changed.
     """
     report = repair_file(file, data_set, dry_run=dry_run)
     if as_json:

@@ -40,14 +40,18 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
 @click.command(short_help="Print values, or a histogram.")
 @click.argument("file")
 @name_argument
-@click.option("--entries", metavar="A:B", help="Entries A to B, B excluded; the first ten if left out.")
+@click.option(
+    "--entries", metavar="A:B", help="Entries from A up to, but not including, B; default: the first ten."
+)
 @fields_option("--fields")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list of entries.")
 @click.option("--schema", is_flag=True, help="Print the schema instead of values.")
 @click.option("--histogram", metavar="EXPRESSION", help="Print a histogram of a column or an expression.")
-@click.option("--bins", type=click.IntRange(min=1), default=40, show_default=True, help="Of the histogram.")
 @click.option(
-    "--attributes", metavar="SET", help="Print an attribute set; with --entries, its rows about these."
+    "--bins", type=click.IntRange(min=1), default=40, show_default=True, help="Bins of the histogram."
+)
+@click.option(
+    "--attributes", metavar="SET", help="Print an attribute set; with --entries, its rows for these entries."
 )
 @missing_option
 def show(
@@ -62,10 +66,10 @@ def show(
     attributes: str | None,
     missing: MissingFields,
 ) -> None:
-    """Print values of the data set NAME in FILE; NAME may be left out if there is only one.
+    """Print values of the data set NAME in FILE; NAME is optional if there is only one.
 
-    FILE may be f.root:Events as well, and may have wildcards ('run*.root'). Entries that are too long for a line are
-    printed one field a line. On a terminal the output goes through a pager.
+    FILE may also be f.root:Events, and may have wildcards ('run*.root'). Entries that are too long for a line are
+    printed with one field per line. On a terminal, the output goes through a pager.
     """
     start, stop = _range(entries)
     with open_data_set(file_and_name(file, name), missing=missing) as data_set:

@@ -19,9 +19,9 @@ __all__ = ["verify"]
 @click.argument("names", nargs=-1)
 @click.pass_context
 def verify(context: click.Context, file: str, names: tuple[str, ...]) -> None:
-    """Check all data sets of FILE, or those named: all checksums, and every page is decoded.
+    """Check all data sets of FILE, or those named: verify all checksums and decode every page.
 
-    The exit status is 0 if everything is as it was written and 1 otherwise.
+    The exit status is 0 if everything is intact and 1 otherwise.
     """
     uri, found = split_target(file)
     known = _core.data_sets(uri)
