@@ -1,13 +1,13 @@
-// Claims: who downloads what, among the readers of this machine that use one home, so that each page is
-// downloaded once.
+// Claims: which reader of this machine downloads which pages, so that the readers that use one home
+// download each page once.
 //
-// A claim is the lock of a byte in a file: in the folder of the home, or in the memory file system where the
-// home is elsewhere. The system releases it when its process ends, however that ends. No reader waits for a
-// lock: if a claim is taken, it looks for the pages in the home instead, for a limited time. Without such
-// locks, each reader downloads what it needs. A table does the same for readers of one process.
+// A claim is a lock on a byte of a file: in the folder of the home, or in the memory file system if the home
+// is elsewhere. The system releases it when its process ends, for any reason. No reader waits for a
+// lock: if a window is claimed, the reader looks for its pages in the home, for a limited time. Without
+// locks, each reader downloads what it needs. Within a process, a table does the same.
 //
-// The system keeps the locks of a file in a list. Windows that follow each other have bytes that follow each
-// other, of which it makes one lock, so that the list stays short.
+// The system keeps the locks of a file in a list. Consecutive windows have consecutive bytes, which the
+// system merges into one lock, so that the list stays short.
 #ifndef COLONNADE_CACHE_CLAIMS_H
 #define COLONNADE_CACHE_CLAIMS_H
 
@@ -20,33 +20,33 @@
 
 namespace colonnade::cache {
 
-// The bytes of the file that stand for a window.
+// The bytes of the file that represent a window.
 struct Claim {
   std::uint64_t at = 0;
   std::uint64_t size = 1;
 };
 
-// Of the window with this number of so many in a column and cluster. Windows of other data sets, or far
-// apart, may have the same one by chance; that costs no more than waiting in vain.
+// Of one of the windows of a column and cluster. Windows of other data sets, or far apart,
+// may share a byte by chance; the only cost is a wait in vain.
 Claim claim_of(std::uint64_t data_set, std::uint32_t column, std::uint64_t cluster, std::size_t window,
                std::size_t windows) noexcept;
 
 class Claims {
  public:
-  // `path`: the file, which is made when it is first needed.
+  // `path`: the file, which is created when it is first needed.
   explicit Claims(std::string path) : path_(std::move(path)) {}
   ~Claims();
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
   enum class Turn { ours, ours_now, others };
-  // `ours_now`: it was nobody's before. Beyond some thousands, what is taken is not claimed.
+  // `ours_now`: it was free before. Beyond some thousands, further windows are not claimed.
   Turn take(const Claim& claim, const void* owner);
-  // Whether somebody else has it who is alive.
+  // Whether another process that is alive has it.
   bool is_others(const Claim& claim, const void* owner);
   void release(const Claim& claim);
   void release_all(const void* owner);
-  // Whether other readers use the home, or did a moment ago.
+  // Whether other readers use the home, or have used it recently.
   bool has_company(const void* owner);
 
  private:

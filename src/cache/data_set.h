@@ -1,11 +1,11 @@
-// DataSet: one open data set with a cache. Says where a reader finds each page, in the home or in the origin,
-// takes what was read of the origin, and reads the home so that whatever happens to it, the bytes come.
+// DataSet: one open data set with a cache. It says where a reader finds each page, in the home or in the
+// origin, accepts what was read from the origin, and reads the home in a way that cannot fail:
 //
 //   pages of a column in a cluster --place()--> addresses: below first_address in the origin's file,
 //                                               from there on in file(), which reads the home
 //   share()  a page of the origin that another reader is downloading --> an address in awaited()
-//   file()   home's value --> bytes; if it fails, is late or gone: the origin's pages --> the same bytes
-//   awaited() the same, once somebody has put the value there
+//   file()   home's value --> bytes; if the home fails or is late: the origin's pages --> the same bytes
+//   awaited() the same, once another reader has put the value there
 //   keep()   a verified page --> Filler
 //
 // Shared by all readers of the data set, on any threads.
@@ -36,7 +36,7 @@ namespace colonnade::cache {
 
 struct Origin {
   std::shared_ptr<const io::RandomAccessFile> file;
-  // The pages of a column in a cluster, each in one piece of the file; none if that is not so.
+  // The pages of a column in a cluster, each contiguous in the file; empty if that is not so.
   std::function<PageList(std::uint32_t column, std::size_t cluster)> pages;
 };
 
@@ -52,30 +52,30 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   DataSet(const DataSet&) = delete;
   DataSet& operator=(const DataSet&) = delete;
 
-  // The pages of a column in a cluster, those that the home has with their addresses there. Nothing: all are
+  // The pages of a column in a cluster; those that the home has, with their addresses there. Empty: all are
   // in the origin.
   std::optional<PageList> place(std::uint32_t column, std::size_t cluster);
   const io::RandomAccessFile& file() const noexcept { return *file_; }
   const io::RandomAccessFile& awaited() const noexcept { return *awaited_; }
-  // Before a page of the origin is read: its place in awaited() or file() if another reader downloads it, or
-  // has by now. Nothing: it is for the caller to read, and others will wait for that.
+  // Called before a page of the origin is read: its address in awaited() or file() if another reader
+  // downloads it, or has done so. Empty: the caller is to read it, and others will wait for that.
   std::optional<PageDescriptor> share(std::uint32_t column, std::size_t cluster, std::size_t page) noexcept;
   // Whether the home has all pages of a column.
   bool has_all(std::uint32_t column, std::size_t clusters);
-  // Has the home remember that the data set was found at its URI now; see Contents::write_found().
+  // Records in the home that the data set was found at its URI now; see Contents::write_found().
   void note_found(bool is_only);
-  // What the checksum of the page at an address in the home is combined with.
+  // The value that the checksum of the page at an address in the home is combined with.
   std::uint64_t seal(std::uint64_t address) const;
-  // Whether a page that was read at this address did come from the home.
+  // Whether a page that was read at this address really came from the home.
   bool was_served(std::uint64_t address) const;
   // The page at this address was damaged.
   void note_damage(std::uint64_t address);
 
-  // A page of the origin that was found right; `sum`: its checksum, if known. False: there was no room.
+  // A verified page of the origin; `sum`: its checksum, if known. Returns false if there was no room.
   bool keep(std::uint32_t column, std::size_t cluster, std::size_t page, ByteSpan content,
             std::optional<std::uint64_t> sum) noexcept;
 
-  // What was read of file() or the origin, and how long that was waited for.
+  // Bytes that were read from file() or the origin, and the time spent waiting for them.
   void note_rate(const io::RandomAccessFile& of, std::uint64_t bytes, double seconds) noexcept;
   // "used", "lost: why", "bypassed: ...".
   std::string state() const;
@@ -87,14 +87,14 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   friend class HomeQueue;
   friend std::shared_ptr<DataSet> open_data_set(const Settings&, const Identity&, Origin, Bytes);
 
-  // A value of the home that was given addresses.
+  // A value of the home that has addresses.
   struct Run {
     std::uint32_t column = 0;
     RunKey key;
     std::uint64_t begin = 0;
     std::vector<std::uint64_t> ends;  // of each page with its checksum, from the beginning
     PageList origin;
-    std::optional<Claim> awaited;  // of whoever downloads it
+    std::optional<Claim> awaited;  // of the reader that downloads it
     mutable std::atomic<bool> failed = false;
   };
   using RunRef = std::shared_ptr<const Run>;
@@ -130,9 +130,9 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   RunRef run_at(std::uint64_t address) const;
   std::shared_ptr<const Windows> windows(std::uint32_t column, std::size_t cluster);
   std::vector<Stretch> split(std::uint64_t address, MutableByteSpan into) const;
-  // Throws what the store does.
+  // Throws what the store throws.
   void fetch(io::ObjectStore& store, const Stretch& stretch) const;
-  // Makes the same bytes of the origin's pages; throws what the origin does.
+  // Makes the same bytes from the origin's pages; throws what the origin throws.
   void read_origin(const Stretch& stretch);
   void give_up(const Stretch& stretch, const std::exception& error) noexcept;
   void read_home(std::uint64_t address, MutableByteSpan into);
@@ -141,11 +141,11 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   const std::shared_ptr<Home> home_;
   const std::shared_ptr<Contents> contents_;
   const Origin origin_;
-  const bool is_origin_near_;  // reading it is copying
+  const bool is_origin_near_;  // reading it costs as much as copying
   std::unique_ptr<io::RandomAccessFile> file_;
   std::unique_ptr<io::RandomAccessFile> awaited_;
   mutable std::shared_mutex mutex_;
-  // Values of the home that were given addresses, by address: those that were there, and those to come.
+  // Values of the home that have addresses, by address: existing ones, and awaited ones.
   struct Space {
     std::vector<RunRef> runs;
     std::map<std::pair<std::uint32_t, RunKey>, RunRef> by_key;
@@ -157,11 +157,11 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   Rate home_rate_;
 };
 
-// What a home that is near remembers of header, footer and page lists.
+// What a local home has of header, footer and page lists.
 std::optional<Metadata> kept_metadata(const Settings& settings, const Identity& identity);
 
-// The data set with the cache that `settings` name; null if they name none.
-// `metadata`, if any, is kept with it.
+// The data set with the cache of `settings`; null if they name none.
+// `metadata`, if given, is kept with it.
 std::shared_ptr<DataSet> open_data_set(const Settings& settings, const Identity& identity, Origin origin,
                                        Bytes metadata);
 

@@ -1,11 +1,11 @@
-// Home: the object store that a cache lives in, as something that may be slow, full or gone at any time
-// without anybody noticing.
+// Home: the object store that holds a cache. It may be slow, full or gone at any time, and readers do not
+// notice.
 //
-// Everything that may take time is done by threads of its own, and whoever needs the answer waits for it no
-// longer than the timeout. What fails or is late makes the home count as lost for a while: then nothing is
-// asked of it. There is one Home per store and process, any thread may use it. Its threads are never waited
-// for, since a dead server may hold them: they and what they use outlive everything, and end when they have
-// had nothing to do for a while, or with the process. A forked child begins with homes of its own.
+// Everything that may take time is done by threads of the home, and callers wait for the answer no
+// longer than the timeout. A failed or late request makes the home count as lost for a while, during which it
+// is not used. There is one Home per store and process, and any thread may use it. Its threads are never
+// waited for, since a dead server may block them: they and what they use outlive everything, and end when
+// they have been idle for a while, or with the process. A forked child starts with homes of its own.
 #ifndef COLONNADE_CACHE_HOME_H
 #define COLONNADE_CACHE_HOME_H
 
@@ -35,7 +35,7 @@ class Home : public std::enable_shared_from_this<Home> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Opens the store, or begins to: one that takes longer than the timeout is lost until it is there.
+  // Opens the store, or starts to: if that takes longer than the timeout, it is lost until it is open.
   static std::shared_ptr<Home> of(const Settings& settings);
   explicit Home(Settings settings);
   ~Home();
@@ -47,14 +47,14 @@ class Home : public std::enable_shared_from_this<Home> {
   // Null while the home is lost.
   std::shared_ptr<io::ObjectStore> store();
   bool is_lost() { return store() == nullptr; }
-  // False in a forked child, which must not call anything else.
+  // False in a forked child, which must not call any other function.
   bool is_here() const noexcept;
   // Why it is or was lost; empty if it never was.
   std::string problem() const;
-  // Whether fetching is copying, best done by who uses the bytes. A folder of a network file system is far.
+  // Whether fetching only copies memory: best done by the user of the bytes. Network file systems are far.
   bool is_near() const noexcept { return is_near_; }
 
-  // What `use` makes of the store; nothing if that failed or took too long.
+  // What `use` returns for the store; empty if that failed or took too long.
   template <class Use>
   auto ask(Use use) -> std::optional<std::invoke_result_t<Use, io::ObjectStore&>> {
     struct Answer {
@@ -91,9 +91,9 @@ class Home : public std::enable_shared_from_this<Home> {
     return std::move(answer->result);
   }
 
-  // Has a thread of the home do it. `task` throws nothing.
+  // Runs a task on a thread of the home. `task` does not throw.
   void run(std::function<void()> task);
-  // The same by a thread for it alone: one that yields to all others, or that may wait for long.
+  // The same on a thread of its own, which has low priority or may wait for long.
   void run_apart(std::function<void()> task, int niceness);
   void note_failure(const std::string& what) noexcept;
   void note_late() noexcept;
@@ -126,11 +126,11 @@ class Home : public std::enable_shared_from_this<Home> {
   std::unique_ptr<WaitPolicy> wait_policy_;
 };
 
-// As if this process had just begun: for simulations, in which one plays many.
+// Resets the state to that of a new process: for simulations, in which one process plays many.
 void forget_homes();
 
 // Waits until what was given to the homes of this process has been written, as long as there is progress; at
-// most so long in all. False: something is left.
+// most for this time. Returns false if something is left.
 bool flush(std::chrono::milliseconds at_most);
 
 }  // namespace colonnade::cache

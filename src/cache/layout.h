@@ -1,11 +1,11 @@
-// How a cache lies in its home, which is an object store like any other:
+// The layout of a cache in its home, which is an object store like any other:
 //
 //   group "CACH" (0x48434143):
 //     object 0: the register. Attribute key: the number of a data set.
-//       distribution key 0   what it is: URI, name, version, columns (JSON)
-//       distribution key 1   what of it stays when room is made (JSON); none: nothing
+//       distribution key 0   the identity: URI, name, version, columns (JSON)
+//       distribution key 1   what is pinned (JSON); missing: nothing
 //       distribution key 2   its header, footer and page lists (metadata.h)
-//       distribution key 3   attribute key: a URI and a name; which data set was found there last, and when
+//       distribution key 3   attribute key: a URI and a name; which data set was last found there, and when
 //                            (JSON)
 //     object n: the pages of data set n. Distribution key: the column. Attribute key:
 //
@@ -13,17 +13,17 @@
 //
 //       The size is that of the value, rounded up: 5 bits of exponent, 3 of mantissa.
 //
-//       The value is these pages, one behind the other as they are stored, each with 8 bytes behind it: its
-//       XXH3, combined with where it belongs (seal_for()), so that a page of another place, column or data
-//       set does not pass for it.
+//       The value consists of these pages, one after the other as they are stored, each followed by 8 bytes:
+//       its XXH3, combined with its place (seal_for()), so that a page of another place, column or data set
+//       is not mistaken for it.
 //   group "CACU":
-//     object n: who uses data set n. Distribution key 0, attribute key: the user. When which columns of which
-//       clusters were used last (JSON).
+//     object n: the users of data set n. Distribution key 0, attribute key: the user. When they last used
+//       columns of clusters (JSON).
 //
-// A data set's number is the XXH3 of its URI, name, size, version and anchor: one that has changed has
-// another number. There is no index: what is there is found by listing keys, a value is there as a whole or
-// not at all, and a value never changes. So any number of processes read and write without locks, and it does
-// not matter at which moment one of them ends.
+// The number of a data set is the XXH3 of its URI, name, size, version and anchor: a changed data set has
+// another number. There is no index: contents are found by listing keys, a value is complete or
+// absent, and a value never changes. Any number of processes can therefore read and write without locks, and
+// it does not matter when one of them ends.
 #ifndef COLONNADE_CACHE_LAYOUT_H
 #define COLONNADE_CACHE_LAYOUT_H
 
@@ -42,7 +42,7 @@ inline constexpr std::uint64_t metadata_key = 2;
 inline constexpr std::uint64_t found_key = 3;
 inline constexpr std::size_t sum_size = 8;
 
-// Consecutive pages of a column in a cluster: what one value holds.
+// Consecutive pages of a column in a cluster, which one value holds.
 struct RunKey {
   static constexpr std::uint64_t most_clusters = std::uint64_t{1} << 24;
   static constexpr std::uint32_t most_first = 1U << 20;
@@ -53,7 +53,7 @@ struct RunKey {
   std::uint32_t pages = 0;
   std::uint8_t size_class = 0;
 
-  // Bytes, up to an eighth more than there are.
+  // Size in bytes, rounded up by at most an eighth.
   constexpr std::uint64_t size() const noexcept {
     return std::uint64_t{8U + (size_class & 7U)} << (size_class >> 3);
   }
@@ -76,7 +76,7 @@ inline io::ValueAddress pages_value(std::uint64_t data_set, std::uint32_t column
   return {{pages_group, data_set}, column, run.akey()};
 }
 
-// What the checksum of a page is combined with.
+// The value that the checksum of a page is combined with.
 constexpr std::uint64_t seal_for(std::uint64_t data_set, std::uint32_t column, std::uint64_t cluster,
                                  std::uint64_t page) noexcept {
   std::uint64_t mixed = data_set;

@@ -1,4 +1,4 @@
-// The metadata of a data set as a home keeps them: anchor, header, footer and page lists as they are stored.
+// The metadata of a data set in a home: anchor, header, footer and page lists as they are stored.
 #ifndef COLONNADE_CACHE_METADATA_H
 #define COLONNADE_CACHE_METADATA_H
 
@@ -21,7 +21,7 @@ struct Metadata {
 
 Bytes to_bytes(const Metadata& metadata);
 Metadata read_metadata(ByteSpan bytes);  // throws ErrorKind::format, checksum
-// Everything that they say; throws ErrorKind::format.
+// Parses all of them; throws ErrorKind::format.
 Descriptor descriptor_of(const Metadata& metadata);
 
 }  // namespace colonnade::cache

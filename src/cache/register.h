@@ -1,5 +1,5 @@
-// The register of a home: which data sets it has, what of them, who used it when, and what shall stay. Read
-// from the store itself, so it is never wrong and needs no upkeep.
+// The register of a home: its data sets, their contents, who used them when, and what is pinned. Read
+// from the store itself, so it is never wrong and needs no maintenance.
 #ifndef COLONNADE_CACHE_REGISTER_H
 #define COLONNADE_CACHE_REGISTER_H
 
@@ -14,7 +14,7 @@
 
 namespace colonnade::cache {
 
-// What of a data set stays when room is made. No columns: all of it.
+// The pinned part of a data set. No columns: all of it.
 struct Pin {
   std::string user;
   std::vector<std::uint32_t> columns;
@@ -23,25 +23,25 @@ struct Pin {
 
 struct Entry {
   std::uint64_t number = 0;
-  std::optional<Identity> identity;  // nothing: its record is damaged or missing
+  std::optional<Identity> identity;  // empty: its record is damaged or missing
   std::map<std::uint32_t, std::vector<RunKey>> columns;
   std::optional<Pin> pin;
   std::vector<UserRecord> users;
 
   std::uint64_t size() const noexcept;
-  // When anybody used it last; nothing: nobody has said so.
+  // When it was last used; empty: unknown.
   std::optional<std::int64_t> last_use(std::uint32_t column, std::uint64_t cluster) const;
 };
 
 std::vector<std::uint64_t> list_numbers(const io::ObjectStore& store);
 std::optional<Identity> read_identity(const io::ObjectStore& store, std::uint64_t number);
 std::optional<Descriptor> read_descriptor(const io::ObjectStore& store, std::uint64_t number);
-// With `uses`: also who used what.
+// With `uses`: also who used which columns.
 Entry read_entry(const io::ObjectStore& store, std::uint64_t number, bool uses);
 std::vector<Entry> read_register(const io::ObjectStore& store, bool uses);
 
 void write_pin(io::ObjectStore& store, std::uint64_t number, const std::optional<Pin>& pin);
-// All of it, or some columns. The number of bytes that this gives back.
+// Removes all of it, or some columns. Returns the number of bytes removed.
 std::uint64_t remove_entry(io::ObjectStore& store, const Entry& entry);
 std::uint64_t remove_columns(io::ObjectStore& store, const Entry& entry,
                              const std::vector<std::uint32_t>& columns);

@@ -1,4 +1,4 @@
-// What a user says about a cache: where its home is, and how much it may hold.
+// The settings of a cache: the place of its home, and its size.
 #ifndef COLONNADE_CACHE_SETTINGS_H
 #define COLONNADE_CACHE_SETTINGS_H
 
@@ -17,22 +17,22 @@ struct Settings {
   std::uint64_t budget = std::uint64_t{32} << 30;  // bytes of pages
   std::chrono::milliseconds timeout = std::chrono::seconds(2);  // after which the home counts as lost
   bool bypass = true;                                           // read the origin where that is faster
-  std::chrono::seconds trust{0};  // the origin is not asked whether it changed if somebody did so long ago
-  bool offline = false;           // the origin is not asked at all
+  std::chrono::seconds trust{0};  // how long an origin that was found unchanged is trusted
+  bool offline = false;           // never ask the origin
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
 // "/scratch/cache", "obj:///scratch/cache", "s3://bucket/prefix", each with
-// "?budget=100GB&timeout=1&bypass=no&trust=600&offline=yes" if wished; "on": the folder of this user; "off":
-// none. Empty: COLONNADE_CACHE, or else the line "cache = ..." of the configuration; those hold for data that
-// are elsewhere: `is_remote`. Throws ErrorKind::usage.
+// "?budget=100GB&timeout=1&bypass=no&trust=600&offline=yes" if needed; "on": the folder of this user; "off":
+// none. Empty: COLONNADE_CACHE, or else the line "cache = ..." of the configuration, which apply to remote
+// data only: `is_remote`. Throws ErrorKind::usage.
 Settings settings_for(std::string_view text, bool is_remote);
-// The same, of a text that names a home.
+// The same for a text that names a home.
 Settings parse_settings(std::string_view text);
 
 // Whether data are on this machine.
 bool is_local(std::string_view uri) noexcept;
-// A URI that means the same everywhere on this machine: local paths in full.
+// A URI that has the same meaning everywhere on this machine: local paths are absolute.
 std::string full_uri(const std::string& uri);
 
 // Below $XDG_CACHE_HOME.

@@ -1,7 +1,7 @@
-// WaitPolicy: whether a reader waits for pages that others are downloading. They may be stopped, or slower
-// than the line: nobody waits longer than the timeout of the home for nothing, and now and then a page is
-// downloaded all the same to see which is faster. Where waiting does not pay, it ends for a while, and each
-// time for longer. One per home and process, for all of its threads.
+// WaitPolicy: whether a reader waits for pages that other readers are downloading. These may be stopped, or
+// slower than the connection: no reader waits longer than the timeout of the home in vain, and now and then a
+// page is downloaded anyway, to compare. Where waiting does not pay, it is suspended for a while, and each
+// time for longer. One per home and process, for all threads.
 #ifndef COLONNADE_CACHE_WAIT_POLICY_H
 #define COLONNADE_CACHE_WAIT_POLICY_H
 
@@ -17,14 +17,14 @@ class WaitPolicy {
   explicit WaitPolicy(Clock::duration timeout) : timeout_(timeout), next_trial_(timeout) {}
 
   bool may_wait() const;
-  // Whether a wait since `begin` may continue. One that lasted for the timeout while nothing at all arrived
+  // Whether a wait since `begin` may continue. A wait that lasts for the timeout while nothing at all arrives
   // ends all others, too.
   bool may_continue(Clock::time_point begin);
-  // A page that was waited for so long has arrived.
+  // A page has arrived after a wait of this time.
   void note_arrival(Clock::duration waited);
-  // Whether the next page is to be downloaded instead.
+  // Whether to download the next page instead.
   bool is_trial_due();
-  // What such a download, or one after a wait that ended early, took.
+  // The time of such a download, or of one after a wait that ended early.
   void note_download(Clock::duration took);
 
  private:
