@@ -12,10 +12,10 @@
 namespace colonnade::cache {
 namespace {
 
-// What nobody has said to have used was written by somebody who is at work or was killed.
+// Data without a recorded use were written by a process that still runs or was killed.
 constexpr std::int64_t age_of_unknown = 3600;  // seconds
 
-// The part of a budget that a process may add without a last look at what others have.
+// The part of a budget that a process may add without checking what others have added.
 constexpr std::uint64_t little = 1000;
 
 struct Part {
@@ -33,7 +33,7 @@ std::vector<Part> parts_of(const Entry& entry, std::size_t number, std::int64_t 
     std::map<std::uint64_t, std::vector<RunKey>> by_cluster;
     for (const RunKey& run : runs) by_cluster[run.cluster].push_back(run);
     for (auto& [cluster, of_cluster] : by_cluster)
-      // A clock that is ahead shall not keep anything for ever.
+      // A clock that is ahead must not keep anything for ever.
       parts.push_back(
           {.last_use = std::min(entry.last_use(column, cluster).value_or(now - age_of_unknown), now),
            .entry = number,
@@ -83,11 +83,11 @@ bool Budget::make_room(io::ObjectStore& store, std::uint64_t bytes) {
     return true;
   };
   if (budget == Settings::no_budget) return grant();
-  // Others write as well: the nearer the end, the more often it is looked at.
+  // Others write as well: the closer to the limit, the more often the size is checked.
   const bool is_known =
       used_ && added_ <= (budget - std::min(budget, *used_)) / 4 && *used_ + bytes <= budget;
   if (is_known) return grant();
-  // What is being written may or may not be seen.
+  // Values that are being written may or may not be listed.
   const std::uint64_t free = budget - bytes - std::min(budget - bytes, pending_);
   const Usage usage = evict(store, free, free / 10 * 9, home_);
   evicted_ += usage.before - usage.after;

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::chrono::seconds company_lasts(60);
 constexpr std::chrono::milliseconds between_looks(100);
-// Where they are scattered each is a lock, and the list of them is gone through each time.
+// Scattered windows are locks of their own, and the system searches the list of locks each time.
 constexpr std::size_t most_claims = 4096;
-// Bits of a place in the file: data set 24 | column 14 | cluster 16 | window 8.
+// Bits of an offset in the file: data set 24 | column 14 | cluster 16 | window 8.
 constexpr std::uint64_t window_count = 1 << 8;
 constexpr std::uint64_t cluster_count = 1 << 16;
 constexpr std::uint64_t column_count = 1 << 14;
@@ -25,7 +25,7 @@ struct flock range_at(const Claim& claim, short type) noexcept {
   struct flock range{};
   range.l_type = type;
   range.l_whence = SEEK_SET;
-  range.l_start = static_cast<off_t>(claim.at) + 1;  // 0 is the sign
+  range.l_start = static_cast<off_t>(claim.at) + 1;  // byte 0 marks presence
   range.l_len = static_cast<off_t>(claim.size);
   return range;
 }
@@ -39,7 +39,7 @@ Claim claim_of(std::uint64_t data_set, std::uint32_t column, std::uint64_t clust
        cluster % cluster_count) *
       window_count;
   const std::uint64_t number = window % window_count;
-  // The last one reaches to the next cluster.
+  // The last window extends to the next cluster.
   return {first + number, window + 1 == windows ? window_count - number : 1};
 }
 
@@ -47,13 +47,13 @@ Claims::~Claims() {
   if (file_ >= 0) ::close(file_);
 }
 
-// -1: there are no claims here. The lock is held.
+// -1: claims are not available. The lock is held.
 int Claims::file() {
   if (is_open_) return file_;
   is_open_ = true;
   if (path_.empty()) return -1;
   const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  // What others have made in a folder of everybody must not be opened with O_CREAT.
+  // In a folder that all users share, files of others must not be opened with O_CREAT.
   file_ = ::open(path_.c_str(), flags);
   if (file_ < 0 && errno == ENOENT) {
     file_ = ::open(path_.c_str(), flags | O_CREAT | O_EXCL, 0666);
@@ -76,7 +76,7 @@ int Claims::file() {
 bool Claims::set(const Claim& claim, short type) {
   const int file = this->file();
   struct flock range = range_at(claim, type);
-  // What cannot be locked for another reason is nobody's.
+  // A window that cannot be locked for another reason counts as free.
   return file < 0 || ::fcntl(file, F_OFD_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
@@ -86,7 +86,7 @@ Claims::Turn Claims::take(const Claim& claim, const void* owner) {
   if (const auto found = taken_.find(claim.at); found != taken_.end()) {
     if (found->second.owner == owner) return Turn::ours;
     company_until_ = std::chrono::steady_clock::now() + company_lasts;
-    // Two readers of one thread: the other one would never come to it while this one waits.
+    // Two readers in one thread: the other one cannot continue while this one waits.
     return found->second.thread == here ? Turn::ours : Turn::others;
   }
   if (taken_.size() >= most_claims) return Turn::ours;

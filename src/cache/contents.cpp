@@ -15,7 +15,7 @@
 namespace colonnade::cache {
 namespace {
 
-// Contents live as long as somebody uses them.
+// Contents live as long as they are in use.
 struct Known {
   std::mutex mutex;
   std::map<std::pair<const Home*, std::uint64_t>, std::weak_ptr<Contents>> all;
@@ -81,7 +81,7 @@ Identity Identity::from_json(ByteSpan text) {
 // ---- Uses
 
 std::string to_json(const UserRecord& record) {
-  // Neighbours that were used at the same time are one line: [column, first cluster, last cluster, time].
+  // Consecutive clusters that were used at the same time share a line: [column, first, last, time].
   nlohmann::json uses = nlohmann::json::array();
   for (const auto& [place, time] : record.uses) {
     const auto& [column, cluster] = place;
@@ -111,7 +111,7 @@ UserRecord read_user_record(ByteSpan text) {
   });
 }
 
-// ---- What was found where
+// ---- Which data set was found at which URI
 
 io::ValueAddress found_value(const std::string& uri, const std::string& name) {
   return {register_object, found_key, number_of(fmt::format("{}\n{}", uri, name))};
@@ -145,7 +145,7 @@ std::shared_ptr<Contents> Contents::of(const std::shared_ptr<Home>& home, const 
 Contents::Contents(std::shared_ptr<Home> home, Identity identity)
     : home_(std::move(home)), identity_(std::move(identity)), number_(identity_.number()) {}
 
-// Near homes list all columns at once: they lie in one folder. The lock is held.
+// Local homes list all columns at once, since they are in one folder. The lock is held.
 bool Contents::list_all() {
   if (is_listed_ || !home_->is_near()) return is_listed_;
   const auto keys = home_->ask(
@@ -159,7 +159,7 @@ bool Contents::list_all() {
   return is_listed_ = true;
 }
 
-// The lock is held. Who comes second waits for the same answer.
+// The lock is held. A second caller waits for the same answer.
 Contents::Runs& Contents::runs_of(std::uint32_t column) {
   if (list_all()) return runs_[column];
   const auto [at, is_new] = runs_.try_emplace(column);
@@ -168,7 +168,7 @@ Contents::Runs& Contents::runs_of(std::uint32_t column) {
     return store.list_akeys({pages_group, number}, column);
   });
   if (!keys) {
-    // Asked again when the home is back.
+    // Queried again when the home is back.
     runs_.erase(at);
     static thread_local Runs nothing;
     nothing.clear();
@@ -216,7 +216,7 @@ void Contents::lost(std::uint32_t column, const RunKey& run) {
   home_->run([store, address = pages_value(number_, column, run)] {
     try {
       store->remove(address);
-    } catch (...) {  // one that others may not write: it stays a miss for us
+    } catch (...) {  // of a home that this user cannot write: it remains a miss
     }
   });
 }
@@ -262,7 +262,7 @@ void Contents::write_found(io::ObjectStore& store, bool is_only) {
     try {
       const FoundRecord last = read_found_record(before->value);
       return last.number == now.number && last.time <= now.time && now.time - last.time < fine_enough;
-    } catch (const Error&) {  // written anew
+    } catch (const Error&) {  // rewritten
       return false;
     }
   };
@@ -298,7 +298,7 @@ Uses Contents::uses() {
   return all;
 }
 
-// Whoever is killed has said before what it used.
+// A process that is killed has recorded its uses before.
 void Contents::write_uses_now_and_then(io::ObjectStore& store) {
   constexpr std::chrono::seconds period(30);
   {
@@ -319,7 +319,7 @@ void Contents::write_uses(io::ObjectStore& store) {
   if (const auto before = store.get(address)) {
     try {
       record.uses = read_user_record(before->value).uses;
-    } catch (const Error&) {  // written anew
+    } catch (const Error&) {  // rewritten
     }
   }
   {

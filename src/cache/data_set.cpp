@@ -17,17 +17,17 @@
 namespace colonnade::cache {
 namespace {
 
-// Between runs, so that no request takes in two of them.
+// Between runs, so that no request spans two of them.
 constexpr std::uint64_t hole = std::uint64_t{1} << 20;
 constexpr std::uint64_t largest_kept = std::uint64_t{64} << 20;  // bytes of a page
-// What is compared before the home is called slower than the origin.
+// Bytes to compare before the home counts as slower than the origin.
 constexpr std::uint64_t enough_to_tell = std::uint64_t{32} << 20;
 constexpr double clearly_slower = 0.8;
 std::uint64_t home_size(const PageDescriptor& page) noexcept {
   return page.locator.size + sum_size;
 }
 
-// Pages of an origin, those that lie side by side read at once.
+// Reads pages of an origin; adjacent ones with one request.
 class OriginPages {
  public:
   OriginPages(const io::RandomAccessFile& file, const PageList& pages, std::size_t first, std::size_t last)
@@ -49,7 +49,7 @@ class OriginPages {
     file.read_vector(requests);
   }
 
-  // Its checksum, if there is one, lies behind it.
+  // Its checksum, if there is one, follows it.
   ByteSpan content(std::size_t page) const {
     const Place& place = places_[page - first_];
     return pieces_[place.piece].bytes.span().subspan(place.begin, place.size);
@@ -102,7 +102,7 @@ std::optional<Metadata> kept_metadata(const Settings& settings, const Identity& 
   if (!record || !*record) return std::nullopt;
   try {
     return read_metadata((*record)->value);
-  } catch (const Error&) {  // damaged: the origin has it
+  } catch (const Error&) {  // damaged: it is read from the origin
     return std::nullopt;
   }
 }
@@ -119,7 +119,7 @@ DataSet::~DataSet() {
   if (!home_->is_here()) return;
   try {
     home_->filler().finish(contents_, this);
-  } catch (...) {  // what is not written is read again
+  } catch (...) {  // what could not be written is read again
   }
 }
 
@@ -142,7 +142,7 @@ std::optional<PageList> DataSet::place(std::uint32_t column, std::size_t cluster
   return placed;
 }
 
-// As the home has it.
+// The layout in the home.
 PageDescriptor DataSet::page_in(const Run& run, std::size_t page) {
   PageDescriptor placed = run.origin[page];
   placed.locator = {.size = placed.locator.size, .offset = run.begin + (page == 0 ? 0 : run.ends[page - 1])};
@@ -175,7 +175,7 @@ DataSet::RunRef DataSet::address_run(std::uint32_t column, const RunKey& key, co
   return known;
 }
 
-// Null for an address that none was given.
+// Null for an unknown address.
 DataSet::RunRef DataSet::run_at(std::uint64_t address) const {
   const std::shared_lock lock(mutex_);
   const std::vector<RunRef>& runs = spaces_[is_awaited(address) ? 1 : 0].runs;
@@ -237,12 +237,12 @@ bool DataSet::keep(std::uint32_t column, std::size_t cluster, std::size_t page, 
                    std::optional<std::uint64_t> sum) noexcept {
   try {
     return keep_page(column, cluster, page, content, sum);
-  } catch (...) {  // no memory, for one: what was read is right all the same
+  } catch (...) {  // for example without memory; what was read is still right
     return false;
   }
 }
 
-// The window that a page is kept in; nothing for one that is not kept.
+// The window of a page; empty for a page that is not kept.
 std::optional<DataSet::WindowRef> DataSet::window_of(std::uint32_t column, std::size_t cluster,
                                                      std::size_t page) {
   std::shared_ptr<const Windows> all = windows(column, cluster);
@@ -295,7 +295,7 @@ void DataSet::note_found(bool is_only) {
   home_->run([home = home_, contents = contents_, is_only] {
     try {
       if (const auto store = home->store()) contents->write_found(*store, is_only);
-    } catch (const std::exception&) {  // a home that others may write only
+    } catch (const std::exception&) {  // a home that this user cannot write
     }
   });
 }
@@ -305,12 +305,12 @@ void DataSet::note_found(bool is_only) {
 std::optional<PageDescriptor> DataSet::share(std::uint32_t column, std::size_t cluster,
                                              std::size_t page) noexcept {
   try {
-    // Nobody gains by waiting for another one who reads the same disk.
+    // Waiting for another reader of the same disk gains nothing.
     if (is_origin_near_ || cluster >= RunKey::most_clusters || !home_->is_here() || home_->is_lost() ||
         is_bypassed())
       return std::nullopt;
     return share_page(column, cluster, page);
-  } catch (...) {  // it is read as if nobody else were there
+  } catch (...) {  // it is read as if there were no other reader
     return std::nullopt;
   }
 }
@@ -325,7 +325,7 @@ std::optional<PageDescriptor> DataSet::share_page(std::uint32_t column, std::siz
   if (turn == Claims::Turn::others && !home_->wait_policy().may_wait()) return std::nullopt;
   const RunKey whole = key.with_size(window->all->ends[window->at].back());
   if (turn == Claims::Turn::ours_now) {
-    // Somebody may have put it there since it was looked what is there.
+    // Another reader may have added it since the home was listed.
     if (!home_->claims().has_company(this)) return std::nullopt;
     const io::ValueAddress address = pages_value(contents_->number(), column, whole);
     const auto size = home_->ask([address](io::ObjectStore& store) { return store.size(address); });
@@ -340,7 +340,7 @@ std::optional<PageDescriptor> DataSet::share_page(std::uint32_t column, std::siz
   return page_in(*run, page - key.first);
 }
 
-// Waits until the value is there. False: the origin is to be read.
+// Waits until the value exists. False: the origin must be read.
 bool DataSet::await(const Stretch& stretch) {
   const Run& run = *stretch.run;
   WaitPolicy& policy = home_->wait_policy();
@@ -407,7 +407,7 @@ void DataSet::give_up(const Stretch& stretch, const std::exception& error) noexc
   }
 }
 
-// What a hidden failure of the home costs: whole pages are read, however little of them is asked for.
+// The cost of a hidden failure of the home: whole pages are read, even if a part is requested.
 void DataSet::read_origin(const Stretch& stretch) {
   const Run& run = *stretch.run;
   run.failed = true;
@@ -458,10 +458,10 @@ void DataSet::read_home(std::uint64_t address, MutableByteSpan into) {
   }
 }
 
-// ---- Is it worth it
+// ---- Whether the cache pays
 
 void DataSet::note_rate(const io::RandomAccessFile& of, std::uint64_t bytes, double seconds) noexcept {
-  if (&of == awaited_.get()) return;  // that is how fast others are
+  if (&of == awaited_.get()) return;  // that is the speed of other readers
   (&of == file_.get() ? home_rate_ : origin_rate_).add(bytes, seconds);
 }
 

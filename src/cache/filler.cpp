@@ -16,7 +16,7 @@ constexpr int quiet_niceness = 10;
 
 }  // namespace
 
-// Null: there is no room for it. The lock is held.
+// Null if there is no room. The lock is held.
 Filler::WindowRef Filler::window_for(const std::shared_ptr<Contents>& to, const Page& page,
                                      const std::vector<std::uint64_t>& ends) {
   const auto [at, is_new] = open_.try_emplace({to.get(), page.column, page.window});
@@ -102,7 +102,7 @@ void Filler::finish(const std::shared_ptr<Contents>& of, const void* owner) {
   write_more();
 }
 
-// The lock is held. Null: of all data sets.
+// The lock is held. Null: for all data sets.
 void Filler::close_windows(const Contents* of) {
   for (auto at = open_.begin(); at != open_.end();) {
     if ((of == nullptr || at->second->to.get() == of) && at->second->being_copied == 0) {
@@ -148,8 +148,8 @@ void Filler::write_more() {
   }
 }
 
-// What is to be written next; neither: everything is, and it is to be seen to the budget. False: nothing is
-// to be done. The lock is held.
+// The next window to write; without one, everything is written and the budget must be checked. False: nothing
+// is left to do. The lock is held.
 bool Filler::take_work(bool is_quiet, WindowRef& window, Finished& finished) {
   std::deque<WindowRef>* const windows = !is_quiet && !ready_.empty()    ? &ready_
                                          : is_quiet || finished_.empty() ? &noted_
@@ -190,7 +190,7 @@ void Filler::write_all(bool is_quiet) noexcept {
   changed_.notify_all();
 }
 
-// Neither: everything is written that there was.
+// Without a window: everything has been written.
 void Filler::carry_out(Window* window, const Finished& finished) noexcept {
   const std::shared_ptr<io::ObjectStore> store = home_->store();
   try {
@@ -229,7 +229,7 @@ void Filler::write(io::ObjectStore& store, Window& window) {
   }
 }
 
-// Pages that were only noted. False: they are not what they were.
+// Pages of which only the location is recorded. False: they have changed.
 bool Filler::read_again(Window& window) {
   {
     const std::lock_guard lock(mutex_);
@@ -239,7 +239,7 @@ bool Filler::read_again(Window& window) {
   const auto begin_of = [&](std::size_t page) { return page == 0 ? 0 : window.ends[page - 1]; };
   for (std::size_t page = 0; page < window.has.size(); ++page) {
     if (!window.has[page]) continue;
-    // Where the checksum lies behind a page as it will here, neighbours are one request.
+    // If checksums follow their pages, as they will here, adjacent pages need one request.
     const std::uint64_t size = window.ends[page] - begin_of(page) - (window.sums_are_behind ? 0 : sum_size);
     const MutableByteSpan into = window.bytes.span().subspan(begin_of(page), size);
     const bool goes_on = !requests.empty() &&

@@ -26,12 +26,12 @@
 namespace colonnade::cache {
 namespace {
 
-// Nothing is asked of a lost home for so long.
+// How long a lost home is not used.
 constexpr std::chrono::seconds time_lost(30);
-// More than any store has in flight: what a dead server holds must not keep the others from their work.
+// More than any store has in flight: requests to a dead server must not block the others.
 constexpr unsigned most_threads = 64;
 
-// Threads that have nothing to do for so long end.
+// Threads that are idle for so long end.
 constexpr std::chrono::seconds longest_idle(20);
 
 constexpr std::string_view folder_scheme = "obj://";
@@ -47,7 +47,7 @@ bool is_on_network(const std::string& path) noexcept {
   return false;
 }
 
-// In the memory file system, for homes that are elsewhere. Each machine has its own.
+// In the memory file system, for remote homes. Each machine has its own.
 std::string claims_of(const std::string& store) {
   if (store.starts_with("memory")) return {};  // of this process
   std::error_code code;
@@ -104,7 +104,7 @@ Home::Home(Settings settings)
   claims_ = std::make_unique<Claims>(claims.empty() ? claims_of(settings_.store) : claims);
 }
 
-// Only homes that are kept by homes() have threads, and those live on.
+// Only homes in homes() have threads, and these live on.
 Home::~Home() = default;
 
 bool Home::is_here() const noexcept {
@@ -118,7 +118,7 @@ std::shared_ptr<io::ObjectStore> Home::store() {
     const std::lock_guard lock(mutex_);
     if (Clock::now() < lost_until_) return nullptr;
     if (store_ != nullptr) return store_;
-    // One that was late once is not waited for again.
+    // A home that was late once is not waited for again.
     if (is_opening_ && lost_until_ != Clock::time_point()) return nullptr;
     is_first = !std::exchange(is_opening_, true);
   }
@@ -168,7 +168,7 @@ void Home::note_failure(const std::string& what) noexcept {
       is_first = !std::exchange(has_warned_, true);
     }
     if (is_first) warn(fmt::format("continuing without the cache {} for a while: {}", uri(), what));
-  } catch (...) {  // nobody shall notice
+  } catch (...) {  // readers must not notice
   }
 }
 
@@ -178,18 +178,18 @@ void Home::run(std::function<void()> task) {
   const std::lock_guard lock(mutex_);
   tasks_.push_back(std::move(task));
   if (idle_ >= tasks_.size() || threads_ == most_threads) {
-    wakes_.notify_all();  // a thread, or somebody who waits for the store
+    wakes_.notify_all();  // a thread, or a caller that waits for the store
     return;
   }
   try {
     std::thread([self = shared_from_this()] { self->work(); }).detach();
     ++threads_;
-  } catch (const std::system_error&) {  // those that there are will come to it, or it is late
-    wakes_.notify_all();                // a thread, or somebody who waits for the store
+  } catch (const std::system_error&) {  // existing threads will run it, or it is late
+    wakes_.notify_all();                // a thread, or a caller that waits for the store
   }
 }
 
-// A thread cannot take its niceness back, so those that others may wait for are not nice.
+// A thread cannot raise its priority again, so threads that callers wait for keep theirs.
 void Home::run_apart(std::function<void()> task, int niceness) {
   try {
     std::thread([self = shared_from_this(), task, niceness] {
@@ -213,7 +213,7 @@ void Home::work() {
     tasks_.pop_front();
     lock.unlock();
     task();
-    task = nullptr;  // what it holds may come back here when it goes
+    task = nullptr;  // destroying it may call this home again
     lock.lock();
   }
   --threads_;

@@ -15,7 +15,7 @@
 
 namespace colonnade::cache {
 
-// Reads of one reader that are under way in threads of the home.
+// The reads of one reader that are in progress in threads of the home.
 class HomeQueue final : public io::ReadQueue {
  public:
   HomeQueue(DataSet& data_set, bool is_awaited)
@@ -42,7 +42,7 @@ class HomeQueue final : public io::ReadQueue {
     AlignedBuffer bytes;
     std::exception_ptr failure;
   };
-  // What outlives the queue where threads still work for it.
+  // State that outlives the queue while threads still work for it.
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
@@ -72,7 +72,7 @@ class HomeQueue final : public io::ReadQueue {
       shared->done.push_back(std::move(done));
       shared->changed.notify_all();
     };
-    // Whoever waits for others must not keep the home's threads from what is there.
+    // Reads that wait for other readers must not block the home's threads.
     is_awaited_ ? data_set_->home_->run_apart(std::move(task), 0) : data_set_->home_->run(std::move(task));
   }
 
@@ -107,7 +107,7 @@ class HomeQueue final : public io::ReadQueue {
         shared_->done.pop_front();
       }
       const auto found = reads_.find(done.key);
-      // Of a read that was late the first answer counts, wherever it comes from.
+      // For a late read the first answer counts, from the home or the origin.
       if (found == reads_.end()) continue;
       if (done.failure != nullptr && done.from_home && !found->second.asks_home) continue;
       if (done.failure == nullptr)
@@ -117,7 +117,7 @@ class HomeQueue final : public io::ReadQueue {
     }
   }
 
-  // Until something is done, or a read is late: then the origin is asked as well.
+  // Until something is done, or a read is late, which then goes to the origin as well.
   void wait_for_answer() {
     Home& home = *data_set_->home_;
     Home::Clock::time_point end = Home::Clock::time_point::max();
@@ -133,14 +133,14 @@ class HomeQueue final : public io::ReadQueue {
       if (shared_->changed.wait_until(lock, end, is_done)) return;
     }
     home.note_late();
-    // What else was asked of it is not waited for either.
+    // Other requests to it are not waited for either.
     for (auto& [key, read] : reads_)
       if (read.asks_home) start(key, false);
   }
 
   DataSet* data_set_;
   bool is_awaited_;
-  // Who waits for others ends that by himself; a store that hangs meanwhile is another matter.
+  // Waits for other readers end by themselves; a store that hangs meanwhile does not.
   Home::Clock::duration timeout_;
   std::shared_ptr<Shared> shared_;
   std::map<std::uint64_t, Read> reads_;

@@ -22,12 +22,12 @@ constexpr const char* what = "metadata in a cache";
   throw Error(ErrorKind::format, problem);
 }
 
-// Calls `parse` with an envelope as it was before compression.
+// Calls `parse` with an uncompressed envelope.
 template <class Parse>
 void parse_unpacked(const Metadata::Blob& blob, std::uint64_t length, MemoryLimit& limit, Parse&& parse) {
   if (blob.bytes.size() == length) return parse(ByteSpan(blob.bytes));
   limit.take(1, length, what);
-  limit.take(1, length / 2, what);  // what is moved while it grows is there twice
+  limit.take(1, length / 2, what);  // growing moves the bytes, which then exist twice
   AlignedBuffer content;
   codec::decompress_growing(blob.bytes, length, content);
   limit.give_back(length / 2);

@@ -9,7 +9,7 @@
 namespace colonnade::cache {
 namespace {
 
-// What is damaged counts as missing: a cache goes on without it.
+// A damaged record counts as missing: the cache works without it.
 template <class Read>
 auto read_record(const io::ObjectStore& store, const io::ValueAddress& address, Read&& read)
     -> std::optional<std::invoke_result_t<Read, ByteSpan>> {
@@ -29,7 +29,7 @@ Pin read_pin(ByteSpan text) {
     const nlohmann::json json = nlohmann::json::parse(begin, begin + text.size());
     return {.user = json.at("user"), .columns = json.at("columns")};
   } catch (const nlohmann::json::exception&) {
-    return {};  // somebody wanted something to stay
+    return {};  // a user has pinned something
   }
 }
 
@@ -112,7 +112,7 @@ std::uint64_t remove_columns(io::ObjectStore& store, const Entry& entry,
   return bytes;
 }
 
-// What makes it known goes last: what is left if this ends in the middle is still found.
+// The identity is removed last, so that the rest is still found if this ends in the middle.
 std::uint64_t remove_entry(io::ObjectStore& store, const Entry& entry) {
   std::vector<std::uint32_t> columns;
   for (const auto& [column, runs] : entry.columns) columns.push_back(column);

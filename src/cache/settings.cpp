@@ -78,7 +78,7 @@ double seconds_in(std::string_view name, std::string_view text, double most) {
   return seconds;
 }
 
-// False for what is not a cache's: it stays in the URI.
+// False if it is not a setting of the cache: it stays in the URI.
 bool take(Settings& settings, std::string_view name, std::string_view value) {
   if (name == "budget") {
     settings.budget = value == "none" ? Settings::no_budget : byte_count(value);
@@ -98,7 +98,7 @@ bool take(Settings& settings, std::string_view name, std::string_view value) {
   return true;
 }
 
-// A path as it stands in a URI.
+// A path in the form that a URI has.
 std::string escaped(const std::string& path) {
   std::string uri;
   for (const char letter : path) uri += letter == '%' ? std::string("%25") : std::string(1, letter);

@@ -7,7 +7,7 @@ namespace colonnade::cache {
 namespace {
 
 constexpr std::chrono::minutes longest_pause(10);
-// Others share the line, and may have begun later: only a clear difference counts.
+// Other readers share the connection and may have begun later: only a clear difference counts.
 constexpr int clearly_slower = 4;
 
 }  // namespace
@@ -48,7 +48,7 @@ bool WaitPolicy::is_trial_due() {
 
 void WaitPolicy::note_download(Clock::duration took) {
   const std::lock_guard lock(mutex_);
-  if (waited_ < timeout_) return;  // too little to tell
+  if (waited_ < timeout_) return;  // too short to compare
   if (waited_ > clearly_slower * arrivals_ * took) pause(Clock::now());
   waited_ = {};
   arrivals_ = 0;
