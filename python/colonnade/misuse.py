@@ -107,12 +107,12 @@ def path_text(path: object, advice: str = "a path, or a URI such as 's3://bucket
 
 
 def files_of(given: Any, what: str) -> list[Any]:
-    """Return one file, or a file with the name of its data set, as a list, and several as they are.
+    """Return one file as a list, and several as they are.
 
     Raises:
         TypeMismatchError: neither; `what` says what was expected.
     """
-    if isinstance(given, str | os.PathLike | tuple):
+    if isinstance(given, str | os.PathLike):
         return [given]
     if not isinstance(given, Iterable) or hasattr(given, "decode"):
         raise TypeMismatchError(f"{given!r} does not name a file", what)

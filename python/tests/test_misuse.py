@@ -219,6 +219,19 @@ def test_functions(path, call, problem, tmp_path, monkeypatch):
         call(str(path))
 
 
+def test_several_files_are_a_list_or_a_tuple(path, tmp_path):
+    file = str(path)
+    copied = str(tmp_path / "copy.root")
+    assert colonnade.copy((file, "Events"), copied).entries == 10
+    for number, several in enumerate(([file, copied], (file, copied), iter([file, copied]))):
+        assert colonnade.merge(tmp_path / f"{number}.root", several).data_sets[0].entries == 20
+    assert DataFrame("Events", (file, copied)).count().value == 20
+    assert colonnade.RDataFrame("Events", (file, copied)).Count().GetValue() == 20
+    table = str(tmp_path / "x.parquet")
+    colonnade.export(file, table)
+    assert colonnade.import_table((table, table), tmp_path / "t.root").entries == 20
+
+
 # ---- Expressions as Python and NumPy write them
 
 

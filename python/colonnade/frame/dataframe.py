@@ -631,7 +631,7 @@ def _open(
             f"a DataFrame cannot be made from {name!r} without files",
             'DataFrame("Events", "f*.root"), DataFrame(1000), or DataFrame.from_arrays(...)',
         )
-    given = list(files) if isinstance(files, tuple) else files_of(files, _FILES)
+    given = files_of(files, _FILES)
     if not given:
         raise UsageError("the list of files is empty")
     named = [(path_text(each[0]), each[1].strip("/")) for each in given if isinstance(each, tuple)]
