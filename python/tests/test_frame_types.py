@@ -222,10 +222,25 @@ def test_several_optionals_in_one_operation(seed):
         "s < t": (operator.lt, "st"),
         "k - l": (operator.sub, "kl"),
         "k > l": (operator.gt, "kl"),
+        "(k - l) * k + n": (lambda k, w, n: (k - w) * k + n, "kln"),
     }
     for text, (function, names) in operations.items():
         expected = [either(function, *row) for row in zip(*(given[name] for name in names), strict=True)]
         assert ak.Array(frame.take(text).value).to_list() == expected, text
+    both = [(a, b) for a, b in zip(given["a"], given["b"], strict=True) if a is not None and b is not None]
+    edges = np.linspace(-0.5, 3.5, 5)
+    filled = frame.histo1d(("h", "", 4, -0.5, 3.5), "a", "b").value
+    plain = np.histogram([a for a, _ in both], edges, weights=[b for _, b in both])[0]
+    assert filled.values().tolist() == plain.tolist()
+    pairs = frame.histo2d(("h", "", 4, -0.5, 3.5, 4, -0.5, 3.5), "a", "b").value
+    assert pairs.values().sum() == len(both)
+    flat = [
+        (k, w) for ks, ws in zip(given["k"], given["l"], strict=True) for k, w in zip(ks, ws, strict=True)
+    ]
+    kept = [(k, w) for k, w in flat if k is not None and w is not None]
+    filled = frame.histo1d(("h", "", 4, -0.5, 3.5), "k", "l").value
+    plain = np.histogram([k for k, _ in kept], edges, weights=[w for _, w in kept])[0]
+    assert filled.values().tolist() == plain.tolist()
 
 
 def test_absolute_values_of_optional_integers_are_integers():

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "colonnade/error.h"
 #include "frame/functions/optionals.h"
@@ -278,18 +279,22 @@ ValuesPtr ElementwiseKernel::compute(const CallContext& context, const Shape& sh
 // The lists of the deepest argument around other items.
 ValuesPtr ElementwiseKernel::wrap(ValuesPtr items, std::span<const ValuesPtr> arguments, bool constant,
                                   std::size_t rows) const {
-  std::vector<const Values*> lists;
-  for (const Values* list = arguments[deepest(arguments)].get(); list->type.is_list(); list = &list->items())
-    lists.push_back(list);
-  for (auto list = lists.rbegin(); list != lists.rend(); ++list) {
+  std::vector<std::pair<const Values*, const ValueType*>> lists;
+  const ValueType* type = &result_;
+  for (const Values* list = arguments[deepest(arguments)].get(); list->type.is_list();
+       list = &list->items()) {
+    lists.emplace_back(list, type);
+    type = &type->item();
+  }
+  for (auto level = lists.rbegin(); level != lists.rend(); ++level) {
+    const auto& [list, type_here] = *level;
     auto wrapped = std::make_shared<Values>();
-    wrapped->type = ValueType::list(items->type);
-    wrapped->size = (*list)->size;
-    wrapped->offsets = (*list)->offsets;
-    wrapped->owners = (*list)->owners;
+    wrapped->type = *type_here;
+    wrapped->size = list->size;
+    wrapped->offsets = list->offsets;
+    wrapped->owners = list->owners;
     wrapped->children.push_back(std::move(items));
-    if (list + 1 == lists.rend()) {
-      wrapped->type = result_;
+    if (level + 1 == lists.rend()) {
       wrapped->size = rows;
       wrapped->constant = constant;
     }

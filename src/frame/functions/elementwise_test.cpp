@@ -47,6 +47,43 @@ TEST(Elementwise, ListsKeepTheirShapeAndShareTheirOffsets) {
   EXPECT_EQ(sum->offsets, pt->offsets);
 }
 
+// With rows of no or one item.
+ValuesPtr optionals(const Lists<double>& rows) {
+  return as_type(values_of(rows), ValueType::optional(ElementType::float64));
+}
+
+Lists<double> rows_of_optionals(const Values& values) {
+  EXPECT_TRUE(values.type.is_optional());
+  return rows_of<std::vector<double>>(
+      *as_type(std::make_shared<Values>(values), ValueType::list(ElementType::float64)));
+}
+
+TEST(Elementwise, OfSeveralOptionalsTheResultIsMissingWhereOneIs) {
+  const auto a = optionals({{1}, {}, {3}, {}, {5}});
+  const auto b = optionals({{10}, {20}, {}, {}, {50}});
+  EXPECT_EQ(rows_of_optionals(*call("operator+", {a, b})), (Lists<double>{{11}, {}, {}, {}, {55}}));
+  EXPECT_EQ(rows_of_optionals(*call("operator*", {a, a})), (Lists<double>{{1}, {}, {9}, {}, {25}}));
+  EXPECT_EQ(rows_of_optionals(*call("operator-", {a, constant_of<double>(5, 1)})),
+            (Lists<double>{{0}, {}, {2}, {}, {4}}));
+  EXPECT_EQ(rows_of_optionals(*a), (Lists<double>{{1}, {}, {3}, {}, {5}})) << "arguments stay as they are";
+}
+
+TEST(Elementwise, OptionalsWithinListsAreAligned) {
+  const auto within = [](ValuesPtr items) {
+    const auto offsets = std::make_shared<std::vector<std::int64_t>>(std::vector<std::int64_t>{0, 2, 2, 4});
+    return make_list(3, offsets->data(), std::move(items), offsets);
+  };
+  const auto sum =
+      call("operator+", {within(optionals({{1}, {}, {3}, {4}})), within(optionals({{}, {2}, {3}, {5}}))});
+  ASSERT_EQ(sum->size, 3u);
+  EXPECT_EQ(sum->offsets[3], 4);
+  EXPECT_EQ(rows_of_optionals(sum->items()), (Lists<double>{{}, {}, {6}, {9}}));
+}
+
+TEST(Elementwise, OptionalsAreNotAlignedWithLists) {
+  EXPECT_THROW(call("operator+", {optionals({{1}, {}}), values_of<std::vector<double>>({{1}, {2}})}), Error);
+}
+
 TEST(Elementwise, ResultsOutliveTheirArguments) {
   ValuesPtr doubled;
   {

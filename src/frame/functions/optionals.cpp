@@ -30,6 +30,13 @@ const Values* level_of(const Values& argument, std::size_t depth) {
   return depth == 0 && level->type.is_list() ? level : nullptr;
 }
 
+// The type of a level. Items need not know themselves that they are optionals.
+const ValueType& type_of_level(const ValueType& type, std::size_t depth) {
+  const ValueType* level = &type;
+  for (; depth > 0 && level->is_list(); --depth) level = &level->item();
+  return *level;
+}
+
 bool same_offsets(const std::int64_t* a, const std::int64_t* b, std::size_t count) {
   return a == b || std::memcmp(a, b, (count + 1) * sizeof(std::int64_t)) == 0;
 }
@@ -55,10 +62,9 @@ bool have_optionals_to_align(std::span<const ValueType> types) {
     std::size_t lists = 0;
     std::size_t optionals = 0;
     for (const ValueType& type : types) {
-      const ValueType* level = &type;
-      for (std::size_t k = 0; k < depth && level->is_list(); ++k) level = &level->item();
-      lists += level->is_list() ? 1 : 0;
-      optionals += level->is_optional() ? 1 : 0;
+      const ValueType& level = type_of_level(type, depth);
+      lists += level.is_list() ? 1 : 0;
+      optionals += level.is_optional() ? 1 : 0;
     }
     if (optionals > 1) return true;
     if (lists < 2) return false;
@@ -76,7 +82,7 @@ void align_optionals(std::vector<ValuesPtr>& arguments, std::size_t rows, BlockM
       const Values* level = level_of(*arguments[i], depth);
       if (level == nullptr) continue;
       ++lists;
-      if (level->type.is_optional()) optionals.push_back(i);
+      if (type_of_level(arguments[i]->type, depth).is_optional()) optionals.push_back(i);
       if (common == nullptr) common = level->offsets;
       differ = differ || !same_offsets(common, level->offsets, count);
     }

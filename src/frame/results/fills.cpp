@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "colonnade/error.h"
+#include "frame/functions/optionals.h"
 #include "frame/results/arrays.h"
 #include "frame/results/element_visit.h"
 
@@ -33,6 +34,18 @@ bool has_constant_list(const Values& values) {
 
 ValuesPtr with_plain_lists(const ValuesPtr& values) {
   return has_constant_list(*values) ? laid_out(values) : values;
+}
+
+// Several optionals without what is missing in one of them; empty if there are not several.
+std::vector<ValuesPtr> where_all_are_present(const Rows& rows, std::span<const ValuesPtr> arguments) {
+  std::vector<ValueType> types;
+  for (const ValuesPtr& argument : arguments) types.push_back(argument->type);
+  if (!have_optionals_to_align(types)) return {};
+  BlockMemory memory;
+  std::vector<ValuesPtr> aligned;
+  for (const ValuesPtr& argument : arguments) aligned.push_back(with_plain_lists(argument));
+  align_optionals(aligned, rows.size, memory);
+  return aligned;
 }
 
 }  // namespace
@@ -64,6 +77,8 @@ std::uint32_t* Fills::bin_scratch() {
 }
 
 Fills::Fills(const Rows& rows, std::span<const ValuesPtr> arguments, std::span<const std::string> names) {
+  const std::vector<ValuesPtr> present = where_all_are_present(rows, arguments);
+  if (!present.empty()) arguments = present;
   std::size_t deepest = 0;
   columns_.resize(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {

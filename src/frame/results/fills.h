@@ -1,5 +1,6 @@
 // Fills: the arguments of a result for one block as columns of doubles, one element per fill. Lists count
-// once per item; a scalar, or a list of lower depth, is repeated for every item below it.
+// once per item; a scalar, or a list of lower depth, is repeated for every item below it. Where one of
+// several optionals is missing, there is no fill.
 #ifndef COLONNADE_FRAME_RESULTS_FILLS_H
 #define COLONNADE_FRAME_RESULTS_FILLS_H
 
