@@ -13,7 +13,7 @@
 //
 //       The size is that of the value, rounded up: 5 bits of exponent, 3 of mantissa.
 //
-//       The value consists of these pages, one after the other as they are stored, each followed by 8 bytes:
+//       The value consists of these pages in order, as they are stored, each followed by 8 bytes:
 //       its XXH3, combined with its place (seal_for()), so that a page of another place, column or data set
 //       is not mistaken for it.
 //   group "CACU":

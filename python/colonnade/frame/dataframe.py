@@ -634,7 +634,8 @@ def _open(
     given = files_of(files, _FILES)
     if not given:
         raise UsageError("the list of files is empty")
-    named = [(path_text(each[0]), each[1].strip("/")) for each in given if isinstance(each, tuple)]
+    pairs = [split_target(each) for each in given if isinstance(each, tuple)]
+    named = [(file, of.strip("/")) for file, of in pairs]
     if len(named) == len(given) and len({each for _, each in named} | ({name} - {""})) > 1:
         return _open_named(named, options), f"{len(named)} data sets of different names"
     if name.endswith(".root") and not any(

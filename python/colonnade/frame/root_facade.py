@@ -347,7 +347,8 @@ class RDataFrame:
     def AsNumpy(self, columns: Any = None, exclude: Sequence[str] | None = None, lazy: bool = False) -> Any:
         """Compute columns as NumPy arrays by name; lists are arrays of objects."""
         names = self._named(columns if columns is not None else None)
-        left = [name for name in names if name not in _listed([] if exclude is None else exclude)]
+        excluded = [] if exclude is None else _listed(exclude)
+        left = [name for name in names if name not in excluded]
         result = self._frame.lazy_numpy(left)
         return RResultPtr(result, _same) if lazy else result.value
 

@@ -207,7 +207,7 @@ def report_of(report: _core.CopyReport) -> CopyReport:
 
 
 def _sources(source: CopySource | list[CopySource], name: str | None) -> list[tuple[str, str]]:
-    given = [source] if isinstance(source, tuple) else files_of(source, "a file or store, or a list of these")
+    given = [source] if isinstance(source, tuple) else files_of(source, "a file or store, or a list of them")
     places = [split_target(one, None if isinstance(one, tuple) else name) for one in given]
     if not places:
         raise UsageError("there is nothing to copy", "name a source")

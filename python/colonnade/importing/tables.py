@@ -120,7 +120,7 @@ def import_table(
     check_names(given, "an import")
     options = write_options(**given)
     begin = time.monotonic()
-    sources = files_of(source, "a table, or a list of these")
+    sources = files_of(source, "a Parquet, Arrow or CSV file, or a list of them")
     table = _Table([path_text(one) for one in sources], format, columns, batch_size)
     uri, name = split_target(destination, destination_name)
     name = name.strip("/") or Path(table.files[0]).stem

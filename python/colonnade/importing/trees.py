@@ -194,7 +194,7 @@ def import_tree(
         FormatError: a source is damaged; or values differ after the import.
         StorageError: reading or writing failed.
     """
-    sources = [source] if isinstance(source, tuple) else files_of(source, "a ROOT file, or a list of these")
+    sources = [source] if isinstance(source, tuple) else files_of(source, "a ROOT file, or a list of them")
     if not sources:
         raise UsageError("there is nothing to import", "name a source")
     task = _Import(

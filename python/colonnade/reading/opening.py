@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from colonnade import _core
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
-from colonnade.misuse import column_name, path_text, refuse_arguments
+from colonnade.misuse import column_name, mapping_of, path_text, refuse_arguments
 
 from .chain import Chain, MissingFields
 from .dataset import DataSet, LocalIo, ReadSettings
@@ -117,7 +117,8 @@ def open(  # noqa: A001
     if friends:
         options: dict[str, Any] = {"missing": missing, "max_open_files": max_open_files, **settings}
         opened = {
-            each: of if isinstance(of, DataSet) else open(of, **options) for each, of in friends.items()
+            each: of if isinstance(of, DataSet) else open(of, **options)
+            for each, of in mapping_of(friends, 'friends={"f": "f.root:Events"}').items()
         }
         return open(target, name, index=index, **options).with_friends(opened)
     if isinstance(target, str | os.PathLike | tuple):

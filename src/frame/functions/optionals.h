@@ -9,7 +9,7 @@
 
 namespace colonnade::frame {
 
-// Whether align_optionals() may have something to do for arguments of these types.
+// Whether align_optionals() may change arguments of these types.
 bool have_optionals_to_align(std::span<const ValueType> types);
 
 // Removes the values of optionals where another argument is missing, so that all of them have equally many.
