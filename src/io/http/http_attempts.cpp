@@ -2,6 +2,8 @@
 #include "io/http/http_attempts.h"
 
 #include <random>
+#include <set>
+#include <string>
 
 namespace colonnade::io {
 namespace {
@@ -11,11 +13,27 @@ double random_chance() {
   return std::uniform_real_distribution<double>(0, 1)(generator);
 }
 
+// Whoever mistypes a host hears of it after a second, not after the timeout.
+constexpr unsigned most_attempts_at_unknown_servers = 5;
+
+// The servers that have answered this thread, which is an engine's.
+std::set<std::string>& known_servers() {
+  thread_local std::set<std::string> servers;
+  return servers;
+}
+
+// "https://host:port"
+std::string server_of(const std::string& url) {
+  const auto host = url.find("://");
+  return host == std::string::npos ? url : url.substr(0, url.find('/', host + 3));
+}
+
 }  // namespace
 
 void HttpAttempts::send(std::chrono::milliseconds delay) {
   HttpRequest next = request(retry_.time_left(HttpRetry::Clock::now() + delay));
   next.delay = delay;
+  server_ = server_of(next.url);
   engine_->start(std::move(next), owner_, [self = shared_from_this()](HttpRequest&&, HttpAnswer&& answer) {
     self->take(std::move(answer));
   });
@@ -23,6 +41,7 @@ void HttpAttempts::send(std::chrono::milliseconds delay) {
 
 void HttpAttempts::take(HttpAnswer&& answer) {
   Verdict verdict = Verdict::final;
+  if (answer.status != 0) known_servers().insert(server_);
   try {
     verdict = judge(answer);
     if (verdict == Verdict::next) return send(std::chrono::milliseconds(0));
@@ -33,7 +52,8 @@ void HttpAttempts::take(HttpAnswer&& answer) {
       const bool has_moved = answer.status != 0 || answer.sent > 0;
       const auto wait = retry_.failed(HttpRetry::Clock::now(), answer.took, retry_after(answer),
                                       random_chance(), has_moved);
-      if (wait) {
+      const bool may_be_none = !was_reached && !known_servers().contains(server_);
+      if (wait && !(may_be_none && retry_.attempts() >= most_attempts_at_unknown_servers)) {
         if (was_reached) may_be_done_ = true;
         return send(*wait);
       }

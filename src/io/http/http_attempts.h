@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "io/http/http_engine.h"
@@ -52,6 +53,7 @@ class HttpAttempts : public std::enable_shared_from_this<HttpAttempts> {
   HttpEngine* engine_;
   const void* owner_;
   HttpRetry retry_;
+  std::string server_;  // of the attempt under way
   bool may_be_done_ = false;
 };
 

@@ -158,6 +158,18 @@ TEST_F(HttpFaults, AnswersThatBreakOffAreAskedForAgain) {
   }
 }
 
+// A port that nobody listens at: a server's that is gone.
+std::string url_of_a_stopped_server() {
+  return HttpTestServer([](const TestRequest&) { return TestAnswer{}; }).url();
+}
+
+TEST_F(HttpFaults, ServersThatNeverAnsweredAreGivenUpAfterAFewAttempts) {
+  const std::string url = url_of_a_stopped_server() + "/f.root";
+  const Error error = error_of([&] { open_for_reading(url); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.what(), HasSubstr("5 attempts"));
+}
+
 TEST_F(HttpFaults, LoopsOfRedirectionsEnd) {
   const HttpTestServer server([](const TestRequest& request) {
     return TestAnswer{.status = 302, .headers = {{"Location", request.target + "x"}}};

@@ -2,12 +2,14 @@
 #include "io/xrootd/xrootd_client.h"
 
 #include <fmt/format.h>
+#include <netdb.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "base/process.h"
@@ -172,6 +174,23 @@ Retired& retired() {
   return all.get();
 }
 
+// Names of servers that were found: a chain has a thousand files of one.
+class KnownHosts {
+ public:
+  bool has(const std::string& host) {
+    const std::lock_guard lock(mutex_);
+    return hosts_.contains(host);
+  }
+  void add(const std::string& host) {
+    const std::lock_guard lock(mutex_);
+    hosts_.insert(host);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> hosts_;
+};
+
 }  // namespace
 
 bool is_answer(const XrdStatus& status, std::uint32_t number) noexcept {
@@ -196,6 +215,21 @@ Error xrootd_error(const XrdStatus& status, std::string_view action, const std::
       status.code == XrdAnswerCode::of_server && !parse_xrootd_uri(uri).path.starts_with('/');
   if (is_relative) meaning.advice = "write two slashes before the path: root://host//folder/name.root";
   return {meaning.kind, fmt::format("cannot {}: {}", action, xrd_text(status)), meaning.advice, {.uri = uri}};
+}
+
+void require_host(const XrootdPlace& place) {
+  static PerProcess<KnownHosts> known;
+  const std::string host = place.host();
+  if (known.get().has(host)) return;
+  addrinfo* found = nullptr;
+  const int code = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found);
+  if (code == 0) {
+    ::freeaddrinfo(found);
+    known.get().add(host);
+  } else if (code == EAI_NONAME) {
+    throw Error(ErrorKind::io, fmt::format("there is no server '{}': no machine has this name", host),
+                "check the name of the server");
+  }
 }
 
 XrootdHandle::XrootdHandle()

@@ -33,6 +33,9 @@ bool is_transient(const XrdStatus& status) noexcept;
 // "cannot read 5 bytes: ..."; `action` is "read 5 bytes".
 Error xrootd_error(const XrdStatus& status, std::string_view action, const std::string& uri);
 
+// Throws ErrorKind::io where no machine has the name of the server, which the library tries again for long.
+void require_host(const XrootdPlace& place);
+
 struct XrootdInfo {
   std::uint64_t size = 0;
   std::uint64_t time = 0;  // of the last change, in seconds

@@ -69,7 +69,11 @@ class XrootdFileSystem final : public FileSystem {
     return open_xrootd_for_reading(uri);
   }
 
-  std::string path_of(const std::string& uri) override { return parse_xrootd_uri(uri).key(); }
+  std::string path_of(const std::string& uri) override {
+    const XrootdPlace place = parse_xrootd_uri(uri);
+    with_context({.uri = uri}, [&] { require_host(place); });
+    return place.key();
+  }
 
   bool exists(const std::string& path, const std::string& uri) override {
     XrootdInfo ignored;
@@ -192,6 +196,7 @@ std::shared_ptr<FileSystem> xrootd_file_system() {
 std::vector<std::string> list_xrootd_folder(const std::string& folder) {
   return with_context({.uri = folder}, [&] {
     const XrootdPlace place = parse_xrootd_uri(folder);
+    require_host(place);
     std::vector<XrootdName> names;
     const XrdStatus status = XrootdServer(place).list(place.path_with_query(), names);
     if (!status.ok()) {

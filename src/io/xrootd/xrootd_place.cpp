@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "colonnade/error.h"
@@ -52,6 +53,13 @@ XrootdPlace parse_xrootd_uri(const std::string& uri) {
   if (place.path.empty()) refuse_uri(uri, "the URI names no file");
   if (query < uri.size()) place.query = uri.substr(query + 1);
   return place;
+}
+
+std::string XrootdPlace::host() const {
+  std::string_view rest = std::string_view(server).substr(server.find("://") + 3);
+  rest.remove_prefix(std::min(rest.rfind('@') + 1, rest.size()));  // npos + 1 is nothing
+  if (rest.starts_with('[')) return std::string(rest.substr(1, rest.find(']') - 1));
+  return std::string(rest.substr(0, rest.find(':')));
 }
 
 std::string XrootdPlace::path_with_query() const {

@@ -13,6 +13,7 @@ struct XrootdPlace {
   std::string path;    // "/folder/name.root"
   std::string query;   // "authz=...", without "?"; may be empty
 
+  std::string host() const;  // without brackets
   // As the library takes them.
   std::string url() const;
   std::string path_with_query() const;

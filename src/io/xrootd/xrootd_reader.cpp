@@ -423,7 +423,9 @@ std::unique_ptr<ReadQueue> XrootdFile::open_queue(unsigned) const {
 
 std::unique_ptr<RandomAccessFile> open_xrootd_for_reading(const std::string& uri) {
   return with_context({.uri = uri}, [&]() -> std::unique_ptr<RandomAccessFile> {
-    std::string url = parse_xrootd_uri(uri).url();
+    const XrootdPlace place = parse_xrootd_uri(uri);
+    require_host(place);
+    std::string url = place.url();
     std::shared_ptr<XrootdHandle> handle;
     XrootdInfo info;
     if (const XrdStatus status = open_handle(url, handle, info); !status.ok())

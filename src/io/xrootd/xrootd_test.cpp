@@ -1,4 +1,5 @@
 // What of the XRootD transport needs no server: URIs, errors, a library that is not there.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,6 +25,9 @@ TEST(Xrootd, UrisNameAServerAndAFile) {
   EXPECT_EQ(place.url(), "root://me@host:1095//a/b.root?authz=x/y&z=1");
   EXPECT_EQ(parse_xrootd_uri("roots://host/relative").path, "relative");
   EXPECT_EQ(parse_xrootd_uri("root://[::1]:1094//f").server, "root://[::1]:1094");
+  EXPECT_EQ(place.host(), "host");
+  EXPECT_EQ(parse_xrootd_uri("root://[::1]:1094//f").host(), "::1");
+  EXPECT_EQ(parse_xrootd_uri("roots://a.b.c//f").host(), "a.b.c");
 }
 
 TEST(Xrootd, KeysKeepAllOfAPlace) {
@@ -41,6 +45,16 @@ TEST(Xrootd, BadUrisAreRefused) {
     EXPECT_EQ(error.kind(), ErrorKind::usage) << uri;
     EXPECT_THAT(error.advice(), HasSubstr("root://host//")) << uri;
   }
+}
+
+TEST(Xrootd, UnknownNamesOfServersAreRefusedAtOnce) {
+  const std::string host = std::string(100, 'a') + ".invalid";  // too long for any name
+  const std::string uri = fmt::format("root://{}//folder/f.root", host);
+  const Error error = error_of([&] { open_for_reading(uri); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), HasSubstr("no machine has this name"));
+  EXPECT_EQ(error.context().uri, uri);
+  EXPECT_THAT(error_of([&] { open_for_writing(uri, OpenMode::create); }).problem(), HasSubstr(host));
 }
 
 TEST(Xrootd, AQuestionMarkWithoutANameIsAWildcard) {
