@@ -14,7 +14,7 @@ test_packages="xfsprogs libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev g
   openssl ca-certificates nginx-light ceph-mon ceph-osd ceph-common librados2 librados-dev
   xrootd-server xrootd-scitokens-plugins libxrdcl3 openjdk-17-jre-headless"
 bench_packages="fio xrootd-client"
-cross_packages="cmake ninja-build pkg-config make git python3 crossbuild-essential-arm64 qemu-user-static libboost-dev nlohmann-json3-dev
+cross_packages="cmake ninja-build pkg-config make git python3 graphviz crossbuild-essential-arm64 qemu-user-static libboost-dev nlohmann-json3-dev
   libzstd-dev:arm64 liblz4-dev:arm64 libdeflate-dev:arm64 liblzma-dev:arm64 libxxhash-dev:arm64 libfmt-dev:arm64 libhwy-dev:arm64
   liburing-dev:arm64 libcurl4-openssl-dev:arm64 libssl-dev:arm64 libgtest-dev:arm64 libgmock-dev:arm64 libmpfr-dev:arm64"
 # The servers of tests/servers that are in no package: each a Go module, its version, and the name of its program.

@@ -274,11 +274,13 @@ bool deny_io_uring(int code) {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
+constexpr int cannot_deny = 77;
+
 // Reads the file in a child process that cannot use io_uring; returns its exit status.
 int read_in_child_without_uring(const std::string& uri, const Bytes& content, LocalIo method, int code) {
   const pid_t child = ::fork();
   if (child == 0) {
-    int status = 1;
+    int status = cannot_deny;
     if (deny_io_uring(code)) {
       Warnings warnings;
       const auto file =
@@ -300,8 +302,11 @@ TEST(IoUring, IsReplacedByThreadsWhereItIsDenied) {
   const Bytes content = scrambled(300000);
   const std::string uri = stored("denied", content);
   for (const int code : {ENOSYS, EPERM, ENOMEM})
-    for (const LocalIo method : {LocalIo::automatic, LocalIo::io_uring})
-      EXPECT_EQ(read_in_child_without_uring(uri, content, method, code), 0) << code;
+    for (const LocalIo method : {LocalIo::automatic, LocalIo::io_uring}) {
+      const int status = read_in_child_without_uring(uri, content, method, code);
+      if (status == cannot_deny) GTEST_SKIP() << "system calls cannot be denied here, as in an emulator";
+      EXPECT_EQ(status, 0) << code;
+    }
 }
 
 TEST(ReadScheduler, GoesOnInAForkedChild) {
