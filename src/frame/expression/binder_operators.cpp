@@ -105,9 +105,10 @@ ExpressionId Binder::conditional(NodeIndex index) {
     const TextRange range = syntax_[node.children[0]].whole;
     if (type(condition).is_list())
       fail(ErrorKind::type, range,
-           fmt::format(
-               "the condition of '?:' must be one value, got {}; item by item, write Where(condition, a, b)",
-               type(condition).name()));
+           fmt::format("the condition of '?:' must be one value, got {}; {}", type(condition).name(),
+                       type(condition).is_optional()
+                           ? "say what holds where there is no value: (...).value_or(false)"
+                           : "item by item, write Where(condition, a, b)"));
     arms.push_back({&node, at(range, [&] { return pool_.as_condition(condition); }), bind(node.children[1])});
   }
   ExpressionId value = bind(index);

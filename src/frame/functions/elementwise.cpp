@@ -362,4 +362,11 @@ std::vector<ValueType> types_of(std::span<const Argument> arguments) {
   return types;
 }
 
+Bound bind_elementwise(std::string name, ElementSignature signature, const Call& call) {
+  const std::vector<ValueType> types = types_of(call.arguments);
+  std::string why_not = why_not_combined(types);
+  if (!why_not.empty()) return {nullptr, std::move(why_not)};
+  return {elementwise(std::move(name), std::move(signature), types), {}};
+}
+
 }  // namespace colonnade::frame

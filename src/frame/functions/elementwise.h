@@ -30,6 +30,9 @@ KernelPtr elementwise(std::string name, ElementSignature signature, std::span<co
 // The types of the arguments of a call.
 std::vector<ValueType> types_of(std::span<const Argument> arguments);
 
+// The kernel for a call, or why there is none.
+Bound bind_elementwise(std::string name, ElementSignature signature, const Call& call);
+
 }  // namespace colonnade::frame
 
 #endif

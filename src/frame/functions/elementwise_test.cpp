@@ -80,8 +80,15 @@ TEST(Elementwise, OptionalsWithinListsAreAligned) {
   EXPECT_EQ(rows_of_optionals(sum->items()), (Lists<double>{{}, {}, {6}, {9}}));
 }
 
-TEST(Elementwise, OptionalsAreNotAlignedWithLists) {
-  EXPECT_THROW(call("operator+", {optionals({{1}, {}}), values_of<std::vector<double>>({{1}, {2}})}), Error);
+TEST(Elementwise, OptionalsAreNotCombinedWithListsItemByItem) {
+  const auto optional = optionals({{1}, {}});
+  const auto list = values_of<std::vector<double>>({{1}, {2}});
+  const auto lists = values_of<Lists<double>>({{{1}}, {{2}}});
+  const std::string why_not = "an optional and the items of a list do not combine";
+  EXPECT_THAT(calls::bind("operator+", {optional, list}).why_not, HasSubstr(why_not));
+  EXPECT_THAT(calls::bind("hypot", {lists, optional}).why_not, HasSubstr("x.value_or(0)"));
+  EXPECT_NE(calls::bind("operator+", {optional, constant_of<double>(5, 1)}).kernel, nullptr);
+  EXPECT_NE(calls::bind("operator+", {list, lists}).kernel, nullptr);
 }
 
 TEST(Elementwise, ResultsOutliveTheirArguments) {

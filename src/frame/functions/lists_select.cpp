@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "frame/functions/elementwise.h"
 #include "frame/functions/lists.h"
+#include "frame/functions/optionals.h"
 
 namespace colonnade::frame::lists {
 namespace {
@@ -254,6 +256,8 @@ Bound bind_where(const Call& call) {
     if (!is_number(*side) && !is_number_list(*side))
       return {nullptr,
               fmt::format("needs numbers, or lists of numbers, to choose from, got {}", side->name())};
+  std::string why_not = why_not_combined(types_of(call.arguments));
+  if (!why_not.empty()) return {nullptr, std::move(why_not)};
   // A number is converted to the type of the list on the other side.
   const ElementType element = yes.is_list() == no.is_list()
                                   ? common_item(yes.innermost().element(), no.innermost().element())

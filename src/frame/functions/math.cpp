@@ -45,8 +45,7 @@ std::optional<Bound> refuse(const Call& call, std::size_t fewest, std::size_t mo
 }
 
 Bound bound(const Call& call, ElementSignature signature, std::string key) {
-  const std::vector<ValueType> types = types_of(call.arguments);
-  return {elementwise(std::move(key), std::move(signature), types), {}};
+  return bind_elementwise(std::move(key), std::move(signature), call);
 }
 
 namespace {

@@ -38,10 +38,9 @@ std::optional<Bound> refuse_or_hand_on(const Call& call, std::size_t count) {
 }
 
 Bound bound(const Call& call, ElementSignature signature) {
-  const std::vector<ValueType> types = types_of(call.arguments);
-  KernelPtr kernel = elementwise(std::string(call.name), std::move(signature), types);
-  if (kernel == nullptr) return refuse("numbers, or lists of them");
-  return {std::move(kernel), {}};
+  Bound made = bind_elementwise(std::string(call.name), std::move(signature), call);
+  if (made.kernel == nullptr && made.why_not.empty()) return refuse("numbers, or lists of them");
+  return made;
 }
 
 ElementType element_of_argument(const Argument& argument) {

@@ -175,12 +175,6 @@ std::string not_numbers(const Call& call, std::size_t fewest, std::size_t most) 
   return {};
 }
 
-Bound bind_elementwise(const char* name, ElementSignature signature, const Call& call) {
-  std::vector<ValueType> types;
-  for (const auto& argument : call.arguments) types.push_back(argument.type);
-  return {elementwise(name, std::move(signature), types), {}};
-}
-
 // ---- Calls
 
 Bound bind_delta_phi(const Call& call) {

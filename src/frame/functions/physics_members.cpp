@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "frame/functions/elementwise.h"
+#include "frame/functions/optionals.h"
 #include "frame/functions/physics_vectors.h"
 #include "frame/values/values.h"
 
@@ -311,9 +313,14 @@ Flat flatten(const CallContext& context, std::span<const ValuesPtr> arguments, s
   Flat flat;
   flat.count = context.rows.size;
   flat.arguments.assign(arguments.begin(), arguments.end());
+  std::vector<ValueType> types;
+  for (auto& argument : flat.arguments) {
+    types.push_back(argument->type);
+    if (has_constant_list(*argument)) argument = spread(argument, context.memory);
+  }
+  if (have_optionals_to_align(types)) align_optionals(flat.arguments, context.rows.size, context.memory);
   for (auto& argument : flat.arguments) {
     if (!argument->type.is_list()) continue;
-    if (has_constant_list(*argument)) argument = spread(argument, context.memory);
     if (flat.shape == nullptr) {
       flat.shape = argument;
     } else {
@@ -354,7 +361,7 @@ std::string misshape(const Call& call) {
   for (const auto& argument : call.arguments)
     if (argument.type.depth() > 1)
       return fmt::format("needs single values or lists, got {}", argument.type.name());
-  return {};
+  return why_not_combined(types_of(call.arguments));
 }
 
 // ---- Calls

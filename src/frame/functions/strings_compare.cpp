@@ -138,6 +138,8 @@ Bound string_comparison(const Call& call) {
               fmt::format("compares strings with strings, got {} and {}{}", left.name(), right.name(),
                           has_character(call) ? "; strings stand in double quotes" : "")};
     if (!left.is_list() && !right.is_list()) return {std::make_shared<ScalarComparison>(comparison), {}};
+    std::string why_not = why_not_combined(std::array{left, right});
+    if (!why_not.empty()) return {nullptr, std::move(why_not)};
     const bool of_optionals =
         (left.is_optional() || !left.is_list()) && (right.is_optional() || !right.is_list());
     const std::array lists{left.is_list(), right.is_list()};

@@ -46,11 +46,24 @@ bool has_standard_name(const ValueType& type) {
                                          [](const auto& member) { return has_standard_name(member.second); });
 }
 
+// An optional is stored under the name of what it holds, and would be a list without one.
+void refuse_optional_without_class(const ValueType& optional) {
+  std::string members;
+  for (const auto& [member, type] : optional.innermost().members())
+    members += (members.empty() ? "" : ", ") + member;
+  const char* what = optional.item().is_list() ? "optional list of records" : "optional record";
+  throw Error(
+      ErrorKind::schema,
+      fmt::format("an {} of {} cannot be stored: the record has no class of known name", what, members),
+      "store its members, as columns of their own");
+}
+
 std::unique_ptr<Field> make_field_for(const std::string& name, const ValueType& type) {
   if (has_standard_name(type)) return make_field(name, type.name());
   if (type.is_list()) {
     auto item = make_field_for("_0", type.item());
     const bool has_type = !item->type_name().empty();
+    if (type.is_optional() && !has_type) refuse_optional_without_class(type);
     const char* family = type.is_optional() ? "std::optional" : has_type ? "std::vector" : "";
     return make_collection_field(name, family, std::move(item));
   }
@@ -64,8 +77,10 @@ std::unique_ptr<Field> make_field_for(const std::string& name, const ValueType& 
 
 std::unique_ptr<Model> make_model(const SnapshotSettings& settings) {
   auto model = Model::create();
-  for (std::size_t i = 0; i < settings.names.size(); ++i)
-    model->add_field(make_field_for(settings.names[i], settings.types[i]));
+  for (std::size_t i = 0; i < settings.names.size(); ++i) {
+    const std::string& name = settings.names[i];
+    with_context({.field = name}, [&] { model->add_field(make_field_for(name, settings.types[i])); });
+  }
   return model;
 }
 
