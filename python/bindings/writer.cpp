@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 
+#include "codec/compression.h"
 #include "colonnade/attributes.h"
 #include "colonnade/error.h"
 #include "register.h"
@@ -153,7 +154,10 @@ void register_options(nb::module_& module) {
       .def(nb::init<>())
       .def_prop_rw(
           "compression", [](const WriteOptions& self) { return self.compression.text; },
-          [](WriteOptions& self, const std::string& setting) { self.compression = Compression(setting); })
+          [](WriteOptions& self, const std::string& setting) {
+            static_cast<void>(codec::CompressionSettings::parse(setting));  // refuses what is none
+            self.compression = Compression(setting);
+          })
       .def_rw("cluster_size", &WriteOptions::approximate_cluster_size)
       .def_rw("max_cluster_size", &WriteOptions::max_uncompressed_cluster_size)
       .def_rw("initial_page_size", &WriteOptions::initial_page_size)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from colonnade.misuse import path_text
+from colonnade.misuse import checked, path_text
 
 from . import _core
 from .errors import Error, FileMissingError, NotFoundError
@@ -97,6 +97,7 @@ class CacheGarbage:
     """What remains."""
 
 
+@checked
 def ls(home: PathLike | None = None) -> list[CachedDataSet]:
     """List the data sets of a cache, most recently used first; those of TTrees come last.
 
@@ -113,12 +114,14 @@ def ls(home: PathLike | None = None) -> list[CachedDataSet]:
     return found + [_tree(one) for one in trees]
 
 
+@checked
 def info(target: PathLike, home: PathLike | None = None) -> list[CachedDataSet]:
     """List the cached data sets of one file, one for each of its states."""
     uri = _full(split_target(target)[0])
     return [one for one in ls(home) if one.uri == uri]
 
 
+@checked
 def warm(
     target: PathLike | tuple[PathLike, str],
     name: str | None = None,
@@ -146,6 +149,7 @@ def warm(
         return _warm_tree(uri, found, columns, home, progress, error)
 
 
+@checked
 def verify(home: PathLike | None = None) -> CacheCheck:
     """Check every page of a cache, and remove damaged ones."""
     trees = _trees(home)
@@ -163,16 +167,19 @@ def verify(home: PathLike | None = None) -> CacheCheck:
     return CacheCheck(found.pages + pages, found.bytes + moved, found.damaged + damaged, found.unknown)
 
 
+@checked
 def pin(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | None = None) -> int:
     """Protect a data set, or some of its columns, from eviction. Returns the number of data sets."""
     return _core.pin_cached(split_target(target)[0], list(columns or ()), _text(home))
 
 
+@checked
 def unpin(target: PathLike, home: PathLike | None = None) -> int:
     """Undo `pin`."""
     return _core.unpin_cached(split_target(target)[0], _text(home))
 
 
+@checked
 def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | None = None) -> int:
     """Remove a data set, or some of its columns, from a cache. Returns the number of bytes.
 
@@ -190,6 +197,7 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
     return removed + _core.remove_cached(uri, list(columns or ()), _text(home))
 
 
+@checked
 def gc(home: PathLike | None = None) -> CacheGarbage:
     """Remove leftovers of killed processes, outdated data, and data above the budget."""
     from .importing.tree_columns import collect_garbage
@@ -204,6 +212,7 @@ def gc(home: PathLike | None = None) -> CacheGarbage:
     )
 
 
+@checked
 def flush(seconds: float = 60) -> bool:
     """Wait until all pages read so far are in the cache; False if some are left. Exiting processes wait anyway."""
     return _core.flush_cache(seconds)

@@ -1347,7 +1347,7 @@ def test_arguments_that_make_no_sense(files: list[str]) -> None:
         ({"executor": object()}, "cannot run tasks"),
         ({"executor": 0}, "not a number of processes"),
         ({"executor": 1, "npartitions": 0}, "not a number of tasks"),
-        ({"executor": 1, "on_error": "ignore"}, "is unknown"),
+        ({"executor": 1, "on_error": "ignore"}, "on_error must be 'raise' or 'skip'"),
         ({"npartitions": 3}, "with an executor"),
         ({"checkpoint": "x"}, "with an executor"),
     ):

@@ -594,7 +594,7 @@ def test_blocks_of_callables_are_large():
     small = DataFrame.from_arrays({"x": np.arange(entries)}, block_entries=1000)
     assert small.define("n", lambda x: np.full(len(x), len(x))).max("n").value == 1000
     for wrong in (0, -1, True, 1 << 40):
-        with pytest.raises(colonnade.UsageError, match="block_entries"):
+        with pytest.raises(colonnade.Error, match="block_entries"):
             DataFrame(10, block_entries=wrong)
 
 

@@ -433,9 +433,9 @@ def test_wrong_keys(sides: Sides, on: Any, error: type[Exception], message: str)
 
 def test_wrong_words(sides: Sides) -> None:
     df = DataFrame("Events", sides.left)
-    with pytest.raises(colonnade.UsageError, match="not a way to join"):
+    with pytest.raises(colonnade.UsageError, match="how must be 'inner' or 'left', not"):
         df.join("More", sides.right, on="run", how="outer")  # type: ignore[arg-type]
-    with pytest.raises(colonnade.UsageError, match="unknown"):
+    with pytest.raises(colonnade.UsageError, match="duplicates must be 'error' or 'first', not"):
         df.join("More", sides.right, on="run", duplicates="last")  # type: ignore[arg-type]
     with pytest.raises(colonnade.NotFoundError, match="no column 'nothing'"):
         df.join("More", sides.right, on="run", columns="nothing")

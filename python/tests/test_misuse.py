@@ -10,6 +10,8 @@ import pytest
 
 import colonnade
 from colonnade import DataFrame, UsageError
+from colonnade.reading.dataset import ReadSettings
+from colonnade.writing.options import WriteSettings
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +121,7 @@ def test_files_and_names_in_the_order_of_root(path, tmp_path, monkeypatch):
         (lambda df: df.histo2d("x", "id"), r"missing .*'y'; try: histo2d\(\("),
         (lambda df: df.take("x", "id"), r"try: to_numpy\(\[x, y\]\)"),
         (lambda df: df.display(3), r"try: display\(rows=3\)"),
-        (lambda df: df.range(1.5), r"stop=1\.5 is not a whole number"),
+        (lambda df: df.range(1.5), r"start=1\.5 is not a whole number"),
         (lambda df: df.define(3, "x"), "3 is not the name of a column"),
         (lambda df: df.alias("y", None), "None is not the name of a column"),
         (lambda df: df.has_column(3), "3 is not the name of a column"),
@@ -310,3 +312,52 @@ def test_every_call_refuses_what_does_not_fit(path, seed, tmp_path, monkeypatch)
         except Exception as error:
             if not (isinstance(error, TypeError) and OF_PYTHON.match(str(error))):
                 raise AssertionError(f"{name}({', '.join(map(repr, given))}) raised {error!r}") from error
+
+
+GOOD = {
+    "x": "x", "y": "pt", "z": "x", "columns": ["x"], "uri": "new.root", "name": "Events", "condition": "x > 1",
+    "function": np.maximum, "add": lambda state, array: state, "merge": lambda a, b: a, "model": None,
+    "source": "a.root", "target": "new.root", "destination": "new.root", "output": "new.root", "inputs": ["a.root"],
+    "path": "a.root", "file": "a.root", "files": "a.root", "schema": {"x": float}, "fields": ["x"],
+    "expression": "x * 2", "start": 0, "weight": "x", "column": "x", "stop": 5, "histogram": None,
+}  # fmt: skip
+"""Arguments that fit, by the names of parameters."""
+
+
+def options_of(call):
+    """The options that a call takes by name."""
+    names = []
+    for name, one in inspect.signature(call).parameters.items():
+        if one.kind is one.VAR_KEYWORD:
+            names += [*WriteSettings.__annotations__, *ReadSettings.__annotations__]
+        elif one.kind is one.KEYWORD_ONLY or one.default is not one.empty:
+            names.append(name)
+    return names
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(20))
+def test_every_option_refuses_what_does_not_fit(path, seed, tmp_path, monkeypatch):
+    """One option of any kind, beside arguments that fit: a result, or an exception of the package."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.root").write_bytes(path.read_bytes())
+    rng = random.Random(seed)
+    calls = [(name, get) for name, get in calls_of(path) if options_of(get())]
+    for _ in range(500):
+        name, get = rng.choice(calls)
+        call = get()
+        least, _ = number_of_arguments(call)
+        needed = list(inspect.signature(call).parameters)[:least]
+        given = [GOOD.get(each, rng.choice(ANYTHING)) for each in needed]
+        option = rng.choice(options_of(call))
+        named = {} if option in needed else {option: rng.choice(ANYTHING)}
+        try:
+            made = call(*given, **named)
+            if isinstance(made, colonnade.Result):
+                repr(made.value)
+        except colonnade.Error:
+            pass
+        except Exception as error:
+            if not (isinstance(error, TypeError) and OF_PYTHON.match(str(error))):
+                text = ", ".join([*map(repr, given), *(f"{key}={value!r}" for key, value in named.items())])
+                raise AssertionError(f"{name}({text}) raised {error!r}") from error

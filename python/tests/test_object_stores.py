@@ -141,7 +141,7 @@ def test_options_are_checked(store):
     assert write_options(object_mapping="object_per_page").object_per_page
     assert write_options(splice_size=0).splice_size == 0
     assert write_options(object_class="SX").object_class == "SX"
-    with pytest.raises(colonnade.UsageError, match="object mapping"):
+    with pytest.raises(colonnade.UsageError, match="object_mapping"):
         write_options(object_mapping="other")
     assert seconds_of("2 h") == 7200.0
     for wrong in ("soon", -1, True):

@@ -59,8 +59,6 @@ def remote_of(
     """Return the driver for a DataFrame; see `colonnade.DataFrame` for the arguments."""
     if npartitions is not None and (isinstance(npartitions, bool) or npartitions < 1):
         raise UsageError(f"npartitions={npartitions!r} is not a number of tasks", "1, 2, ...")
-    if on_error not in ("raise", "skip"):
-        raise UsageError(f"on_error={on_error!r} is unknown", "'raise' or 'skip'")
     kept = None if checkpoint is None else Checkpoint(Path(path_text(checkpoint)))
     return Driver(engine_of(executor), npartitions, on_error == "skip", kept)
 

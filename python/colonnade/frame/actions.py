@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
@@ -17,7 +17,7 @@ from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy
 from colonnade.errors import TypeMismatchError, UsageError, redacted
-from colonnade.misuse import advised, function_of, path_text
+from colonnade.misuse import advised, checked_methods, function_of, names_of, path_text
 from colonnade.reading.steps import check_step
 from colonnade.writing.options import check_names, check_order, write_options
 
@@ -25,6 +25,7 @@ from .expressions import ExpressionLike
 from .histograms import (
     HistogramModel,
     add_histograms,
+    check_fill,
     empty_hist,
     flat_together,
     histogram_model,
@@ -46,9 +47,9 @@ from .results import (
 )
 from .session import Booking, PythonCalls, Session
 from .steps import Steps, as_arrow, sliced, table_as_pandas
-from .summaries import Summary, add_counts, flat_values, merge_counts
+from .summaries import Summary, add_counts, flat_values, in_order, merge_counts
 from .tallies import Tally, quantiles_of
-from .values import assemble, layout_of, python_array
+from .values import assemble, innermost, is_numeric, is_text, layout_of, python_array
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -69,6 +70,7 @@ S = TypeVar("S")
 Spread = Literal["mean", "s", "i", "g"]
 
 
+@checked_methods
 class Actions(Node):
     """Results over the entries that reach a node. All are lazy but `snapshot`, `foreach` and the conversions to arrays.
 
@@ -125,7 +127,7 @@ class Actions(Node):
                 of bins allows. Over ten powers of two a million bins have a relative width of 0.00001. What comes out
                 does not depend on the number of threads or tasks.
         """
-        text = self._text(x)
+        text = self._numbers(x, "quantile")
         for each in np.atleast_1d(q).tolist():
             if isinstance(each, bool) or not isinstance(each, int | float) or not 0 <= each <= 1:
                 raise UsageError(f"q={each!r} is not a quantile", "a number from 0 to 1: q=0.5 is the median")
@@ -141,16 +143,22 @@ class Actions(Node):
 
     def unique(self, x: ExpressionLike) -> Result[list[Any]]:
         """Find all different values, sorted; up to 10 million."""
-        return self._counted(x, sorted, "unique")
+        return self._counted(x, list, "unique")
 
     def _counted(self, x: ExpressionLike, convert: Callable[[dict[Any, int]], S], what: str) -> Result[S]:
         text = self._text(x)
+        kind = self._graph.column_type(self._node, text)
+        if not (is_numeric(kind) or is_text(kind)):
+            raise TypeMismatchError(
+                f"{what}() needs numbers or texts, but '{text}' is of type {kind.name}",
+                "one of its members" if innermost(kind).kind == "record" else "",
+            )
         return self._accumulate(
             f"{what}({text})",
             [text],
             lambda state, arrays: add_counts(state, flat_values(arrays[0])),
             merge_counts,
-            lambda state: convert(dict(sorted((state or {}).items()))),
+            lambda state: convert(in_order(state or {})),
         )
 
     @overload
@@ -179,16 +187,28 @@ class Actions(Node):
         names = self._select(columns)
         if columns is None:
             names = [
-                name for name in names if _is_numeric(self._graph.column_type(self._node, self._text(name)))
+                name for name in names if is_numeric(self._graph.column_type(self._node, self._text(name)))
             ]
         if not names:
             raise UsageError("there is no numeric column")
-        tallies = self._tallied(self._texts(names), exact_up_to, "summary", lambda tallies: tallies)
+        texts = [self._numbers(name, "summary") for name in names]
+        tallies = self._tallied(texts, exact_up_to, "summary", lambda tallies: tallies)
         return JoinedResult(
             "summary",
             [*map(self.stats, names), tallies],
             lambda values: Summary(dict(zip(names, values[:-1], strict=True)), values[-1]),
         )
+
+    def _numbers(self, x: ExpressionLike, what: str) -> str:
+        """The text of numbers, or lists of these; raises `TypeMismatchError` for other values."""
+        text = self._text(x)
+        kind = self._graph.column_type(self._node, text)
+        if not is_numeric(kind):
+            raise TypeMismatchError(
+                f"{what}() needs numbers, but '{text}' is of type {kind.name}",
+                "a number, a list of numbers, or a member that is one",
+            )
+        return text
 
     def _tallied(
         self, texts: list[str], most: int, what: str, finish: Callable[[list[Tally]], S]
@@ -330,6 +350,8 @@ class Actions(Node):
                 f"an object of type '{type(histogram).__name__}' is not a histogram", "histo1d(model, x)"
             )
         texts = self._texts([*columns])
+        if getattr(histogram, "kind", None) is not None and str(histogram.kind) == "MEAN":
+            raise UsageError("a histogram of means has a value to average", "profile1d(model, x, y)")
         named = {} if weight is None else {"weight": self._text(weight)}
         return self._filled(histogram, texts, named, "fill")
 
@@ -407,23 +429,25 @@ class Actions(Node):
 
         Args:
             function: a NumPy ufunc (numpy.maximum), which works on whole blocks; or any callable, called per value.
-            x: the values; for a ufunc also lists, whose items are the values.
+            x: the values, without those that are missing; for a ufunc also lists, whose items are the values.
             start: combined with the result at the end; the result of no values.
 
         Returns:
             The combined value; None if there are no values and no `start`.
         """
         function_of(function, "reduce(function, x)")
-        text = self._text(x)
+        if isinstance(function, np.ufunc) and not isinstance(start, int | float | np.number | None):
+            raise TypeMismatchError(f"start={start!r} is not a number", "start=0")
+        text = self._numbers(x, "reduce") if isinstance(function, np.ufunc) else self._text(x)
 
         def add(state: Any, arrays: list[Any]) -> Any:
             if isinstance(function, np.ufunc):
-                values = np.asarray(ak.flatten(arrays[0], axis=None))
+                values = flat_values(arrays[0])
                 if values.size == 0:  # lists without items: not every ufunc accepts these
                     return state
                 block = function.reduce(values)
                 return block if state is None else function(state, block)
-            for value in ak.to_list(arrays[0]):
+            for value in ak.to_list(ak.drop_none(arrays[0], axis=0)):
                 state = value if state is None else function(state, value)
             return state
 
@@ -668,7 +692,8 @@ class Actions(Node):
             raise UsageError(f"{name!r} is not a name for a data set", "snapshot(uri, name, columns)")
         target = path_text(uri)
         check_order(uri, name, "snapshot")
-        if attributes and lazy:
+        carry = attributes if isinstance(attributes, bool) else names_of(attributes, "attribute set")
+        if carry and lazy:
             raise UsageError("attribute sets are added when the snapshot is complete", "leave out lazy=True")
         names = self._select(columns)
         check_names(options, "a snapshot")
@@ -688,10 +713,9 @@ class Actions(Node):
             f"snapshot to '{redacted(target)}'",
             _Written(name, f"{target}*.root" if target.endswith("/") else target, self._session),
         )
-        if not attributes:
+        if not carry:
             return result if lazy else result.value
-        wanted = [attributes] if isinstance(attributes, str) else attributes
-        carried = CarriedAttributes(self, None if wanted is True else list(wanted))
+        carried = CarriedAttributes(self, None if isinstance(carry, bool) else carry)
         _ = result.value
         carried.write(target, name)
         return _Written(name, target, self._session)()
@@ -785,7 +809,7 @@ class Actions(Node):
         texts = self._texts(columns)
         more: dict[str, object] = {"weighted": weight is not None, "spread": spread}
         if limits is not None:
-            more["limits"] = [float(limit) for limit in limits]
+            more["limits"] = _limits(limits)
         arguments = [*texts, self._text(value)]
         if weight is not None:
             arguments.append(self._text(weight))
@@ -793,6 +817,9 @@ class Actions(Node):
 
     def _filled(self, histogram: Any, columns: list[str], named: dict[str, str], what: str) -> Result[Any]:
         """Book a copy of a histogram that `hist` fills itself; `named` are its weight and sample."""
+        check_fill(histogram, [(text, self._graph.column_type(self._node, text)) for text in columns], what)
+        for each, text in named.items():
+            self._numbers(text, each)
         empty = copy.deepcopy(histogram)
         empty.reset()
         # Axes that grew to different edges cannot be added: the fills are kept until the end.
@@ -864,10 +891,11 @@ class _Written:
         return made
 
 
-def _is_numeric(kind: _core.ValueType) -> bool:
-    while kind.kind == "list":
-        kind = kind.item
-    return kind.kind == "scalar"
+def _limits(limits: object) -> list[float]:
+    given = list(limits) if isinstance(limits, Iterable) and not isinstance(limits, str) else []
+    if len(given) != 2 or not all(isinstance(limit, int | float | np.number) for limit in given):
+        raise UsageError(f"limits={limits!r} are not two numbers", "limits=(0, 100)")
+    return [float(limit) for limit in given]
 
 
 def _plain(value: object) -> Any:

@@ -13,7 +13,7 @@ import itertools
 import typing
 import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -242,7 +242,7 @@ def _type_text(function: Definable, returns: Returns) -> str | None:
 def _named(kind: Any) -> str | None:
     if isinstance(kind, str):
         return _core.ValueType.named(kind).name
-    if kind in _PLAIN:
+    if isinstance(kind, Hashable) and kind in _PLAIN:
         return _PLAIN[kind]
     # NDArray[np.float32] is ndarray[shape, dtype[float32]].
     if typing.get_origin(kind) is np.ndarray:

@@ -22,7 +22,7 @@ from colonnade.errors import (
     TypeMismatchError,
     UnsupportedError,
 )
-from colonnade.misuse import path_text
+from colonnade.misuse import checked, path_text
 
 from .items import ItemFunction, Items, Texts, innermost
 
@@ -146,6 +146,7 @@ def _part(column: Items, chosen: Any) -> Any:
     return column[chosen]
 
 
+@checked
 def corrections(source: str | os.PathLike[str] | CorrectionSet) -> Mapping[str, Correction]:
     """Read the corrections of a file, by name; compound ones are among them.
 

@@ -11,9 +11,12 @@ import numpy as np
 from colonnade import _core
 from colonnade.errors import Error, NotFoundError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.misuse import (
+    checked,
+    checked_methods,
     column_name,
     files_of,
     mapping_of,
+    name_pairs,
     names_of,
     path_text,
     refuse_arguments,
@@ -80,6 +83,7 @@ Friend: TypeAlias = "PathLike | list[PathLike | tuple[PathLike, str]] | tuple[st
 """Files, or the name of a data set and files."""
 
 
+@checked_methods
 class DataFrame(Actions):
     """A lazy analysis of the entries of data sets: definitions, filters and results over columns.
 
@@ -239,15 +243,7 @@ class DataFrame(Actions):
             TypeMismatchError: a key is not an integer.
             UsageError: no keys; the name of a joined column is in use.
         """
-        if how not in ("inner", "left"):
-            raise UsageError(f"how={how!r} is not a way to join", "'inner' or 'left'")
-        if duplicates not in ("error", "first"):
-            raise UsageError(f"duplicates={duplicates!r} is unknown", "'error' or 'first'")
-        pairs = (
-            dict(on)
-            if isinstance(on, Mapping)
-            else {key: key for key in ([on] if isinstance(on, str) else on)}
-        )
+        pairs = name_pairs(on, "column")
         source, title = _other_side(name, files, options, self._session.remote)
         join = _core.Join(source, list(pairs.values()), duplicates == "first", path_text(table or ""))
         if table is not None:
@@ -390,7 +386,7 @@ class DataFrame(Actions):
         if callable(values) and not isinstance(values, Expression):
             definition = define_callable(
                 values,
-                arguments,
+                None if arguments is None else self._texts(arguments),
                 per_row=per_row,
                 returns=returns,
                 stack=shape,
@@ -540,12 +536,14 @@ class DataFrame(Actions):
         return self._text(_constant(values))
 
 
+@checked
 def variations_for(result: Result[T]) -> Variations[T]:
     """Book a result for all variations that affect it; see `DataFrame.variations_for`."""
     _check_result(result)
     return Variations(result, result._vary())
 
 
+@checked
 def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
     """Compute the results of several DataFrames in one pass, with one pool of threads.
 
@@ -565,6 +563,7 @@ def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
     return run_sessions(each._session for each in wanted)
 
 
+@checked
 def compute(*results: Result[Any]) -> tuple[Any, ...]:
     """Compute results of any DataFrames in one pass, and return their values."""
     for each in results:
@@ -634,8 +633,8 @@ def _open(
     given = files_of(files, _FILES)
     if not given:
         raise UsageError("the list of files is empty")
-    pairs = [split_target(each) for each in given if isinstance(each, tuple)]
-    named = [(file, of.strip("/")) for file, of in pairs]
+    pairs = [split_target(each) for each in given if isinstance(each, tuple) or not name]
+    named = [(file, of.strip("/")) for file, of in pairs if of]
     if len(named) == len(given) and len({each for _, each in named} | ({name} - {""})) > 1:
         return _open_named(named, options), f"{len(named)} data sets of different names"
     if name.endswith(".root") and not any(

@@ -11,7 +11,9 @@ import numpy as np
 
 from colonnade import _core
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.errors import UnsupportedError, UsageError
+from colonnade.errors import TypeMismatchError, UnsupportedError, UsageError
+
+from .values import dtype_of, innermost, is_numeric, is_text
 
 if TYPE_CHECKING:
     import hist
@@ -239,17 +241,49 @@ def storage_of(name: str) -> Any:
     return getattr(_hist().storage, name)()
 
 
+def check_fill(histogram: Any, columns: Sequence[tuple[str, _core.ValueType]], what: str) -> None:
+    """Raise `TypeMismatchError` unless the types of named columns fit the axes that `hist` fills."""
+    axes = list(histogram.axes)
+    if len(axes) != len(columns):
+        raise UsageError(f"{what} of {len(axes)} {_axis_word(len(axes))} with {len(columns)} columns")
+    for axis, (text, kind) in zip(axes, columns, strict=True):
+        name = type(axis).__name__
+        takes_texts = name == "StrCategory"
+        if is_text(kind) if takes_texts else is_numeric(kind):
+            if takes_texts or axis.traits.continuous or dtype_of(innermost(kind)).kind in "biu":
+                continue
+            advice = "int(...) of it, or a regular axis"
+        else:
+            advice = "a text" if takes_texts else "a number, a list of numbers, or a member that is one"
+        raise TypeMismatchError(
+            f"an axis {name} cannot be filled with '{text}', which is '{kind.name}'", advice
+        )
+
+
 def flat_together(arrays: list[Any]) -> list[Any]:
-    """Make arrays with one element per value: lists are flattened, and scalars beside them repeated."""
-    if any(isinstance(each, ak.Array) and each.ndim > 1 for each in arrays):
-        spread = ak.broadcast_arrays(*arrays)
-        arrays = [ak.flatten(each, axis=None) if each.ndim > 1 else each for each in spread]
-    return [
-        each.to_list()
-        if isinstance(each, ak.Array) and each.layout.parameter("__array__") == "string"
-        else np.asarray(each)
-        for each in arrays
-    ]
+    """Make arrays with one element per value: lists are flattened, and scalars beside them repeated.
+
+    Values are left out where one of those together is missing.
+    """
+    if any(isinstance(each, ak.Array) for each in arrays):
+        named = {str(k): each for k, each in enumerate(arrays)}
+        try:
+            together = ak.zip(named, optiontype_outside_record=True, right_broadcast=False)
+        except ValueError:
+            raise UsageError(
+                "lists in one entry have different numbers of items",
+                "fill together only lists of the same lengths, or lists and scalars",
+            ) from None
+        together = ak.drop_none(together, axis=0)
+        while together.ndim > 1:
+            together = ak.drop_none(ak.flatten(together, axis=1), axis=0)
+        arrays = [together[str(k)] for k in range(len(arrays))]
+    return [_texts_or_numbers(each) for each in arrays]
+
+
+def _texts_or_numbers(array: Any) -> Any:
+    is_of_texts = isinstance(array, ak.Array) and array.layout.parameter("__array__") == "string"
+    return array.to_list() if is_of_texts else np.asarray(array)
 
 
 def add_histograms(a: Any, b: Any) -> Any:

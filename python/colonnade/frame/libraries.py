@@ -10,7 +10,7 @@ from typing import Any
 
 from colonnade import _core
 from colonnade.errors import UsageError
-from colonnade.misuse import path_text
+from colonnade.misuse import checked, path_text
 
 __all__ = ["Library", "LibraryFunction", "get_include", "library"]
 
@@ -96,6 +96,7 @@ def get_include() -> str:
     return str(Path(__file__).parent.parent / "include")
 
 
+@checked
 def library(path: str | os.PathLike[str]) -> Library:
     """Load C++ functions for data frames: `df.with_functions(colonnade.library("libmine.so"))`.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade.errors import FormatError, StorageError
-from colonnade.misuse import path_text
+from colonnade.misuse import checked, path_text
 
 __all__ = ["LuminosityMask", "json_mask"]
 
@@ -55,6 +55,7 @@ def _parameter(name: str) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+@checked
 def json_mask(
     path: str | os.PathLike[str], run: str = "run", block: str = "luminosityBlock"
 ) -> LuminosityMask:

@@ -25,7 +25,7 @@ from colonnade.errors import (
     UnsupportedError,
     UsageError,
 )
-from colonnade.misuse import path_text
+from colonnade.misuse import checked, path_text
 
 from .items import ItemFunction, Items, Texts, innermost
 from .values import element_of
@@ -216,6 +216,7 @@ def _session(data: bytes) -> Any:
         raise FormatError(f"the file is not a model that onnxruntime reads: {error}") from error
 
 
+@checked
 def onnx_model(source: str | os.PathLike[str] | bytes, output: str | None = None, *, name: str = "") -> Model:
     """Read a model in the ONNX format, for `define` and `with_functions`.
 

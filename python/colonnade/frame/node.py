@@ -21,7 +21,7 @@ from colonnade.errors import (
     UsageError,
     warn_left_out,
 )
-from colonnade.misuse import column_name, names_of, path_text
+from colonnade.misuse import checked_methods, column_name, names_of, path_text
 from colonnade.notebook import folded_table, most_rows
 from colonnade.reading.metrics import ReadMetrics, metrics_of
 
@@ -57,6 +57,7 @@ class Description:
         return f"<pre>{html.escape(self._text)}</pre>"
 
 
+@checked_methods
 class Node:
     """A node of a graph."""
 

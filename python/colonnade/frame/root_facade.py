@@ -13,7 +13,15 @@ import numpy as np
 
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
-from colonnade.misuse import advised, column_name, files_of, function_of, path_text
+from colonnade.misuse import (
+    advised,
+    checked_methods,
+    column_name,
+    files_of,
+    function_of,
+    path_text,
+    thread_count,
+)
 
 from .callables import pickled
 from .dataframe import DataFrame, run_graphs, variations_for
@@ -56,7 +64,7 @@ _setup = ""
 def EnableImplicitMT(threads: int = 0) -> None:
     """Set the number of threads of new RDataFrames; 0: one per processor, the default."""
     global _threads  # noqa: PLW0603
-    _threads = threads
+    _threads = thread_count(threads)
 
 
 def DisableImplicitMT() -> None:
@@ -83,6 +91,7 @@ _ADVICE = {
 }
 
 
+@checked_methods
 class RDataFrame:
     """A lazy analysis of the entries of data sets, with the methods of ROOT's class of that name.
 

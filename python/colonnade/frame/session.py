@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from colonnade import _core
 from colonnade.errors import UsageError
+from colonnade.misuse import thread_count
 
 from .callables import pickled
 from .progress import PassBar
@@ -122,16 +123,12 @@ class Session:
         block_entries: int = BLOCK_ENTRIES,
         remote: Remote | None = None,
     ) -> None:
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
-            raise UsageError(
-                f"threads={threads!r} is not a number of threads", "0 for one per processor, or 1, 2, ..."
-            )
         if isinstance(block_entries, bool) or not 0 < int(block_entries) < 1 << 32:
             raise UsageError(
                 f"block_entries={block_entries!r} is not a number of entries", "1, 2, ... 100000"
             )
         self.source, self.graph, self.place = source, _core.FrameGraph(source), place
-        self.threads, self.progress, self.block_entries = threads, progress, int(block_entries)
+        self.threads, self.progress, self.block_entries = thread_count(threads), progress, int(block_entries)
         self.graph.set_block_entries(self.block_entries)
         self.last_run: _core.RunReport | None = None
         self.last_remote: RemoteRun | None = None

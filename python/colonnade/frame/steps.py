@@ -12,6 +12,7 @@ from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy, to_series
 from colonnade.errors import UsageError
+from colonnade.misuse import thread_count
 from colonnade.reading.steps import parse_size
 
 from .session import Booking, Remote
@@ -44,7 +45,7 @@ class Steps:
         self._node, self._texts = node, dict(columns)
         self._session = node._session
         self._graph = self._session.graph
-        self._threads = self._session.threads if threads is None else threads
+        self._threads = self._session.threads if threads is None else thread_count(threads)
 
     def only(self, names: Iterable[str]) -> Steps:
         """Return the steps of some of the columns."""

@@ -15,7 +15,7 @@ from colonnade.errors import ResourceError
 from .results import Stats
 from .tallies import Tally, quantiles_of
 
-__all__ = ["Summary", "add_counts", "counts_of", "flat_values", "merge_counts"]
+__all__ = ["Summary", "add_counts", "counts_of", "flat_values", "in_order", "merge_counts"]
 
 MOST_COUNTED = 10_000_000
 """Different values that are counted one by one, with some 100 bytes each."""
@@ -29,6 +29,11 @@ def flat_values(array: Any) -> Any:
         return array
     flat = ak.drop_none(ak.flatten(array, axis=None) if array.ndim > 1 else array)
     return flat.to_list() if flat.layout.parameter("__array__") == "string" else np.asarray(flat)
+
+
+def in_order(counts: Mapping[Any, int]) -> dict[Any, int]:
+    """The same counts by value, NaN last."""
+    return dict(sorted(counts.items(), key=lambda item: (item[0] is _NAN, item[0])))
 
 
 def counts_of(values: Any) -> dict[Any, int]:

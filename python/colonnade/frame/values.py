@@ -18,6 +18,9 @@ __all__ = [
     "assemble",
     "dtype_of",
     "element_of",
+    "innermost",
+    "is_numeric",
+    "is_text",
     "layout_of",
     "python_array",
     "trial",
@@ -63,6 +66,26 @@ def assemble(values: _core.Values, builder: Builder[A]) -> A:
 def layout_of(values: _core.Values) -> Content:
     """Build the Awkward layout of values."""
     return assemble(values, AwkwardBuilder())
+
+
+# ---- Types
+
+
+def innermost(kind: _core.ValueType) -> _core.ValueType:
+    """Return what lists and optionals hold in the end."""
+    while kind.kind == "list":
+        kind = kind.item
+    return kind
+
+
+def is_numeric(kind: _core.ValueType) -> bool:
+    """True for numbers, and lists of these."""
+    return innermost(kind).kind == "scalar"
+
+
+def is_text(kind: _core.ValueType) -> bool:
+    """True for texts, and lists of these."""
+    return innermost(kind).kind == "string"
 
 
 # ---- Arrays to values

@@ -18,7 +18,7 @@ from colonnade.importing.copying import (
     report_of,
     verify_depth,
 )
-from colonnade.misuse import files_of, names_of, path_text
+from colonnade.misuse import checked, files_of, names_of, path_text
 from colonnade.reading.opening import PathLike
 from colonnade.reading.steps import byte_count
 from colonnade.writing.options import Size, check_names, write_options
@@ -59,6 +59,7 @@ class MergeReport:
     """True if `progress` stopped it."""
 
 
+@checked
 def merge(
     output: PathLike,
     inputs: Iterable[PathLike] | PathLike,
@@ -124,9 +125,7 @@ def merge(
         ChecksumError: a page of an input is damaged.
         StorageError: reading or writing failed.
     """
-    if mode not in _MODES:
-        raise UsageError(f"a merge is 'strict', 'filter' or 'union', not {mode!r}")
-    if jobs is not None and jobs < 1:
+    if jobs is not None and not 0 < jobs < 1 << 16:
         raise UsageError(f"{jobs} is not a number of jobs", "one or more")
     check_names(settings, "a merge")
     settings.setdefault("page_buffer_budget", "32 MiB")  # there may be many inputs, but memory is limited

@@ -20,7 +20,7 @@ from colonnade.errors import (
     UnsupportedError,
     UsageError,
 )
-from colonnade.misuse import files_of, path_text
+from colonnade.misuse import checked, files_of, path_text
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.exporting import FORMATS, STORED_AS
 from colonnade.reading.opening import PathLike, split_target
@@ -61,6 +61,7 @@ def table_format(path: PathLike) -> TableFormat | None:
     return None if found == "npz" else found
 
 
+@checked
 def import_table(
     source: PathLike | Sequence[PathLike],
     destination: PathLike | tuple[PathLike, str],

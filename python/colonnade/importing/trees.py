@@ -32,7 +32,7 @@ from colonnade.errors import (
     UsageError,
     redacted,
 )
-from colonnade.misuse import advised, files_of, path_text
+from colonnade.misuse import advised, checked, files_of, names_of, path_text, thread_count
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.reading.steps import byte_count
@@ -115,6 +115,7 @@ class ImportReport:
     """True if `progress` stopped it. The destination is what the last checkpoint left; without checkpoints, nothing."""
 
 
+@checked
 def trees(path: PathLike) -> list[str]:
     """List the TTrees of a ROOT file, as "Events" or "dir/Events".
 
@@ -200,12 +201,12 @@ def import_tree(
     task = _Import(
         places=[split_target(one, None if isinstance(one, tuple) else tree) for one in sources],
         target=split_target(destination, destination_name),
-        columns=[columns] if isinstance(columns, str) else list(columns or ()),
+        columns=names_of(() if columns is None else columns),
         grouping=grouping,
         aliases=aliases,
         skip_unreadable=skip_unreadable,
         step_size=byte_count(step_size),
-        threads=threads or len(os.sched_getaffinity(0)),
+        threads=thread_count(threads or 0) or len(os.sched_getaffinity(0)),
         progress=progress or (lambda _: None),
     )
     options: dict[str, Any] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from colonnade import _core
 from colonnade.errors import Error, FileMissingError, NotFoundError, StorageError, UsageError
-from colonnade.misuse import column_name, path_text
+from colonnade.misuse import checked, column_name, path_text
 from colonnade.reading.opening import PathLike
 from colonnade.writing.options import seconds_of
 
@@ -56,6 +56,7 @@ class GarbageReport:
     """Unreadable records; the objects that they name stay."""
 
 
+@checked
 def collect_garbage(
     uri: PathLike,
     *,
@@ -198,6 +199,7 @@ def _changed(uri: str) -> float:
     return float(version) if version.isdigit() else time.time()
 
 
+@checked
 def remove_data_set(uri: PathLike, name: str) -> None:
     """Remove a data set and everything that belongs to it from an object store.
 

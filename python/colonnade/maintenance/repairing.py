@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from colonnade import _core
-from colonnade.misuse import column_name, path_text
+from colonnade.misuse import checked, column_name, path_text
 from colonnade.reading.opening import PathLike
 
 __all__ = ["DroppedCluster", "RepairReport", "repair"]
@@ -45,6 +45,7 @@ class RepairReport:
     """True if the file was changed."""
 
 
+@checked
 def repair(path: PathLike, data_set: str | None = None, *, dry_run: bool = False) -> RepairReport:
     """Recover whole clusters that were written after the last checkpoint, before their writer crashed.
 

@@ -14,6 +14,7 @@ from colonnade.errors import UsageError
 from colonnade.frame import DataFrame
 from colonnade.frame.expressions import Expression, ExpressionLike
 from colonnade.frame.steps import Steps
+from colonnade.misuse import checked_methods
 from colonnade.reading.dataset import DataSet
 
 from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, joined
@@ -59,6 +60,7 @@ class _Settings:
     world_size: int
 
 
+@checked_methods
 class Batches:
     """Batches of columns for training, in NumPy, PyTorch or JAX arrays.
 

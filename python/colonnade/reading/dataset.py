@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, overload
 
 from colonnade import _core
 from colonnade.arrays.forms import Assembler
@@ -26,6 +26,8 @@ from colonnade.errors import (
 from colonnade.located import Located
 from colonnade.misuse import (
     advised,
+    checked,
+    checked_methods,
     function_of,
     mapping_of,
     names_of,
@@ -100,6 +102,7 @@ class ReadSettings(TypedDict, total=False):
     cache: str | os.PathLike[str] | None
 
 
+@checked_methods
 class DataSet(Located):
     """A data set of a file: entries in rows, fields in columns. Made by `colonnade.open`.
 
@@ -477,6 +480,8 @@ class DataSet(Located):
             entry_stop = 10
         start, stop = entry_range(entry_start, entry_stop, self._num_entries)
         out = sys.stdout if file is None else file
+        if not hasattr(out, "write"):
+            raise TypeMismatchError(f"{file!r} is not an open file", "file=sys.stderr")
         for number, text in self.entry_texts(start, stop, fields):
             print(f"{number}: {text}", file=out)
 
@@ -726,13 +731,14 @@ def _columns(selected: dict[str, FieldInfo]) -> list[int]:
     return sorted(columns)
 
 
+@checked
 def read_options(
     *,
     checksums: bool = True,
     read_ahead: int | str = "1 MiB",
     memory_budget: int | str = "256 MiB",
     parallel_decompression: bool = True,
-    local_io: str = "automatic",
+    local_io: LocalIo = "automatic",
     direct_io: bool = False,
     cache: str | os.PathLike[str] | None = None,
 ) -> _core.ReadOptions:
@@ -742,9 +748,6 @@ def read_options(
     options.read_ahead = byte_count(read_ahead)
     options.memory_budget = byte_count(memory_budget)
     options.parallel_decompression = parallel_decompression
-    known = get_args(LocalIo)
-    if local_io not in known:
-        raise UsageError(f"local_io must be one of {', '.join(map(repr, known))}, not {local_io!r}")
     options.local_io = getattr(_core.LocalIo, local_io)
     options.direct_io = direct_io
     options.cache = "" if cache is None else path_text(cache)

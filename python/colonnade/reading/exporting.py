@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from colonnade.errors import StorageError, UnsupportedError, UsageError
-from colonnade.misuse import path_text
+from colonnade.misuse import checked, path_text
 from colonnade.schema.spec import spec_of
 
 from .dataset import DataSet, Fields
@@ -42,6 +42,7 @@ FORMATS: dict[str, ExportFormat] = {
 """Formats by file name extension."""
 
 
+@checked
 def export(
     source: PathLike | tuple[PathLike, str] | Iterable[PathLike] | DataSet,
     destination: PathLike,

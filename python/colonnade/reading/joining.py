@@ -15,7 +15,7 @@ import numpy as np
 from colonnade import _core
 from colonnade.errors import SchemaError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.located import Located
-from colonnade.misuse import path_text
+from colonnade.misuse import name_pairs, path_text
 from colonnade.schema.fields import FieldInfo, Schema
 
 from .chain import Chain
@@ -505,12 +505,7 @@ def join(
     table: str | os.PathLike[str] | None,
 ) -> Joined:
     """See `DataSet.join`."""
-    if how not in ("inner", "left"):
-        raise UsageError(f"how={how!r} is not a way to join", "'inner' or 'left'")
-    if duplicates not in ("error", "first"):
-        raise UsageError(f"duplicates={duplicates!r} is unknown", "'error' or 'first'")
-    listed = [on] if isinstance(on, str) else on
-    pairs = dict(listed) if isinstance(listed, Mapping) else {key: key for key in listed}
+    pairs = name_pairs(on, "field")
     if not pairs:
         raise UsageError("a join needs at least one key")
     here, there = _sides(first, other)
@@ -559,6 +554,8 @@ def _sides(first: DataSet, other: DataSet) -> tuple[Chain | Joined, Chain | Join
 def _chain_of(data_set: DataSet) -> Chain | Joined:
     if isinstance(data_set, Chain | Joined):
         return data_set
+    if not isinstance(data_set, DataSet):
+        raise TypeMismatchError(f"{data_set!r} is not a data set", "what colonnade.open gives")
     if type(data_set) is not DataSet:
         raise UnsupportedError(
             f"a {type(data_set).__name__} cannot be joined",

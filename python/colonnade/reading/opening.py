@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from colonnade import _core
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
-from colonnade.misuse import column_name, mapping_of, path_text, refuse_arguments
+from colonnade.misuse import checked, column_name, mapping_of, path_text, refuse_arguments
 
 from .chain import Chain, MissingFields
 from .dataset import DataSet, LocalIo, ReadSettings
@@ -51,6 +51,7 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
     return uri, ""
 
 
+@checked
 def open(  # noqa: A001
     target: PathLike | tuple[PathLike, str] | Iterable[PathLike | DataSet],
     name: str | None = None,
@@ -114,7 +115,7 @@ def open(  # noqa: A001
         "direct_io": direct_io,
         "cache": cache,
     }
-    if friends:
+    if friends is not None:
         options: dict[str, Any] = {"missing": missing, "max_open_files": max_open_files, **settings}
         opened = {
             each: of if isinstance(of, DataSet) else open(of, **options)
@@ -185,6 +186,7 @@ def split_targets(name: str, files: Iterable[PathLike | tuple[PathLike, str]]) -
     return name, listed
 
 
+@checked
 def datasets(path: PathLike) -> list[str]:
     """List the data sets of a file, as "Events" or "dir/Events".
 

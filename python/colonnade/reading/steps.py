@@ -37,9 +37,11 @@ def parse_size(text: str) -> int:
 
 def byte_count(size: int | str) -> int:
     """Bytes of a size given as a number or a text; raises `UsageError` for anything else."""
-    count = parse_size(size) if isinstance(size, str) else size
+    count = parse_size(size) if isinstance(size, str) else whole_number("size", size)
     if count < 0:
         raise UsageError(f"a size cannot be negative ({size})")
+    if count >= 2**63:
+        raise UsageError(f"a size of {size} is beyond all memory", "a number with a unit, such as '100 MB'")
     return count
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 from colonnade import _core
 from colonnade.arrays.columns import PathArray
 from colonnade.errors import SchemaError, UsageError, redacted
-from colonnade.misuse import refuse_arguments
+from colonnade.misuse import checked, checked_methods, refuse_arguments
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Encoding, Spec, build_field, infer
 
@@ -21,6 +21,7 @@ from .sources import Batch, to_batch
 __all__ = ["DataSetWriter", "add_attributes", "create", "target_of"]
 
 
+@checked_methods
 class DataSetWriter(Filler):
     """A data set being written. Made by `colonnade.create`.
 
@@ -203,6 +204,7 @@ class DataSetWriter(Filler):
         return self._writer
 
 
+@checked
 def create(
     target: PathLike | tuple[PathLike, str],
     name: str | None = None,
@@ -285,7 +287,7 @@ def create(
         UsageError: an option is invalid.
     """
     refuse_arguments("create", others, inspect.signature(create).parameters)
-    uri, found = target_of(target, name, mode)
+    uri, found = target_of(target, name)
     options = write_options(
         compression=compression,
         description=description,
@@ -319,6 +321,7 @@ def create(
     )
 
 
+@checked
 def add_attributes(
     target: PathLike | tuple[PathLike, str],
     name: str | None = None,
@@ -344,14 +347,12 @@ def add_attributes(
         NotFoundError: there is no such data set.
         StorageError: the file cannot be written.
     """
-    uri, found = target_of(target, name, "update")
+    uri, found = target_of(target, name)
     return AttributeAppender(uri, found, write_options(compression=compression, durability=durability))
 
 
-def target_of(target: PathLike | tuple[PathLike, str], name: str | None, mode: str) -> tuple[str, str]:
+def target_of(target: PathLike | tuple[PathLike, str], name: str | None) -> tuple[str, str]:
     """File and data set to be written; raises `UsageError` if they are not named."""
-    if mode not in ("create", "recreate", "update"):
-        raise UsageError(f"the mode must be 'create', 'recreate' or 'update', not '{mode}'")
     if isinstance(name, Mapping):
         raise UsageError("the schema is given in place of the name", "create(file, name, schema)")
     uri, found = split_target(target, name)

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, TypedDict
 
 from colonnade import _core
 from colonnade.errors import UsageError
-from colonnade.misuse import path_text
+from colonnade.misuse import checked, path_text
 from colonnade.reading.steps import byte_count
 
 __all__ = [
@@ -91,6 +91,7 @@ def check_order(uri: str | os.PathLike[str], name: str, what: str) -> None:
         )
 
 
+@checked
 def write_options(
     *,
     compression: str | int = "zstd:5",
@@ -123,7 +124,7 @@ def write_options(
     options = _core.WriteOptions()
     options.compression = str(compression)
     options.description = description
-    options.bare_file = _choice("container", container, ("root", "bare")) == "bare"
+    options.bare_file = container == "bare"
     options.cluster_size = byte_count(cluster_size)
     options.max_cluster_size = (
         10 * options.cluster_size if max_cluster_size is None else byte_count(max_cluster_size)
@@ -134,15 +135,16 @@ def write_options(
     options.page_checksums = checksums
     options.same_page_merging = same_page_merging
     options.max_key_size = byte_count(max_key_size)
+    if not 0 < clusters_per_group < 2**32:
+        raise UsageError(f"clusters_per_group={clusters_per_group} is not a number of clusters", "1024")
     options.clusters_per_group = clusters_per_group
     options.direct_io = direct_io
     options.parallel_sealing = parallel_sealing
     options.checkpoint_clusters, options.checkpoint_seconds = checkpoints(checkpoint_every)
-    options.survives_machine_crash = _choice("durability", durability, ("process", "machine")) == "machine"
+    options.survives_machine_crash = durability == "machine"
     options.discard_unrepaired = discard_unrepaired
-    options.staged = _choice("cluster_order", cluster_order, ("as_written", "staged")) == "staged"
-    mappings = ("locality", "object_per_page")
-    options.object_per_page = _choice("object_mapping", object_mapping, mappings) == "object_per_page"
+    options.staged = cluster_order == "staged"
+    options.object_per_page = object_mapping == "object_per_page"
     options.splice_size = byte_count(splice_size)
     options.object_class = object_class
     return options
@@ -192,11 +194,3 @@ def _seconds(text: str, advice: str) -> float:
     if match is None:
         raise UsageError(f"'{text}' is not a time", advice)
     return float(match[1]) * _SECONDS[match[2]]
-
-
-def _choice(what: str, given: str, known: tuple[str, ...]) -> str:
-    if given not in known:
-        raise UsageError(
-            f"the {what.replace('_', ' ')} must be {' or '.join(map(repr, known))}, not {given!r}"
-        )
-    return given

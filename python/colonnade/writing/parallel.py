@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from colonnade import _core
 from colonnade.arrays.columns import PathArray
 from colonnade.errors import Error, UsageError, redacted
+from colonnade.misuse import checked, checked_methods
 from colonnade.reading.opening import PathLike
 from colonnade.schema.spec import Encoding, Spec, build_field
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FillContext", "ParallelDataSetWriter", "create_parallel"]
 
 
+@checked_methods
 class FillContext(Filler):
     """The interface through which one thread fills a data set. Made by `ParallelDataSetWriter.context`.
 
@@ -101,6 +103,7 @@ class FillContext(Filler):
             each._flush()
 
 
+@checked_methods
 class ParallelDataSetWriter(Closing):
     """A data set that several threads write, each through a context of its own. Made by `create_parallel`.
 
@@ -205,6 +208,7 @@ class ParallelDataSetWriter(Closing):
         return f"<ParallelDataSetWriter '{self._name}' in '{place}': {len(self._fields)} fields, {state}>"
 
 
+@checked
 def create_parallel(
     target: PathLike | tuple[PathLike, str],
     name: str | None = None,
@@ -239,7 +243,7 @@ def create_parallel(
         StorageError: the file cannot be written.
         UsageError: an option is invalid.
     """
-    uri, found = target_of(target, name, mode)
+    uri, found = target_of(target, name)
     check_names(settings, "a parallel writer")
     options = write_options(**settings)
     if schema is None:
