@@ -318,3 +318,34 @@ def test_snapshots_of_any_column(column, tmp_path):
         return
     written = df.snapshot(tmp_path / "f.root")
     assert same(ak.to_list(written.take("x").value), values)
+
+
+CALLS_OF_ROOT = {
+    "Histo1D": (is_number, lambda df: df.Histo1D(("h", "t", 8, -4.0, 4.0), "x").GetEntries()),
+    "Profile1D": (is_number, lambda df: df.Profile1D(("h", "t", 8, -4.0, 4.0), "x", "x").GetEntries()),
+    "Stats": (is_number, lambda df: df.Stats("x").GetN()),
+    "Graph": (is_number, lambda df: df.Graph("x", "x").GetN()),
+    "Display": (always, lambda df: df.Display(["x"]).AsString()),
+    "AsNumpy": (always, lambda df: len(df.AsNumpy()["x"])),
+    "GetColumnType": (always, lambda df: df.GetColumnType("x")),
+    "Define": (always, lambda df: df.Define("y", "x").Take("y").GetValue()),
+    "Define a function": (always, lambda df: df.Define("y", lambda x: 1).Sum("y").GetValue()),
+    "Foreach": (always, lambda df: df.Foreach(lambda x: None, ["x"])),
+    "Reduce": (always, lambda df: df.Reduce(lambda a, b: b, "x").GetValue()),
+    "Aggregate": (always, lambda df: df.Aggregate(lambda n, x: n + 1, lambda a, b: a + b, "x", 0).GetValue()),
+    "Describe": (always, lambda df: str(df.Describe())),
+    "Vary": (always, lambda df: df.Vary("x", "{x, x}", 2).Count().GetValue()),
+}
+
+
+@pytest.mark.parametrize("call", CALLS_OF_ROOT)
+@pytest.mark.parametrize("column", COLUMNS)
+def test_calls_of_root_with_any_column(column, call):
+    _, array = column_of(column)
+    is_there, run = CALLS_OF_ROOT[call]
+    df = colonnade.RDataFrame(DataFrame.from_arrays({"x": array}))
+    if is_there(column):
+        run(df)
+        return
+    with pytest.raises(colonnade.Error):
+        run(df)

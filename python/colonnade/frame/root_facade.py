@@ -613,7 +613,8 @@ def _rows(array: Any) -> Any:
 
 
 def _item(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, ak.Array) and value.ndim == 1 else value
+    is_plain = isinstance(value, ak.Array) and value.ndim == 1 and not value.layout.is_option
+    return np.asarray(value) if is_plain else value
 
 
 class SampleInfoView:
