@@ -68,12 +68,12 @@ class ChainCore {
   ChainCore(std::shared_ptr<dataset::ChainState> chain, std::string_view path, bool may_lack);
 
   std::uint64_t size();
-  struct Place {
+  struct FileSection {
     std::size_t file = 0;
     std::uint64_t first = 0;  // first value in the file
     std::uint64_t count = 0;
   };
-  Place locate(std::uint64_t index);  // throws ErrorKind::usage beyond size()
+  FileSection locate(std::uint64_t index);  // throws ErrorKind::usage beyond size()
   std::uint64_t first_of(std::size_t file);
   void check_range(std::uint64_t first, std::uint64_t count);
   // The source of a view in one file; null if that file lacks the field.
@@ -106,9 +106,9 @@ class ChainView {
 
   // The value at an index; valid until the view is used again. Throws ErrorKind::usage beyond size().
   const T& operator()(std::uint64_t index) {
-    if (index - place_.first >= place_.count) [[unlikely]]
+    if (index - section_.first >= section_.count) [[unlikely]]
       enter(index);
-    return view_ ? (*view_)(index - place_.first) : *nothing_;
+    return view_ ? (*view_)(index - section_.first) : *nothing_;
   }
 
   // for (const float pt : view). A value is valid until the iterator moves on; one loop at a time.
@@ -150,14 +150,14 @@ class ChainView {
 
  private:
   [[gnu::noinline]] void enter(std::uint64_t index) {
-    const detail::ChainCore::Place place = core_.locate(index);
-    place_ = {};
+    const detail::ChainCore::FileSection section = core_.locate(index);
+    section_ = {};
     view_.reset();
-    if (auto source = core_.source(place.file))
-      view_.emplace(std::move(source), core_.path_in(place.file));
+    if (auto source = core_.source(section.file))
+      view_.emplace(std::move(source), core_.path_in(section.file));
     else if (!nothing_)
       nothing_ = std::make_unique<T>();
-    place_ = place;
+    section_ = section;
   }
 
   // Calls work(first within the file, count) for each file that holds some of the values.
@@ -165,9 +165,9 @@ class ChainView {
   void file_by_file(std::uint64_t first, std::uint64_t count, Work work) {
     core_.check_range(first, count);
     while (count > 0) {
-      if (first - place_.first >= place_.count) enter(first);
-      const std::uint64_t here = std::min(count, place_.first + place_.count - first);
-      work(first - place_.first, here);
+      if (first - section_.first >= section_.count) enter(first);
+      const std::uint64_t here = std::min(count, section_.first + section_.count - first);
+      work(first - section_.first, here);
       first += here;
       count -= here;
     }
@@ -175,8 +175,8 @@ class ChainView {
 
   std::span<const T> bulk_scalars(std::uint64_t first, std::uint64_t count) {
     if (count == 0) return {};
-    if (first - place_.first >= place_.count) enter(first);
-    if (count <= place_.count - (first - place_.first)) return view_->bulk(first - place_.first, count);
+    if (first - section_.first >= section_.count) enter(first);
+    if (count <= section_.count - (first - section_.first)) return view_->bulk(first - section_.first, count);
     core_.check_range(first, count);
     bytes_.clear();
     file_by_file(first, count, [&](std::uint64_t begin, std::uint64_t n) { add(view_->bulk(begin, n)); });
@@ -205,7 +205,7 @@ class ChainView {
 
   detail::ChainCore core_;
   std::string path_;
-  detail::ChainCore::Place place_;  // the current file, to which view_ belongs
+  detail::ChainCore::FileSection section_;  // the current file, to which view_ belongs
   std::optional<View<T>> view_;
   std::unique_ptr<T> nothing_;
   std::vector<std::uint64_t> offsets_;
@@ -222,7 +222,7 @@ class ChainCollectionView {
  private:
   detail::ChainCore core_;
   detail::ChainCore items_;
-  detail::ChainCore::Place place_;
+  detail::ChainCore::FileSection section_;
   std::optional<CollectionView> view_;
   std::uint64_t items_each_ = 0;  // used if there is no view
   std::uint64_t first_item_ = 0;  // of the current file

@@ -52,19 +52,19 @@ class Entry {
   friend class ParallelWriter;
   friend class AttributeSetWriter;
   friend class dataset::Filler;
-  struct Slot {
+  struct FieldSlot {
     std::string name;
     std::string type_name;
     std::string layout;  // what the type name does not determine
     bool native = true;
     std::shared_ptr<void> value;
   };
-  const Slot& slot(std::string_view name) const;
-  const Slot& checked(std::string_view name, const Field& type) const;
+  const FieldSlot& slot(std::string_view name) const;
+  const FieldSlot& checked(std::string_view name, const Field& type) const;
   void rebind(std::string_view name, std::shared_ptr<void> value);
   void add(const Field& field, std::shared_ptr<void> value);
 
-  std::vector<Slot> slots_;
+  std::vector<FieldSlot> slots_;
   std::uint64_t model_id_ = 0;
   std::uint64_t bindings_ = 0;  // differs from that of all entries with other memory
 };

@@ -133,23 +133,24 @@ consteval auto raw_name() {
 
 // A minimal tuple of pointers, to keep compile times low.
 template <std::size_t I, class P>
-struct Slot {
+struct IndexedPointer {
   P pointer;
 };
 template <class Indices, class... P>
-struct Slots;
+struct IndexedPointers;
 template <std::size_t... I, class... P>
-struct Slots<std::index_sequence<I...>, P...> : Slot<I, P>... {};
+struct IndexedPointers<std::index_sequence<I...>, P...> : IndexedPointer<I, P>... {};
 template <std::size_t I, class P>
-consteval P slot(const Slot<I, P>& found) {
+consteval P pointer_at(const IndexedPointer<I, P>& found) {
   return found.pointer;
 }
 
 template <class T, std::size_t... I>
 consteval auto find_names(std::index_sequence<I...>) {
-  constexpr auto slots = Binding<sizeof...(I)>::apply(
-      room<T>.value, []<class... P>(P... p) { return Slots<std::index_sequence<I...>, P...>{{p}...}; });
-  return std::array<std::string_view, sizeof...(I)>{raw_name<slot<I>(slots)>()...};
+  constexpr auto pointers = Binding<sizeof...(I)>::apply(room<T>.value, []<class... P>(P... p) {
+    return IndexedPointers<std::index_sequence<I...>, P...>{{p}...};
+  });
+  return std::array<std::string_view, sizeof...(I)>{raw_name<pointer_at<I>(pointers)>()...};
 }
 
 }  // namespace detail

@@ -20,7 +20,7 @@ namespace nb = nanobind;
 namespace colonnade::python {
 namespace {
 
-using Place = std::pair<std::string, std::string>;
+using FileAndName = std::pair<std::string, std::string>;
 
 // Calls Python now and then. An exception raised there, including an interrupt by the user, stops the copy
 // cleanly and is raised again once the copy has ended.
@@ -48,7 +48,7 @@ class Watcher {
   std::unique_ptr<nb::python_error> failure_;
 };
 
-CopyReport copy_data_sets(const std::vector<Place>& sources, const Place& destination,
+CopyReport copy_data_sets(const std::vector<FileAndName>& sources, const FileAndName& destination,
                           const std::vector<std::string>& columns,
                           const std::optional<std::string>& compression,
                           const std::optional<std::size_t>& page_size,

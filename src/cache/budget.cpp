@@ -18,7 +18,7 @@ constexpr std::int64_t age_of_unknown = 3600;  // seconds
 // The part of a budget that a process may add without checking what others have added.
 constexpr std::uint64_t little = 1000;
 
-struct Part {
+struct EvictionCandidate {
   std::int64_t last_use = 0;
   std::size_t entry = 0;
   std::uint32_t column = 0;
@@ -26,46 +26,48 @@ struct Part {
   std::vector<RunKey> runs;
 };
 
-std::vector<Part> parts_of(const Entry& entry, std::size_t number, std::int64_t now) {
-  std::vector<Part> parts;
+std::vector<EvictionCandidate> candidates_in(const RegisterEntry& entry, std::size_t number,
+                                             std::int64_t now) {
+  std::vector<EvictionCandidate> candidates;
   for (const auto& [column, runs] : entry.columns) {
     if (entry.pin && entry.pin->holds(column)) continue;
     std::map<std::uint64_t, std::vector<RunKey>> by_cluster;
     for (const RunKey& run : runs) by_cluster[run.cluster].push_back(run);
     for (auto& [cluster, of_cluster] : by_cluster)
       // A clock that is ahead must not keep anything for ever.
-      parts.push_back(
+      candidates.push_back(
           {.last_use = std::min(entry.last_use(column, cluster).value_or(now - age_of_unknown), now),
            .entry = number,
            .column = column,
            .cluster = cluster,
            .runs = std::move(of_cluster)});
   }
-  return parts;
+  return candidates;
 }
 
 }  // namespace
 
 Usage evict(io::ObjectStore& store, std::uint64_t above, std::uint64_t most, const Home* home) {
-  std::vector<Entry> entries = read_register(store, false);
+  std::vector<RegisterEntry> entries = read_register(store, false);
   Usage usage;
-  for (const Entry& entry : entries) usage.before += entry.size();
+  for (const RegisterEntry& entry : entries) usage.before += entry.size();
   usage.after = usage.before;
   if (usage.before <= above) return usage;
   entries = read_register(store, true);
   if (home != nullptr)
     for (const std::shared_ptr<Contents>& contents : Contents::all_of(*home))
-      for (Entry& entry : entries)
+      for (RegisterEntry& entry : entries)
         if (entry.number == contents->number()) entry.users.push_back({.user = "", .uses = contents->uses()});
   const std::int64_t now = environment().unix_time();
-  std::vector<Part> parts;
+  std::vector<EvictionCandidate> candidates;
   for (std::size_t i = 0; i < entries.size(); ++i)
-    for (Part& part : parts_of(entries[i], i, now)) parts.push_back(std::move(part));
-  std::ranges::sort(parts, {}, &Part::last_use);
-  for (const Part& part : parts) {
+    for (EvictionCandidate& candidate : candidates_in(entries[i], i, now))
+      candidates.push_back(std::move(candidate));
+  std::ranges::sort(candidates, {}, &EvictionCandidate::last_use);
+  for (const EvictionCandidate& candidate : candidates) {
     if (usage.after <= most) break;
-    for (const RunKey& run : part.runs) {
-      store.remove(pages_value(entries[part.entry].number, part.column, run));
+    for (const RunKey& run : candidate.runs) {
+      store.remove(pages_value(entries[candidate.entry].number, candidate.column, run));
       usage.after -= std::min(usage.after, run.size());
     }
   }

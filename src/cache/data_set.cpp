@@ -35,40 +35,39 @@ class OriginPages {
     for (std::size_t page = first; page < last; ++page) {
       const PageDescriptor& of = pages[page];
       const std::uint64_t stored = of.locator.size + (of.has_checksum ? sum_size : 0);
-      const bool is_next =
-          !pieces_.empty() && pieces_.back().offset + pieces_.back().size == of.locator.offset;
-      if (!is_next) pieces_.push_back({.offset = of.locator.offset});
-      places_.push_back({pieces_.size() - 1, pieces_.back().size, of.locator.size});
-      pieces_.back().size += stored;
+      const bool is_next = !reads_.empty() && reads_.back().offset + reads_.back().size == of.locator.offset;
+      if (!is_next) reads_.push_back({.offset = of.locator.offset});
+      pages_.push_back({reads_.size() - 1, reads_.back().size, of.locator.size});
+      reads_.back().size += stored;
     }
     std::vector<io::ReadRequest> requests;
-    for (Piece& piece : pieces_) {
-      piece.bytes.resize(piece.size);
-      requests.push_back({piece.offset, piece.bytes.span()});
+    for (OriginRead& read : reads_) {
+      read.bytes.resize(read.size);
+      requests.push_back({read.offset, read.bytes.span()});
     }
     file.read_vector(requests);
   }
 
   // Its checksum, if there is one, follows it.
   ByteSpan content(std::size_t page) const {
-    const Place& place = places_[page - first_];
-    return pieces_[place.piece].bytes.span().subspan(place.begin, place.size);
+    const PageInRead& where = pages_[page - first_];
+    return reads_[where.read].bytes.span().subspan(where.begin, where.size);
   }
 
  private:
-  struct Piece {
+  struct OriginRead {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
     AlignedBuffer bytes = {};
   };
-  struct Place {
-    std::size_t piece = 0;
+  struct PageInRead {
+    std::size_t read = 0;
     std::uint64_t begin = 0;
     std::uint64_t size = 0;
   };
   std::size_t first_;
-  std::vector<Piece> pieces_;
-  std::vector<Place> places_;
+  std::vector<OriginRead> reads_;
+  std::vector<PageInRead> pages_;
 };
 
 }  // namespace
@@ -263,12 +262,12 @@ bool DataSet::keep_page(std::uint32_t column, std::size_t cluster, std::size_t p
   const RunKey& key = window->all->keys[window->at];
   if (is_origin_near_ && !sum) sum = codec::xxh3(content);
   if (sum) *sum ^= seal_for(contents_->number(), column, cluster, page);
-  Filler::Page kept{.column = column,
-                    .window = key,
-                    .claim = window->claim,
-                    .number = number,
-                    .content = content,
-                    .sum = sum ? &*sum : nullptr};
+  Filler::VerifiedPage kept{.column = column,
+                            .window = key,
+                            .claim = window->claim,
+                            .number = number,
+                            .content = content,
+                            .sum = sum ? &*sum : nullptr};
   if (is_origin_near_) {
     const PageDescriptor& there = window->all->pages[page];
     kept.origin = origin_.file;
@@ -341,8 +340,8 @@ std::optional<PageDescriptor> DataSet::share_page(std::uint32_t column, std::siz
 }
 
 // Waits until the value exists. False: the origin must be read.
-bool DataSet::await(const Stretch& stretch) {
-  const Run& run = *stretch.run;
+bool DataSet::await(const RunRange& range) {
+  const Run& run = *range.run;
   WaitPolicy& policy = home_->wait_policy();
   if (policy.is_trial_due()) return false;
   const Home::Clock::time_point begin = Home::Clock::now();
@@ -352,13 +351,13 @@ bool DataSet::await(const Stretch& stretch) {
     if (store == nullptr) return false;
     const bool comes = home_->claims().is_others(*run.awaited, this);
     try {
-      fetch(*store, stretch);
+      fetch(*store, range);
       policy.note_arrival(Home::Clock::now() - begin);
       contents_->added(run.column, run.key);
       return true;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_found) {
-        give_up(stretch, error);
+        give_up(range, error);
         return false;
       }
     }
@@ -370,8 +369,8 @@ bool DataSet::await(const Stretch& stretch) {
 
 // ---- Reading the home
 
-std::vector<DataSet::Stretch> DataSet::split(std::uint64_t address, MutableByteSpan into) const {
-  std::vector<Stretch> stretches;
+std::vector<DataSet::RunRange> DataSet::split(std::uint64_t address, MutableByteSpan into) const {
+  std::vector<RunRange> ranges;
   while (!into.empty()) {
     const RunRef run = run_at(address);
     if (run == nullptr)
@@ -379,28 +378,28 @@ std::vector<DataSet::Stretch> DataSet::split(std::uint64_t address, MutableByteS
                   {.uri = home_->uri()});
     const std::uint64_t offset = address - run->begin;
     const std::size_t count = std::min<std::uint64_t>(into.size(), run->ends.back() - offset);
-    stretches.push_back({run, offset, into.first(count)});
+    ranges.push_back({run, offset, into.first(count)});
     into = into.subspan(count);
     address += count;
   }
-  return stretches;
+  return ranges;
 }
 
-void DataSet::fetch(io::ObjectStore& store, const Stretch& stretch) const {
-  const io::ValueAddress address = pages_value(contents_->number(), stretch.run->column, stretch.run->key);
-  const io::FetchItem item{address.akey, stretch.offset, stretch.into};
+void DataSet::fetch(io::ObjectStore& store, const RunRange& range) const {
+  const io::ValueAddress address = pages_value(contents_->number(), range.run->column, range.run->key);
+  const io::FetchItem item{address.akey, range.offset, range.into};
   store.fetch(address.object, address.dkey, {&item, 1});
 }
 
-void DataSet::give_up(const Stretch& stretch, const std::exception& error) noexcept {
+void DataSet::give_up(const RunRange& range, const std::exception& error) noexcept {
   try {
     const auto* known = dynamic_cast<const Error*>(&error);
     const bool is_about_value =
         known != nullptr && (known->kind() == ErrorKind::not_found || known->kind() == ErrorKind::format);
     if (is_about_value) {
-      note_damage(stretch.run->begin);
+      note_damage(range.run->begin);
     } else {
-      stretch.run->failed = true;
+      range.run->failed = true;
       home_->note_failure(error.what());
     }
   } catch (...) {
@@ -408,12 +407,12 @@ void DataSet::give_up(const Stretch& stretch, const std::exception& error) noexc
 }
 
 // The cost of a hidden failure of the home: whole pages are read, even if a part is requested.
-void DataSet::read_origin(const Stretch& stretch) {
-  const Run& run = *stretch.run;
+void DataSet::read_origin(const RunRange& range) {
+  const Run& run = *range.run;
   run.failed = true;
   const auto first =
-      static_cast<std::size_t>(std::ranges::upper_bound(run.ends, stretch.offset) - run.ends.begin());
-  const std::uint64_t end = stretch.offset + stretch.into.size();
+      static_cast<std::size_t>(std::ranges::upper_bound(run.ends, range.offset) - run.ends.begin());
+  const std::uint64_t end = range.offset + range.into.size();
   std::size_t last = first + 1;
   while (run.ends[last - 1] < end) ++last;
   const OriginPages pages(*origin_.file, run.origin, first, last);
@@ -428,33 +427,33 @@ void DataSet::read_origin(const Stretch& stretch) {
     store_le(sealed.data() + content.size(),
              sum ^ seal_for(contents_->number(), run.column, run.key.cluster, run.key.first + page));
     const std::uint64_t begin = run.ends[page] - sealed.size();
-    const std::uint64_t from = std::max(begin, stretch.offset);
+    const std::uint64_t from = std::max(begin, range.offset);
     const std::uint64_t to = std::min(run.ends[page], end);
-    std::memcpy(stretch.into.data() + (from - stretch.offset), sealed.data() + (from - begin), to - from);
+    std::memcpy(range.into.data() + (from - range.offset), sealed.data() + (from - begin), to - from);
   }
 }
 
 void DataSet::read_home(std::uint64_t address, MutableByteSpan into) {
-  for (const Stretch& stretch : split(address, into)) {
-    if (stretch.run->awaited) {
-      if (await(stretch)) continue;
+  for (const RunRange& range : split(address, into)) {
+    if (range.run->awaited) {
+      if (await(range)) continue;
       const Home::Clock::time_point begin = Home::Clock::now();
-      read_origin(stretch);
+      read_origin(range);
       home_->wait_policy().note_download(Home::Clock::now() - begin);
       continue;
     }
     const std::shared_ptr<io::ObjectStore> store =
-        stretch.run->failed.load(std::memory_order_relaxed) ? nullptr : home_->store();
+        range.run->failed.load(std::memory_order_relaxed) ? nullptr : home_->store();
     bool served = false;
     if (store != nullptr) {
       try {
-        fetch(*store, stretch);
+        fetch(*store, range);
         served = true;
       } catch (const std::exception& error) {
-        give_up(stretch, error);
+        give_up(range, error);
       }
     }
-    if (!served) read_origin(stretch);
+    if (!served) read_origin(range);
   }
 }
 

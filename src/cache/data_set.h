@@ -104,7 +104,7 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
     PageList pages;  // of the origin
   };
   // A part of a run.
-  struct Stretch {
+  struct RunRange {
     RunRef run;
     std::uint64_t offset = 0;
     MutableByteSpan into;
@@ -126,15 +126,15 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
     Claim claim;
   };
   std::optional<WindowRef> window_of(std::uint32_t column, std::size_t cluster, std::size_t page);
-  bool await(const Stretch& stretch);
+  bool await(const RunRange& range);
   RunRef run_at(std::uint64_t address) const;
   std::shared_ptr<const Windows> windows(std::uint32_t column, std::size_t cluster);
-  std::vector<Stretch> split(std::uint64_t address, MutableByteSpan into) const;
+  std::vector<RunRange> split(std::uint64_t address, MutableByteSpan into) const;
   // Throws what the store throws.
-  void fetch(io::ObjectStore& store, const Stretch& stretch) const;
+  void fetch(io::ObjectStore& store, const RunRange& range) const;
   // Makes the same bytes from the origin's pages; throws what the origin throws.
-  void read_origin(const Stretch& stretch);
-  void give_up(const Stretch& stretch, const std::exception& error) noexcept;
+  void read_origin(const RunRange& range);
+  void give_up(const RunRange& range, const std::exception& error) noexcept;
   void read_home(std::uint64_t address, MutableByteSpan into);
   bool is_bypassed() const noexcept;
 

@@ -17,7 +17,7 @@ constexpr int quiet_niceness = 10;
 }  // namespace
 
 // Null if there is no room. The lock is held.
-Filler::WindowRef Filler::window_for(const std::shared_ptr<Contents>& to, const Page& page,
+Filler::WindowRef Filler::window_for(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
                                      const std::vector<std::uint64_t>& ends) {
   const auto [at, is_new] = open_.try_emplace({to.get(), page.column, page.window});
   if (!is_new) return at->second;
@@ -58,7 +58,7 @@ void Filler::take_memory(Window& window) {
   window.bytes.resize(window.ends.back());
 }
 
-bool Filler::add(const std::shared_ptr<Contents>& to, const Page& page,
+bool Filler::add(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
                  const std::vector<std::uint64_t>& ends) {
   WindowRef window;
   const std::size_t at = page.number - page.window.first;

@@ -39,7 +39,7 @@ class Filler {
 
   // Adds a verified page. `ends`: where each page of the window ends in the value, including its
   // checksum. `sum`: of the page, combined with its place; null: not computed yet. Returns false if dropped.
-  struct Page {
+  struct VerifiedPage {
     std::uint32_t column = 0;
     RunKey window;
     Claim claim;               // of the window
@@ -51,7 +51,8 @@ class Filler {
     std::uint64_t offset = 0;
     bool sum_is_behind = false;
   };
-  bool add(const std::shared_ptr<Contents>& to, const Page& page, const std::vector<std::uint64_t>& ends);
+  bool add(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
+           const std::vector<std::uint64_t>& ends);
   // Writes the incomplete windows, and when data were used. Then releases the claims of
   // `owner`.
   void finish(const std::shared_ptr<Contents>& of, const void* owner);
@@ -84,7 +85,7 @@ class Filler {
   };
   using Key = std::tuple<const Contents*, std::uint32_t, RunKey>;
 
-  WindowRef window_for(const std::shared_ptr<Contents>& to, const Page& page,
+  WindowRef window_for(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
                        const std::vector<std::uint64_t>& ends);
   void complete(WindowRef window);
   void close_windows(const Contents* of);

@@ -57,7 +57,7 @@ class Home : public std::enable_shared_from_this<Home> {
   // What `use` returns for the store; empty if that failed or took too long.
   template <class Use>
   auto ask(Use use) -> std::optional<std::invoke_result_t<Use, io::ObjectStore&>> {
-    struct Answer {
+    struct AwaitedResult {
       std::mutex mutex;
       std::condition_variable given;
       bool is_given = false;
@@ -66,7 +66,7 @@ class Home : public std::enable_shared_from_this<Home> {
     };
     const std::shared_ptr<io::ObjectStore> store = this->store();
     if (store == nullptr) return std::nullopt;
-    const auto answer = std::make_shared<Answer>();
+    const auto answer = std::make_shared<AwaitedResult>();
     run([store, answer, use = std::move(use)]() mutable {
       std::optional<std::invoke_result_t<Use, io::ObjectStore&>> result;
       std::string failure;

@@ -81,7 +81,7 @@ class HomeQueue final : public io::ReadQueue {
       data_set.read_home(offset, into);
       return;
     }
-    for (const DataSet::Stretch& stretch : data_set.split(offset, into)) data_set.read_origin(stretch);
+    for (const DataSet::RunRange& range : data_set.split(offset, into)) data_set.read_origin(range);
   }
 
   void finish_here(std::uint64_t key) {

@@ -39,14 +39,14 @@ bool Pin::holds(std::uint32_t column) const noexcept {
   return columns.empty() || std::ranges::find(columns, column) != columns.end();
 }
 
-std::uint64_t Entry::size() const noexcept {
+std::uint64_t RegisterEntry::size() const noexcept {
   std::uint64_t sum = 0;
   for (const auto& [column, runs] : columns)
     for (const RunKey& run : runs) sum += run.size();
   return sum;
 }
 
-std::optional<std::int64_t> Entry::last_use(std::uint32_t column, std::uint64_t cluster) const {
+std::optional<std::int64_t> RegisterEntry::last_use(std::uint32_t column, std::uint64_t cluster) const {
   std::optional<std::int64_t> last;
   for (const UserRecord& user : users)
     if (const auto found = user.uses.find({column, cluster}); found != user.uses.end())
@@ -72,8 +72,8 @@ std::optional<Descriptor> read_descriptor(const io::ObjectStore& store, std::uin
   }
 }
 
-Entry read_entry(const io::ObjectStore& store, std::uint64_t number, bool uses) {
-  Entry entry{.number = number};
+RegisterEntry read_entry(const io::ObjectStore& store, std::uint64_t number, bool uses) {
+  RegisterEntry entry{.number = number};
   entry.identity = read_identity(store, number);
   entry.pin = read_record(store, {register_object, pin_key, number}, read_pin);
   for (const auto& [column, key] : store.list_values({pages_group, number}))
@@ -85,8 +85,8 @@ Entry read_entry(const io::ObjectStore& store, std::uint64_t number, bool uses) 
   return entry;
 }
 
-std::vector<Entry> read_register(const io::ObjectStore& store, bool uses) {
-  std::vector<Entry> entries;
+std::vector<RegisterEntry> read_register(const io::ObjectStore& store, bool uses) {
+  std::vector<RegisterEntry> entries;
   for (const std::uint64_t number : list_numbers(store)) entries.push_back(read_entry(store, number, uses));
   return entries;
 }
@@ -98,7 +98,7 @@ void write_pin(io::ObjectStore& store, std::uint64_t number, const std::optional
   store.update(register_object, pin_key, {&item, 1});
 }
 
-std::uint64_t remove_columns(io::ObjectStore& store, const Entry& entry,
+std::uint64_t remove_columns(io::ObjectStore& store, const RegisterEntry& entry,
                              const std::vector<std::uint32_t>& columns) {
   std::uint64_t bytes = 0;
   for (const std::uint32_t column : columns) {
@@ -113,7 +113,7 @@ std::uint64_t remove_columns(io::ObjectStore& store, const Entry& entry,
 }
 
 // The identity is removed last, so that the rest is still found if this ends in the middle.
-std::uint64_t remove_entry(io::ObjectStore& store, const Entry& entry) {
+std::uint64_t remove_entry(io::ObjectStore& store, const RegisterEntry& entry) {
   std::vector<std::uint32_t> columns;
   for (const auto& [column, runs] : entry.columns) columns.push_back(column);
   const std::uint64_t bytes = remove_columns(store, entry, columns);

@@ -21,7 +21,7 @@ struct Pin {
   bool holds(std::uint32_t column) const noexcept;
 };
 
-struct Entry {
+struct RegisterEntry {
   std::uint64_t number = 0;
   std::optional<Identity> identity;  // empty: its record is damaged or missing
   std::map<std::uint32_t, std::vector<RunKey>> columns;
@@ -37,13 +37,13 @@ std::vector<std::uint64_t> list_numbers(const io::ObjectStore& store);
 std::optional<Identity> read_identity(const io::ObjectStore& store, std::uint64_t number);
 std::optional<Descriptor> read_descriptor(const io::ObjectStore& store, std::uint64_t number);
 // With `uses`: also who used which columns.
-Entry read_entry(const io::ObjectStore& store, std::uint64_t number, bool uses);
-std::vector<Entry> read_register(const io::ObjectStore& store, bool uses);
+RegisterEntry read_entry(const io::ObjectStore& store, std::uint64_t number, bool uses);
+std::vector<RegisterEntry> read_register(const io::ObjectStore& store, bool uses);
 
 void write_pin(io::ObjectStore& store, std::uint64_t number, const std::optional<Pin>& pin);
 // Removes all of it, or some columns. Returns the number of bytes removed.
-std::uint64_t remove_entry(io::ObjectStore& store, const Entry& entry);
-std::uint64_t remove_columns(io::ObjectStore& store, const Entry& entry,
+std::uint64_t remove_entry(io::ObjectStore& store, const RegisterEntry& entry);
+std::uint64_t remove_columns(io::ObjectStore& store, const RegisterEntry& entry,
                              const std::vector<std::uint32_t>& columns);
 
 }  // namespace colonnade::cache

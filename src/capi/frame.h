@@ -19,7 +19,7 @@ struct colonnade_frame {
 struct colonnade_result {
   enum class Kind { number, histogram, take, report };
   // A booking, and under which variation it is looked at.
-  struct Part {
+  struct ResultPart {
     std::shared_ptr<colonnade::detail::FrameBooking> booking;
     std::string variation;
     std::vector<std::string> variations;  // all that reach it, once somebody asked
@@ -28,7 +28,7 @@ struct colonnade_result {
     colonnade::detail::ResultId id() const { return booking->id; }
   };
   Kind kind = Kind::number;
-  std::vector<Part> parts;           // several of a take
+  std::vector<ResultPart> parts;     // several of a take
   std::vector<std::string> columns;  // of a take
 
   colonnade::detail::FrameGraph& graph() const { return parts.front().graph(); }

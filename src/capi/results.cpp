@@ -13,7 +13,7 @@ using namespace colonnade::capi;
 namespace colonnade::capi {
 
 using Kind = colonnade_result::Kind;
-using Part = colonnade_result::Part;
+using ResultPart = colonnade_result::ResultPart;
 
 namespace {
 
@@ -32,13 +32,13 @@ std::unique_ptr<colonnade_result> book(const colonnade_frame& frame, Kind kind, 
 }
 
 void compute(const colonnade_result& result) {
-  for (const Part& part : result.parts)
+  for (const ResultPart& part : result.parts)
     if (!detail::frame_is_ready(part.graph(), part.id())) detail::frame_run(part.graph(), part.id());
 }
 
 namespace {
 
-const Part& computed(const colonnade_result* result, Kind kind, const char* what) {
+const ResultPart& computed(const colonnade_result* result, Kind kind, const char* what) {
   need(result, "the result");
   if (result->kind != kind) throw Error(ErrorKind::usage, std::string("the result is not a ") + what);
   compute(*result);
@@ -48,7 +48,7 @@ const Part& computed(const colonnade_result* result, Kind kind, const char* what
 using Number = std::variant<std::int64_t, std::uint64_t, double>;
 
 Number number_in(const colonnade_result* result) {
-  const Part& part = computed(result, Kind::number, "number");
+  const ResultPart& part = computed(result, Kind::number, "number");
   return detail::frame_number(part.graph(), part.id(), part.variation);
 }
 
@@ -126,7 +126,7 @@ class TakenBatches final : public Batches {
 // be reached by different ones.
 std::vector<std::string> vary(colonnade_result& result) {
   std::vector<std::string> names{"nominal"};
-  for (Part& part : result.parts) {
+  for (ResultPart& part : result.parts) {
     part.variations = detail::frame_vary_result(part.graph(), part.id());
     for (const std::string& name : part.variations)
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -146,7 +146,7 @@ std::unique_ptr<colonnade_result> under(colonnade_result& result, const std::str
   varied->kind = result.kind;
   varied->columns = result.columns;
   varied->parts = result.parts;
-  for (Part& part : varied->parts) {
+  for (ResultPart& part : varied->parts) {
     const bool reaches = std::ranges::find(part.variations, variation) != part.variations.end();
     part.variation = reaches && variation != "nominal" ? variation : "";
   }
@@ -257,7 +257,7 @@ colonnade_status colonnade_result_int64(colonnade_result* result, int64_t* out) 
 colonnade_status colonnade_result_histogram(colonnade_result* result, colonnade_histogram* out) {
   return guarded([&] {
     need(out, "out");
-    const Part& part = computed(result, Kind::histogram, "histogram");
+    const ResultPart& part = computed(result, Kind::histogram, "histogram");
     if (result->bins.empty()) {
       result->histogram = detail::frame_value<Histogram>(part.graph(), part.id(), part.variation);
       for (const auto& axis : result->histogram.axes) {
@@ -278,7 +278,7 @@ colonnade_status colonnade_result_stream(colonnade_result* result, struct ArrowA
     computed(result, Kind::take, "list of values");
     std::vector<std::pair<std::string, ValuesPtr>> columns;
     for (std::size_t i = 0; i < result->parts.size(); ++i) {
-      const Part& part = result->parts[i];
+      const ResultPart& part = result->parts[i];
       columns.emplace_back(result->columns[i], detail::frame_taken(part.graph(), part.id(), part.variation));
     }
     const std::size_t entries = columns.front().second->size;
@@ -291,7 +291,7 @@ colonnade_status colonnade_result_report(colonnade_result* result, const colonna
   return guarded([&] {
     need(cuts, "cuts");
     need(num_cuts, "num_cuts");
-    const Part& part = computed(result, Kind::report, "report");
+    const ResultPart& part = computed(result, Kind::report, "report");
     if (result->cuts.empty()) {
       result->filters = detail::frame_report_value(part.graph(), part.id(), part.variation);
       for (const FilterCount& filter : result->filters)

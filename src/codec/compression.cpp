@@ -90,7 +90,8 @@ std::size_t load_size(const std::byte* from) noexcept {
 }
 
 // Writes one chunk into `out`; 0 if it does not fit.
-std::size_t write_chunk(const Compressor& compressor, int level, const Piece& piece, MutableByteSpan out) {
+std::size_t write_chunk(const Compressor& compressor, int level, const ChunkContent& piece,
+                        MutableByteSpan out) {
   if (out.size() <= header_size) return 0;
   const std::size_t size = compressor.compress(level, piece, out.subspan(header_size));
   if (size == 0) return 0;
@@ -117,10 +118,10 @@ std::size_t write_chunks(const Compressor& compressor, int level, ByteSpan conte
 }
 
 // The same with one chunk per plane.
-std::size_t write_planes(const Compressor& compressor, int level, const std::vector<Piece>& pieces,
+std::size_t write_planes(const Compressor& compressor, int level, const std::vector<ChunkContent>& pieces,
                          MutableByteSpan out) {
   std::size_t written = 0;
-  for (const Piece& piece : pieces) {
+  for (const ChunkContent& piece : pieces) {
     const std::size_t limit = piece.noise.size() + piece.rest.size() - 1;
     const std::size_t size = write_chunk(compressor, level, piece, out.subspan(written, limit));
     if (size == 0) return 0;
@@ -132,7 +133,7 @@ std::size_t write_planes(const Compressor& compressor, int level, const std::vec
 std::size_t write_block(const Compressor& compressor, int level, ByteSpan content, std::size_t plane_size,
                         MutableByteSpan out) {
   if (level >= compressor.planes.from_level && plane_size >= min_plane_size && content.size() <= max_chunk) {
-    const std::vector<Piece> pieces = cut_planes(content, plane_size, compressor.planes, level, out);
+    const std::vector<ChunkContent> pieces = cut_planes(content, plane_size, compressor.planes, level, out);
     const std::size_t size = write_planes(compressor, level, pieces, out);
     if (size != 0 || pieces.empty()) return size;
   }

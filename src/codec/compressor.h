@@ -23,7 +23,7 @@ enum class Coding : std::uint8_t {
 };
 
 // The content of a chunk. `rest` follows `noise` in memory.
-struct Piece {
+struct ChunkContent {
   ByteSpan noise;  // to be stored uncompressed, in the format's own way
   ByteSpan rest;
   Coding coding = Coding::search;
@@ -55,7 +55,7 @@ struct Compressor {
 
   // Compresses into `out`; returns the number of bytes used, 0 if `out` is too small. `level` is ROOT's, 1 to
   // 9. Null if the algorithm is read only.
-  std::size_t (*compress)(int level, const Piece& piece, MutableByteSpan out);
+  std::size_t (*compress)(int level, const ChunkContent& piece, MutableByteSpan out);
   // Fills `content` exactly from exactly `chunk`, or throws.
   void (*decompress)(ByteSpan chunk, MutableByteSpan content, ChunkSums sums);
   PlaneUse planes = {};

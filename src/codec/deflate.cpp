@@ -91,7 +91,7 @@ void write_stored(ByteSpan content, std::byte* to) {
   }
 }
 
-std::size_t compress_zlib(int level, const Piece& piece, MutableByteSpan out) {
+std::size_t compress_zlib(int level, const ChunkContent& piece, MutableByteSpan out) {
   libdeflate_compressor* context = compression_context(level);
   const ByteSpan rest = piece.rest;
   const std::size_t noise = piece.noise.size();

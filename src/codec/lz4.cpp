@@ -79,7 +79,7 @@ void write_head(std::byte* out, std::size_t literals, std::byte match) {
   out[1 + full] = static_cast<std::byte>((literals - 15) % 255);
 }
 
-std::size_t compress_sequences(int level, const Piece& piece, MutableByteSpan out) {
+std::size_t compress_sequences(int level, const ChunkContent& piece, MutableByteSpan out) {
   const std::size_t noise = piece.noise.size();
   if (noise < 15) {
     const ByteSpan content(piece.rest.data() - noise, noise + piece.rest.size());
@@ -99,7 +99,7 @@ std::size_t compress_sequences(int level, const Piece& piece, MutableByteSpan ou
   return head + noise + size - literals.start;
 }
 
-std::size_t compress(int level, const Piece& piece, MutableByteSpan out) {
+std::size_t compress(int level, const ChunkContent& piece, MutableByteSpan out) {
   if (out.size() <= sum_size) return 0;
   const MutableByteSpan block = out.subspan(sum_size);
   const std::size_t size = compress_sequences(level, piece, block);

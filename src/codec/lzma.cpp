@@ -32,7 +32,7 @@ struct Stream {
   }
 };
 
-std::size_t compress(int level, const Piece& piece, MutableByteSpan out) {
+std::size_t compress(int level, const ChunkContent& piece, MutableByteSpan out) {
   const ByteSpan content = piece.rest;
   lzma_options_lzma options;
   if (lzma_lzma_preset(&options, static_cast<std::uint32_t>(level)))

@@ -179,7 +179,7 @@ bool can_join(Coding a, Coding b) {
   return searched(a) && searched(b);
 }
 
-void grow(Piece& piece, std::size_t size) {
+void grow(ChunkContent& piece, std::size_t size) {
   piece.rest = {piece.rest.data(), piece.rest.size() + size};
 }
 
@@ -200,12 +200,12 @@ PlaneEstimate estimate_plane(ByteSpan plane) {
   return estimate;
 }
 
-std::vector<Piece> cut_planes(ByteSpan content, std::size_t plane_size, const PlaneUse& use, int level,
-                              MutableByteSpan scratch) {
+std::vector<ChunkContent> cut_planes(ByteSpan content, std::size_t plane_size, const PlaneUse& use, int level,
+                                     MutableByteSpan scratch) {
   std::vector<Plane> planes = look_at_planes(content, plane_size, use.gain, level, scratch);
   choose_codings(planes, use, level);
   if (use.choose != nullptr) doubt_noise_below_repeats(planes);
-  std::vector<Piece> pieces;
+  std::vector<ChunkContent> pieces;
   std::size_t noise = 0;  // bytes of noise before the plane
   for (const Plane& plane : planes) {
     if (plane.noise) {

@@ -25,8 +25,8 @@ PlaneEstimate estimate_plane(ByteSpan plane);
 
 // The pieces together are the content. Empty if all of it is noise. `scratch` is as large as `content` and is
 // overwritten.
-std::vector<Piece> cut_planes(ByteSpan content, std::size_t plane_size, const PlaneUse& use, int level,
-                              MutableByteSpan scratch);
+std::vector<ChunkContent> cut_planes(ByteSpan content, std::size_t plane_size, const PlaneUse& use, int level,
+                                     MutableByteSpan scratch);
 
 }  // namespace colonnade::codec
 

@@ -185,7 +185,7 @@ std::size_t compress_smallest(int level, ByteSpan content, MutableByteSpan out) 
   return size_of(coded) < size_of(searched) ? compress_frequencies(content, out) : searched;
 }
 
-std::size_t compress_rest(int level, const Piece& piece, MutableByteSpan out) {
+std::size_t compress_rest(int level, const ChunkContent& piece, MutableByteSpan out) {
   switch (piece.coding) {
     case Coding::search:
       break;
@@ -229,7 +229,7 @@ void write_raw(ByteSpan noise, std::size_t content_size, std::byte* to) {
   }
 }
 
-std::size_t compress(int level, const Piece& piece, MutableByteSpan out) {
+std::size_t compress(int level, const ChunkContent& piece, MutableByteSpan out) {
   const std::size_t noise = piece.noise.size();
   if (noise == 0) return compress_rest(2 * level, piece, out);
   const std::size_t raw = own_header_size + noise + 3 * ((noise + max_block - 1) / max_block);

@@ -30,13 +30,13 @@ std::shared_ptr<io::ObjectStore> store_of(const std::string& home) {
 }
 
 // True if the entry is for the data set at `uri`, whether its path is absolute or relative.
-bool is_at(const cache::Entry& entry, const std::string& uri) {
+bool is_at(const cache::RegisterEntry& entry, const std::string& uri) {
   return entry.identity && entry.identity->uri == cache::full_uri(uri);
 }
 
-std::vector<cache::Entry> entries_at(const io::ObjectStore& store, const std::string& uri) {
-  std::vector<cache::Entry> found;
-  for (cache::Entry& entry : cache::read_register(store, false))
+std::vector<cache::RegisterEntry> entries_at(const io::ObjectStore& store, const std::string& uri) {
+  std::vector<cache::RegisterEntry> found;
+  for (cache::RegisterEntry& entry : cache::read_register(store, false))
     if (is_at(entry, uri)) found.push_back(std::move(entry));
   if (found.empty())
     throw Error(ErrorKind::not_found, fmt::format("the cache has nothing of {}", uri),
@@ -48,7 +48,8 @@ bool is_below(std::string_view path, std::string_view field) {
   return path == field || (path.starts_with(field) && path[field.size()] == '.');
 }
 
-std::vector<std::uint32_t> columns_of(const cache::Entry& entry, const std::vector<std::string>& fields) {
+std::vector<std::uint32_t> columns_of(const cache::RegisterEntry& entry,
+                                      const std::vector<std::string>& fields) {
   const std::vector<std::string>& paths = entry.identity->columns;
   std::set<std::uint32_t> columns;
   for (const std::string& field : fields) {
@@ -66,7 +67,7 @@ std::vector<std::uint32_t> columns_of(const cache::Entry& entry, const std::vect
   return {columns.begin(), columns.end()};
 }
 
-CachedDataSet describe(const cache::Entry& entry) {
+CachedDataSet describe(const cache::RegisterEntry& entry) {
   CachedDataSet data_set{.number = entry.number, .bytes = entry.size(), .pinned = entry.pin.has_value()};
   if (entry.identity) {
     data_set.uri = entry.identity->uri;
@@ -94,7 +95,7 @@ CachedDataSet describe(const cache::Entry& entry) {
 }
 
 // True if the whole value exists, each page with its checksum.
-bool is_sound(const io::ObjectStore& store, const cache::Entry& entry, std::uint32_t column,
+bool is_sound(const io::ObjectStore& store, const cache::RegisterEntry& entry, std::uint32_t column,
               const cache::RunKey& run, const PageList& pages, CacheCheck& check) {
   if (run.pages == 0 || run.first >= pages.size() || run.pages > pages.size() - run.first) return false;
   std::uint64_t size = 0;
@@ -117,7 +118,7 @@ bool is_sound(const io::ObjectStore& store, const cache::Entry& entry, std::uint
   return true;
 }
 
-void verify_entry(io::ObjectStore& store, const cache::Entry& entry, CacheCheck& check) {
+void verify_entry(io::ObjectStore& store, const cache::RegisterEntry& entry, CacheCheck& check) {
   const std::optional<Descriptor> descriptor = cache::read_descriptor(store, entry.number);
   for (const auto& [column, runs] : entry.columns)
     for (const cache::RunKey& run : runs) {
@@ -144,7 +145,7 @@ CacheHome cache_home(const std::string& home, bool is_remote) {
 
 std::vector<CachedDataSet> cached_data_sets(const std::string& home) {
   std::vector<CachedDataSet> data_sets;
-  for (const cache::Entry& entry : cache::read_register(*store_of(home), true))
+  for (const cache::RegisterEntry& entry : cache::read_register(*store_of(home), true))
     data_sets.push_back(describe(entry));
   std::ranges::sort(data_sets, std::ranges::greater(), &CachedDataSet::last_use);
   return data_sets;
@@ -189,15 +190,16 @@ std::uint64_t warm_cache(std::string_view name, const std::string& uri,
 CacheCheck verify_cache(const std::string& home) {
   const std::shared_ptr<io::ObjectStore> store = store_of(home);
   CacheCheck check;
-  for (const cache::Entry& entry : cache::read_register(*store, false)) verify_entry(*store, entry, check);
+  for (const cache::RegisterEntry& entry : cache::read_register(*store, false))
+    verify_entry(*store, entry, check);
   return check;
 }
 
 std::uint64_t pin_cached(const std::string& uri, const std::vector<std::string>& fields,
                          const std::string& home) {
   const std::shared_ptr<io::ObjectStore> store = store_of(home);
-  const std::vector<cache::Entry> entries = entries_at(*store, uri);
-  for (const cache::Entry& entry : entries)
+  const std::vector<cache::RegisterEntry> entries = entries_at(*store, uri);
+  for (const cache::RegisterEntry& entry : entries)
     cache::write_pin(*store, entry.number,
                      cache::Pin{.user = cache::this_user(), .columns = columns_of(entry, fields)});
   return entries.size();
@@ -205,8 +207,8 @@ std::uint64_t pin_cached(const std::string& uri, const std::vector<std::string>&
 
 std::uint64_t unpin_cached(const std::string& uri, const std::string& home) {
   const std::shared_ptr<io::ObjectStore> store = store_of(home);
-  const std::vector<cache::Entry> entries = entries_at(*store, uri);
-  for (const cache::Entry& entry : entries) cache::write_pin(*store, entry.number, std::nullopt);
+  const std::vector<cache::RegisterEntry> entries = entries_at(*store, uri);
+  for (const cache::RegisterEntry& entry : entries) cache::write_pin(*store, entry.number, std::nullopt);
   return entries.size();
 }
 
@@ -214,7 +216,7 @@ std::uint64_t remove_cached(const std::string& uri, const std::vector<std::strin
                             const std::string& home) {
   const std::shared_ptr<io::ObjectStore> store = store_of(home);
   std::uint64_t bytes = 0;
-  for (const cache::Entry& entry : entries_at(*store, uri))
+  for (const cache::RegisterEntry& entry : entries_at(*store, uri))
     bytes += fields.empty() ? cache::remove_entry(*store, entry)
                             : cache::remove_columns(*store, entry, columns_of(entry, fields));
   return bytes;
@@ -226,9 +228,9 @@ CacheGarbage collect_cache_garbage(const std::string& home) {
   const std::shared_ptr<io::ObjectStore> store = io::open_object_store(settings.store);
   CacheGarbage garbage;
   garbage.leftovers = store->remove_leftovers(false);
-  std::map<std::pair<std::string, std::string>, std::pair<std::int64_t, const cache::Entry*>> newest;
-  const std::vector<cache::Entry> entries = cache::read_register(*store, true);
-  for (const cache::Entry& entry : entries) {
+  std::map<std::pair<std::string, std::string>, std::pair<std::int64_t, const cache::RegisterEntry*>> newest;
+  const std::vector<cache::RegisterEntry> entries = cache::read_register(*store, true);
+  for (const cache::RegisterEntry& entry : entries) {
     if (!entry.identity || entry.pin) continue;
     const std::int64_t last = describe(entry).last_use;
     auto& [time, found] = newest[{entry.identity->uri, entry.identity->name}];

@@ -110,7 +110,7 @@ void ChainFiles::add_file(std::size_t number, const OpenFile& source, const Chec
             .schema = schema_of(*source, check),
             .identity = source->identity()};
   place(file, source->descriptor().entries());
-  Slot& slot = slots_.emplace_back();
+  FileSlot& slot = slots_.emplace_back();
   slot.file = std::move(file);
   slot.number = number;
   slot.current = source;
@@ -119,7 +119,7 @@ void ChainFiles::add_file(std::size_t number, const OpenFile& source, const Chec
   keep_descriptor(slot, *source);
 }
 
-void ChainFiles::keep_descriptor(const Slot& slot, const page::PageSource& source) const {
+void ChainFiles::keep_descriptor(const FileSlot& slot, const page::PageSource& source) const {
   if (slot.descriptor) return;
   const std::uint64_t bytes = bytes_of(source.descriptor());
   if (kept_bytes_.fetch_add(bytes) + bytes <= limits_.kept_bytes)
@@ -145,13 +145,14 @@ std::uint64_t ChainFiles::entries() const {
 }
 
 std::size_t ChainFiles::file_of(std::uint64_t entry) const {
-  const auto after = std::upper_bound(
-      slots_.begin(), slots_.end(), entry,
-      [](std::uint64_t wanted, const Slot& slot) { return wanted < slot.file.first + slot.file.entries; });
+  const auto after =
+      std::upper_bound(slots_.begin(), slots_.end(), entry, [](std::uint64_t wanted, const FileSlot& slot) {
+        return wanted < slot.file.first + slot.file.entries;
+      });
   return static_cast<std::size_t>(after - slots_.begin());
 }
 
-ChainFiles::OpenFile ChainFiles::open(const Slot& slot) const {
+ChainFiles::OpenFile ChainFiles::open(const FileSlot& slot) const {
   if (whole_) return open_set(slot.number);
   if (!slot.descriptor) return open_source(slot.file.data_set, slot.file.uri, options_);
   std::shared_ptr<container::ReadContainer> container =
@@ -163,7 +164,7 @@ ChainFiles::OpenFile ChainFiles::open(const Slot& slot) const {
 }
 
 ChainFiles::OpenFile ChainFiles::acquire(std::size_t i) const {
-  const Slot& slot = slots_[i];
+  const FileSlot& slot = slots_[i];
   const std::lock_guard lock(slot.mutex);
   if (slot.kept) return slot.kept;
   if (auto current = slot.current.lock()) return current;
@@ -182,7 +183,7 @@ ChainFiles::OpenFile ChainFiles::acquire(std::size_t i) const {
 }
 
 bool ChainFiles::is_closed(std::size_t i) const {
-  const Slot& slot = slots_[i];
+  const FileSlot& slot = slots_[i];
   const std::unique_lock lock(slot.mutex, std::try_to_lock);  // held: another thread is opening it
   return lock.owns_lock() && !slot.kept && slot.current.expired();
 }
@@ -222,7 +223,7 @@ std::vector<std::pair<std::string, std::size_t>> ChainFiles::attribute_sets() co
 
 ChainIndex ChainFiles::index() const {
   ChainIndex index;
-  for (const Slot& slot : slots_) {
+  for (const FileSlot& slot : slots_) {
     const File& file = slot.file;
     index.files.push_back({file.uri, file.data_set, file.entries, file.parts, file.schema, file.identity});
   }

@@ -83,7 +83,7 @@ class ChainFiles {
   std::uint64_t metadata_bytes() const noexcept { return metadata_bytes_; }  // read so far
 
  private:
-  struct Slot {
+  struct FileSlot {
     File file;
     std::size_t number = 0;                          // in the chain that an attribute set belongs to
     mutable std::mutex mutex;                        // for what follows
@@ -97,9 +97,10 @@ class ChainFiles {
   void add_file(std::size_t number, const OpenFile& source, const Check& check);
   OpenFile open_set(std::size_t number) const;  // null: the file has none
   void place(File& file, std::uint64_t count) const;
-  void keep_descriptor(const Slot& slot, const page::PageSource& source) const;  // as far as there is room
+  void keep_descriptor(const FileSlot& slot,
+                       const page::PageSource& source) const;  // as far as there is room
   unsigned schema_of(const page::PageSource& source, const Check& check);
-  OpenFile open(const Slot& slot) const;
+  OpenFile open(const FileSlot& slot) const;
 
   std::string name_;
   std::shared_ptr<const ChainFiles> whole_;  // null: these are not attribute sets
@@ -108,7 +109,7 @@ class ChainFiles {
   bool keeps_open_ = false;
   mutable std::atomic<std::uint64_t> kept_bytes_ = 0;  // of descriptors
   mutable std::atomic<std::uint64_t> metadata_bytes_ = 0;
-  std::deque<Slot> slots_;
+  std::deque<FileSlot> slots_;
   Schemas schemas_;
   std::map<std::string, unsigned> by_fingerprint_;
 };

@@ -34,12 +34,12 @@ FieldForm form_of(const FieldDescriptor& f) {
 
 namespace {
 
-// A stored field of one schema.
-struct Part {
+// A stored field of one schema: part of a merged field.
+struct SchemaField {
   std::size_t schema = 0;
   std::uint32_t field = invalid_id;
 };
-using Parts = std::vector<Part>;
+using SchemaFields = std::vector<SchemaField>;
 
 class Merger {
  public:
@@ -51,7 +51,7 @@ class Merger {
 
   ChainSchema merge() {
     std::vector<std::vector<std::uint32_t>> tops;
-    Parts everywhere;
+    SchemaFields everywhere;
     for (std::size_t i = 0; i < schemas_.size(); ++i) {
       tops.push_back(schemas_[i].descriptor.top_level_fields());
       everywhere.push_back({i, invalid_id});
@@ -61,38 +61,38 @@ class Merger {
   }
 
  private:
-  const FieldDescriptor& stored(const Part& part) const {
+  const FieldDescriptor& stored(const SchemaField& part) const {
     return schemas_[part.schema].descriptor.fields[part.field];
   }
-  FieldForm form(const Part& part) const { return form_of(stored(part)); }
-  const std::string& uri(const Part& part) const { return schemas_[part.schema].uri; }
-  std::string type(const Part& part) const {
+  FieldForm form(const SchemaField& part) const { return form_of(stored(part)); }
+  const std::string& uri(const SchemaField& part) const { return schemas_[part.schema].uri; }
+  std::string type(const SchemaField& part) const {
     const FieldDescriptor& f = stored(part);
     if (!f.type_alias.empty()) return f.type_alias;
     if (!f.type_name.empty()) return f.type_name;
     return f.role == FieldRole::collection ? "an untyped collection" : "an untyped record";
   }
   FieldDescriptor& field(std::uint32_t id) { return merged_.descriptor.fields[id]; }
-  bool all(const Parts& parts, FieldForm wanted) const {
-    return std::ranges::all_of(parts, [&](const Part& part) { return form(part) == wanted; });
+  bool all(const SchemaFields& parts, FieldForm wanted) const {
+    return std::ranges::all_of(parts, [&](const SchemaField& part) { return form(part) == wanted; });
   }
-  bool any(const Parts& parts, FieldForm wanted) const {
-    return std::ranges::any_of(parts, [&](const Part& part) { return form(part) == wanted; });
+  bool any(const SchemaFields& parts, FieldForm wanted) const {
+    return std::ranges::any_of(parts, [&](const SchemaField& part) { return form(part) == wanted; });
   }
   // Have all parts the same value of this?
   template <class Get>
-  bool agree(const Parts& parts, Get get) const {
-    return std::ranges::all_of(parts, [&](const Part& part) {
+  bool agree(const SchemaFields& parts, Get get) const {
+    return std::ranges::all_of(parts, [&](const SchemaField& part) {
       return std::invoke(get, stored(part)) == std::invoke(get, stored(parts.front()));
     });
   }
-  Parts children_of(const Parts& parts, std::size_t k) const {
-    Parts below;
-    for (const Part& part : parts) below.push_back({part.schema, stored(part).children[k]});
+  SchemaFields children_of(const SchemaFields& parts, std::size_t k) const {
+    SchemaFields below;
+    for (const SchemaField& part : parts) below.push_back({part.schema, stored(part).children[k]});
     return below;
   }
 
-  [[noreturn]] void fail_types(const Part& a, const Part& b) const {
+  [[noreturn]] void fail_types(const SchemaField& a, const SchemaField& b) const {
     const std::string path = schemas_[a.schema].descriptor.path_of(a.field);
     throw Error(ErrorKind::schema,
                 fmt::format("the field '{}' is {} in {} and {} in {}, and no type holds both", path, type(a),
@@ -100,10 +100,10 @@ class Merger {
                 "read these files separately", {.uri = uri(b), .field = path});
   }
   // For parts that are not alike: the first one and one that is unlike it.
-  [[noreturn]] void fail_forms(const Parts& parts) const {
-    for (const Part& part : parts)
+  [[noreturn]] void fail_forms(const SchemaFields& parts) const {
+    for (const SchemaField& part : parts)
       if (form(part) != form(parts.front())) fail_types(parts.front(), part);
-    for (const Part& part : parts)
+    for (const SchemaField& part : parts)
       if (type(part) != type(parts.front())) fail_types(parts.front(), part);
     fail_types(parts.front(), parts.back());
   }
@@ -112,12 +112,12 @@ class Merger {
 
   // `ids`: of each of `owners`, which have them.
   template <class Ids>
-  void add_named(std::uint32_t parent, const Parts& owners, const std::vector<Ids>& ids) {
+  void add_named(std::uint32_t parent, const SchemaFields& owners, const std::vector<Ids>& ids) {
     std::vector<std::string> names;
-    std::map<std::string, Parts> parts;
+    std::map<std::string, SchemaFields> parts;
     for (std::size_t i = 0; i < owners.size(); ++i) {
       for (const std::uint32_t id : ids[i]) {
-        const Part part{owners[i].schema, id};
+        const SchemaField part{owners[i].schema, id};
         const auto [found, is_new] = parts.try_emplace(stored(part).name);
         if (is_new) names.push_back(stored(part).name);
         if (found->second.empty() || found->second.back().schema != part.schema)
@@ -125,13 +125,13 @@ class Merger {
       }
     }
     for (const std::string& name : names) {
-      const Parts& having = parts[name];
+      const SchemaFields& having = parts[name];
       if (having.size() == owners.size()) {
         add(name, parent, having);
       } else if (missing_ == MissingFields::error) {
-        fail_missing(having.front(), *std::ranges::find_if(owners, [&](const Part& owner) {
-                       return std::ranges::none_of(having,
-                                                   [&](const Part& h) { return h.schema == owner.schema; });
+        fail_missing(having.front(), *std::ranges::find_if(owners, [&](const SchemaField& owner) {
+                       return std::ranges::none_of(
+                           having, [&](const SchemaField& h) { return h.schema == owner.schema; });
                      }));
       } else if (missing_ == MissingFields::fill) {
         add_filled(name, parent, having);
@@ -139,7 +139,7 @@ class Merger {
     }
   }
 
-  [[noreturn]] void fail_missing(const Part& there, const Part& lacking) const {
+  [[noreturn]] void fail_missing(const SchemaField& there, const SchemaField& lacking) const {
     const std::string path = schemas_[there.schema].descriptor.path_of(there.field);
     throw Error(ErrorKind::schema,
                 fmt::format("the field '{}' is in {} but not in {}", path, uri(there), uri(lacking)),
@@ -148,7 +148,7 @@ class Merger {
   }
 
   // A field that some files lack: optional, unless it is anyhow.
-  void add_filled(const std::string& name, std::uint32_t parent, const Parts& parts) {
+  void add_filled(const std::string& name, std::uint32_t parent, const SchemaFields& parts) {
     if (any(parts, FieldForm::unreadable) || any(parts, FieldForm::nullable)) {
       add(name, parent, parts);
       return;
@@ -159,7 +159,7 @@ class Merger {
 
   // ---- One field
 
-  std::uint32_t begin(const std::string& name, std::uint32_t parent, const Parts& parts) {
+  std::uint32_t begin(const std::string& name, std::uint32_t parent, const SchemaFields& parts) {
     auto& fields = merged_.descriptor.fields;
     const auto id = static_cast<std::uint32_t>(fields.size());
     FieldDescriptor& f = fields.emplace_back();
@@ -169,27 +169,27 @@ class Merger {
     f.description = stored(parts.front()).description;
     if (parent != invalid_id) fields[parent].children.push_back(id);
     for (auto& mapping : merged_.mappings) mapping.stored.push_back(invalid_id);
-    for (const Part& part : parts) merged_.mappings[part.schema].stored[id] = part.field;
+    for (const SchemaField& part : parts) merged_.mappings[part.schema].stored[id] = part.field;
     return id;
   }
 
-  void add(const std::string& name, std::uint32_t parent, Parts parts) {
+  void add(const std::string& name, std::uint32_t parent, SchemaFields parts) {
     if (any(parts, FieldForm::unreadable)) return add_unreadable(name, parent, parts);
     // Values of enums and atomics go together with other numbers as what they are stored as.
     const auto family = [](const FieldDescriptor& f) {
       return f.type_name.starts_with("std::atomic<") ? "std::atomic" : f.type_name;
     };
     if (!all(parts, FieldForm::wrapper) || !agree(parts, family))
-      for (Part& part : parts)
+      for (SchemaField& part : parts)
         while (form(part) == FieldForm::wrapper) part.field = stored(part).children.front();
     const std::uint32_t id = begin(name, parent, parts);
     fill_in(id, parts);
   }
 
-  void add_unreadable(const std::string& name, std::uint32_t parent, const Parts& parts) {
+  void add_unreadable(const std::string& name, std::uint32_t parent, const SchemaFields& parts) {
     const std::uint32_t id = begin(name, parent, parts);
-    const Part& broken =
-        *std::ranges::find_if(parts, [&](const Part& part) { return form(part) == FieldForm::unreadable; });
+    const SchemaField& broken = *std::ranges::find_if(
+        parts, [&](const SchemaField& part) { return form(part) == FieldForm::unreadable; });
     const std::string& why = stored(broken).unreadable;
     FieldDescriptor& f = field(id);
     f.type_name = stored(broken).type_name;
@@ -198,8 +198,8 @@ class Merger {
                                uri(broken));
   }
 
-  void fill_in(std::uint32_t id, const Parts& parts) {
-    const auto is_listed = [&](const Part& part) {
+  void fill_in(std::uint32_t id, const SchemaFields& parts) {
+    const auto is_listed = [&](const SchemaField& part) {
       const FieldForm own = form(part);
       return own == FieldForm::list || own == FieldForm::array || own == FieldForm::nullable;
     };
@@ -220,15 +220,15 @@ class Merger {
     fail_forms(parts);
   }
 
-  bool agree_on_size(const Parts& parts) const { return agree(parts, &FieldDescriptor::array_size); }
-  bool agree_on_children(const Parts& parts) const {
+  bool agree_on_size(const SchemaFields& parts) const { return agree(parts, &FieldDescriptor::array_size); }
+  bool agree_on_children(const SchemaFields& parts) const {
     return agree(parts, [](const FieldDescriptor& f) { return f.children.size(); });
   }
   // Optional values and lists make lists, as in a data frame; optional lists and lists make optional lists.
-  bool all_lists(const Parts& parts) const {
+  bool all_lists(const SchemaFields& parts) const {
     bool has_list = false;
     bool has_optional_list = false;
-    for (const Part& part : parts) {
+    for (const SchemaField& part : parts) {
       const FieldForm own = form(part);
       if (own == FieldForm::list || own == FieldForm::array) {
         has_list = true;
@@ -242,17 +242,17 @@ class Merger {
     return has_list && !has_optional_list;
   }
   // Of optional values their items, and plain values themselves.
-  Parts items_of(const Parts& parts) const {
-    Parts items;
-    for (const Part& part : parts)
-      items.push_back(form(part) == FieldForm::nullable ? Part{part.schema, stored(part).children.front()}
-                                                        : part);
+  SchemaFields items_of(const SchemaFields& parts) const {
+    SchemaFields items;
+    for (const SchemaField& part : parts)
+      items.push_back(
+          form(part) == FieldForm::nullable ? SchemaField{part.schema, stored(part).children.front()} : part);
     return items;
   }
 
   // ---- Types. The name is that of the parts where they agree.
 
-  void copy_type(std::uint32_t id, const Parts& parts) {
+  void copy_type(std::uint32_t id, const SchemaFields& parts) {
     const FieldDescriptor& first = stored(parts.front());
     FieldDescriptor& f = field(id);
     f.role = first.role;
@@ -268,23 +268,23 @@ class Merger {
     field(id).raw_role = static_cast<std::uint16_t>(role);
   }
 
-  ElementType element_of(const Part& part) const {
+  ElementType element_of(const SchemaField& part) const {
     const FieldDescriptor& f = stored(part);
     if (const auto named = element_of_type(f.type_name)) return *named;
     const std::uint32_t column = f.representations.front().front();
     return natural_element(schemas_[part.schema].descriptor.columns[column].encoding.type);
   }
 
-  void make_scalar(std::uint32_t id, const Parts& parts) {
+  void make_scalar(std::uint32_t id, const SchemaFields& parts) {
     ElementType common = element_of(parts.front());
-    for (const Part& part : parts) {
+    for (const SchemaField& part : parts) {
       const auto both = common_element(common, element_of(part));
       if (!both) fail_types(parts.front(), part);
       common = *both;
     }
     copy_type(id, parts);
     if (field(id).type_name.empty()) field(id).type_name = type_of_element(common);
-    for (const Part& part : parts) {
+    for (const SchemaField& part : parts) {
       const auto& columns = schemas_[part.schema].descriptor.columns;
       for (const std::uint32_t column : columns_of(stored(part), 0))
         if (!codec::can_decode(columns[column].encoding.type, common))
@@ -295,12 +295,12 @@ class Merger {
     }
   }
 
-  void make_count(std::uint32_t id, const Parts& parts) {
+  void make_count(std::uint32_t id, const SchemaFields& parts) {
     copy_type(id, parts);
     if (field(id).type_name.empty()) field(id).type_name = "ROOT::RNTupleCardinality<std::uint64_t>";
   }
 
-  void make_array(std::uint32_t id, const Parts& parts) {
+  void make_array(std::uint32_t id, const SchemaFields& parts) {
     copy_type(id, parts);
     add("_0", id, children_of(parts, 0));
     if (is_whole(id) && field(id).type_name.empty())
@@ -308,7 +308,7 @@ class Merger {
           fmt::format("std::array<{},{}>", field(field(id).children[0]).type_name, field(id).array_size);
   }
 
-  void make_list(std::uint32_t id, const Parts& parts) {
+  void make_list(std::uint32_t id, const SchemaFields& parts) {
     const bool agrees = agree(parts, &FieldDescriptor::type_name) && all(parts, FieldForm::list);
     if (agrees) copy_type(id, parts);
     set_role(id, FieldRole::collection);
@@ -328,7 +328,7 @@ class Merger {
   }
 
   // `items`: what is in the optional values.
-  void make_nullable(std::uint32_t id, const Parts& parts, const Parts& items) {
+  void make_nullable(std::uint32_t id, const SchemaFields& parts, const SchemaFields& items) {
     const bool agrees = agree(parts, &FieldDescriptor::type_name) && all(parts, FieldForm::nullable);
     if (agrees) copy_type(id, parts);
     set_role(id, FieldRole::collection);
@@ -340,19 +340,19 @@ class Merger {
     field(id).type_name = fmt::format("std::optional<{}>", name);
   }
 
-  void make_record(std::uint32_t id, const Parts& parts) {
+  void make_record(std::uint32_t id, const SchemaFields& parts) {
     set_role(id, FieldRole::record);
     // As in a data frame, classes of different names go by that of the first one.
     field(id).type_name = stored(parts.front()).type_name;
     std::vector<FieldIds> ids;
-    for (const Part& part : parts) ids.push_back(stored(part).children);
+    for (const SchemaField& part : parts) ids.push_back(stored(part).children);
     add_named(id, parts, ids);
     if (field(id).children.empty() &&
         std::ranges::any_of(ids, [](const FieldIds& each) { return !each.empty(); }))
       drop(id);
   }
 
-  void make_product(std::uint32_t id, const Parts& parts) {
+  void make_product(std::uint32_t id, const SchemaFields& parts) {
     copy_type(id, parts);
     if (!add_numbered(id, parts) || !field(id).type_name.empty()) return;
     std::string arguments;
@@ -365,12 +365,12 @@ class Merger {
         arguments);
   }
 
-  void make_variant(std::uint32_t id, const Parts& parts) {
+  void make_variant(std::uint32_t id, const SchemaFields& parts) {
     copy_type(id, parts);
     add_numbered(id, parts);
   }
 
-  void make_wrapper(std::uint32_t id, const Parts& parts) {
+  void make_wrapper(std::uint32_t id, const SchemaFields& parts) {
     copy_type(id, parts);
     add("_0", id, children_of(parts, 0));
     if (is_whole(id) && field(id).type_name.empty())
@@ -378,7 +378,7 @@ class Merger {
   }
 
   // False: a child is not left, and so the field is not.
-  bool add_numbered(std::uint32_t id, const Parts& parts) {
+  bool add_numbered(std::uint32_t id, const SchemaFields& parts) {
     const std::size_t count = stored(parts.front()).children.size();
     for (std::size_t k = 0; k < count; ++k) add(fmt::format("_{}", k), id, children_of(parts, k));
     if (field(id).children.size() != count) drop(id);

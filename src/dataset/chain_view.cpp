@@ -91,7 +91,7 @@ void ChainCore::check_range(std::uint64_t first, std::uint64_t count) {
         context_of(*chain_, field_));
 }
 
-ChainCore::Place ChainCore::locate(std::uint64_t index) {
+ChainCore::FileSection ChainCore::locate(std::uint64_t index) {
   const dataset::ChainFiles& files = chain_->files();
   std::size_t file = 0;
   if (per_entry_) {
@@ -117,17 +117,17 @@ ChainCollectionView::ChainCollectionView(const std::shared_ptr<dataset::ChainSta
     : core_(chain, path, true), items_(chain, std::string(path) + "._0", true) {}
 
 IndexRange ChainCollectionView::operator()(std::uint64_t index) {
-  if (index - place_.first >= place_.count) {
-    const detail::ChainCore::Place place = core_.locate(index);
-    place_ = {};
+  if (index - section_.first >= section_.count) {
+    const detail::ChainCore::FileSection section = core_.locate(index);
+    section_ = {};
     view_.reset();
-    const auto each = core_.items_each(place.file);
+    const auto each = core_.items_each(section.file);
     items_each_ = each.value_or(0);
-    if (!each) view_.emplace(core_.source(place.file), core_.path_in(place.file));
-    first_item_ = items_.first_of(place.file);
-    place_ = place;
+    if (!each) view_.emplace(core_.source(section.file), core_.path_in(section.file));
+    first_item_ = items_.first_of(section.file);
+    section_ = section;
   }
-  const std::uint64_t local = index - place_.first;
+  const std::uint64_t local = index - section_.first;
   const IndexRange own = view_ ? (*view_)(local) : IndexRange(local * items_each_, (local + 1) * items_each_);
   return {first_item_ + own.first(), first_item_ + own.last()};
 }

@@ -51,13 +51,13 @@ std::string without_slash(std::string path) {
 }
 
 // What is at the destination.
-struct Found {
+struct DestinationState {
   bool container = false;
   bool data_set = false;
 };
 
-Found look_at(const DataSetPlace& place) {
-  Found found;
+DestinationState look_at(const DataSetPlace& place) {
+  DestinationState found;
   try {
     if (!io::is_object_store(place.uri)) static_cast<void>(io::open_for_reading(place.uri));
     const auto container = container::open_container(place.uri);
@@ -280,7 +280,7 @@ class Copy {
   }
 
   // What cannot be opened may be replaced, if that is wanted.
-  Found look() const {
+  DestinationState look() const {
     try {
       return look_at(destination_);
     } catch (const Error& error) {
@@ -293,7 +293,7 @@ class Copy {
     const WriteOptions writing = write_options();
     if (there_) return resume(writing);
     if (options_.resume || !options_.overwrite) {
-      const Found found = look();
+      const DestinationState found = look();
       if (found.data_set && !options_.resume)
         throw Error(ErrorKind::usage, "the data set already exists",
                     "another name, overwrite to replace it, or resume to continue an interrupted copy");

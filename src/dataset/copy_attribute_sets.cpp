@@ -184,7 +184,7 @@ void AttributeSetCopy::write_values(const Set& set, const std::shared_ptr<page::
   else
     dataset::begin(*sink, set.record, set.schema);
   ValueCopy copy(sink, set.schema, {.memory = memory, .keep_clusters = false});
-  for (const Part& part : set.parts) {
+  for (const SetPart& part : set.parts) {
     const auto source = open_set(part.open(), set.record.name);
     const CopySchema own = map(set, *source);
     copy.set_offset(start_column(*source, own), part.first_entry);
@@ -199,7 +199,7 @@ void AttributeSetCopy::compare(const page::PageSource& copy, std::size_t memory)
   for (const Set& set : sets_) try {
       const auto there = open_set(copy, set.record.name);
       std::uint64_t row = set.there ? set.there->entries() : 0;
-      for (const Part& part : set.parts) compare_part(set, part, there, row, memory);
+      for (const SetPart& part : set.parts) compare_part(set, part, there, row, memory);
       if (there->descriptor().entries() != row)
         throw Error(ErrorKind::format, "there are more rows", "copy it again", copy.context());
     } catch (const Error& error) {
@@ -211,7 +211,7 @@ void AttributeSetCopy::compare(const page::PageSource& copy, std::size_t memory)
 }
 
 // Where ranges begin apart from the other columns, as they were moved.
-void AttributeSetCopy::compare_part(const Set& set, const Part& part,
+void AttributeSetCopy::compare_part(const Set& set, const SetPart& part,
                                     const std::shared_ptr<page::PageSource>& copy, std::uint64_t& row,
                                     std::size_t memory) const {
   const auto source = open_set(part.open(), set.record.name);

@@ -46,14 +46,14 @@ class AttributeSetCopy {
   void compare(const page::PageSource& copy, std::size_t memory) const;
 
  private:
-  struct Part {
+  struct SetPart {
     Open open;
     std::uint64_t first_entry = 0;
   };
   struct Set {
     AttributeSetRecord record;
     Descriptor schema;  // of the copy
-    std::vector<Part> parts = {};
+    std::vector<SetPart> parts = {};
     bool keeps_pages = false;  // the pages of the first part could be copied as they are
     std::uint64_t largest_page = 1;
     std::shared_ptr<const Descriptor> there = nullptr;  // of the set that this one comes behind
@@ -70,7 +70,7 @@ class AttributeSetCopy {
   static void write_pages(const Set& set, page::DataSetSink& sink, std::size_t memory,
                           const std::optional<codec::CompressionSettings>& compression);
   void write_values(const Set& set, const std::shared_ptr<page::DataSetSink>& sink, std::size_t memory) const;
-  void compare_part(const Set& set, const Part& part, const std::shared_ptr<page::PageSource>& copy,
+  void compare_part(const Set& set, const SetPart& part, const std::shared_ptr<page::PageSource>& copy,
                     std::uint64_t& row, std::size_t memory) const;
 
   MergeMode fields_;

@@ -29,12 +29,12 @@ class EntryWalk {
   ~EntryWalk();
 
   // A column that is walked.
-  struct Slot {
+  struct ColumnSlot {
     std::uint32_t field = invalid_id;
     std::uint32_t column = invalid_id;  // of the widest representation
     ElementType element = ElementType::byte;
   };
-  const std::vector<Slot>& slots() const noexcept { return slots_; }
+  const std::vector<ColumnSlot>& slots() const noexcept { return slots_; }
 
   // Goes to an entry, counted from the start of the cluster.
   void enter(std::size_t cluster, std::uint64_t entry = 0);
@@ -66,7 +66,7 @@ class EntryWalk {
   [[noreturn]] void fail(const Node& node, std::string problem) const;
 
   page::PageSource& source_;
-  std::vector<Slot> slots_;
+  std::vector<ColumnSlot> slots_;
   std::vector<std::unique_ptr<Node>> nodes_;  // parents before children
   std::size_t cluster_ = 0;
   std::uint64_t entries_ = 0;    // of this step

@@ -18,15 +18,15 @@ std::uint64_t next_bindings() noexcept {
 
 }  // namespace
 
-const Entry::Slot& Entry::slot(std::string_view name) const {
-  for (const Slot& slot : slots_)
+const Entry::FieldSlot& Entry::slot(std::string_view name) const {
+  for (const FieldSlot& slot : slots_)
     if (slot.name == name) return slot;
   throw Error(ErrorKind::not_found, fmt::format("the entry has no field '{}'", name),
               "see Entry::field_names()", {.field = std::string(name)});
 }
 
-const Entry::Slot& Entry::checked(std::string_view name, const Field& type) const {
-  const Slot& found = slot(name);
+const Entry::FieldSlot& Entry::checked(std::string_view name, const Field& type) const {
+  const FieldSlot& found = slot(name);
   const bool same_layout = found.layout == field::hidden_layout(type);
   if (found.type_name != type.type_name() || !found.native || !same_layout)
     throw Error(ErrorKind::type,
@@ -45,13 +45,13 @@ void Entry::rebind(std::string_view name, std::shared_ptr<void> value) {
   if (value == nullptr)
     throw Error(ErrorKind::usage, "a null pointer is bound", "bind memory that holds a value",
                 {.field = std::string(name)});
-  const_cast<Slot&>(slot(name)).value = std::move(value);
+  const_cast<FieldSlot&>(slot(name)).value = std::move(value);
   bindings_ = next_bindings();
 }
 
 void Entry::bind(std::string_view name, void* memory, std::string_view type_name) {
   // Only the name must be the field's: the memory has the layout of the field's own values.
-  const Slot& found = slot(name);
+  const FieldSlot& found = slot(name);
   const std::string given = type_name == found.type_name ? found.type_name : field::normalize(type_name).name;
   if (found.type_name != given)
     throw Error(ErrorKind::type,
@@ -70,7 +70,7 @@ void Entry::add(const Field& field, std::shared_ptr<void> value) {
 std::vector<std::string> Entry::field_names() const {
   std::vector<std::string> names;
   names.reserve(slots_.size());
-  for (const Slot& slot : slots_) names.push_back(slot.name);
+  for (const FieldSlot& slot : slots_) names.push_back(slot.name);
   return names;
 }
 

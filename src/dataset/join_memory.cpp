@@ -97,10 +97,10 @@ void* JoinMemory::Use::take_spare(std::uint64_t& bytes) {
   return std::exchange(spare, nullptr);
 }
 
-std::shared_ptr<std::byte[]> JoinMemory::allocate(std::uint64_t bytes, Place place) {
+std::shared_ptr<std::byte[]> JoinMemory::allocate(std::uint64_t bytes, Placement placement) {
   bytes = std::max<std::uint64_t>(bytes, 1);
   const bool has_room = use_->held.fetch_add(bytes) + bytes <= budget_;
-  if (place == Place::file || !has_room) {
+  if (placement == Placement::file || !has_room) {
     use_->held -= bytes;
     if (bytes > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) fail(bytes, "of disk", EFBIG);
     void* const mapped = map_file(bytes);

@@ -19,10 +19,10 @@ class JoinMemory {
 
   explicit JoinMemory(std::uint64_t budget = default_budget()) : budget_(budget) {}
 
-  enum class Place { as_budgeted, file };
+  enum class Placement { as_budgeted, file };
   // Uninitialised bytes, aligned to a page. Above the budget, or if that is wanted, they are those of a file
   // in the folder for temporary files; throws ErrorKind::resource if there is no room. Any number of threads.
-  std::shared_ptr<std::byte[]> allocate(std::uint64_t bytes, Place place = Place::as_budgeted);
+  std::shared_ptr<std::byte[]> allocate(std::uint64_t bytes, Placement placement = Placement::as_budgeted);
 
   std::uint64_t held() const noexcept { return use_->held; }        // bytes in memory
   std::uint64_t spilled() const noexcept { return use_->spilled; }  // bytes in files

@@ -105,14 +105,14 @@ struct KeyTable::Filling {
 
 namespace {
 
-struct Extent {
+struct KeyBounds {
   std::uint64_t least, greatest;
 };
 
-Extent extent_of(const KeyColumn& column, unsigned threads) {
+KeyBounds bounds_of(const KeyColumn& column, unsigned threads) {
   // Signed numbers are in the order of unsigned ones when their sign is turned round.
   const std::uint64_t turn = column.is_signed ? std::uint64_t{1} << 63 : 0;
-  std::vector<Extent> found(threads, {~std::uint64_t{0}, 0});
+  std::vector<KeyBounds> found(threads, {~std::uint64_t{0}, 0});
   const std::size_t count = column.values.size();
   run_in_threads(threads, [&](std::size_t t) {
     std::uint64_t least = ~std::uint64_t{0}, greatest = 0;
@@ -123,8 +123,8 @@ Extent extent_of(const KeyColumn& column, unsigned threads) {
     }
     found[t] = {least, greatest};
   });
-  Extent all = found.front();
-  for (const Extent& each : found)
+  KeyBounds all = found.front();
+  for (const KeyBounds& each : found)
     all = {std::min(all.least, each.least), std::max(all.greatest, each.greatest)};
   return {all.least ^ turn, all.greatest ^ turn};
 }
@@ -135,9 +135,9 @@ void KeyTable::choose_form(std::span<const KeyColumn> columns, unsigned threads)
   std::uint64_t ranks = 1;
   bool is_wide = false;
   for (const KeyColumn& column : columns) {
-    const Extent extent = extent_of(column, threads);
-    const std::uint64_t span = extent.greatest - extent.least;
-    digits_.push_back({column.is_signed, extent.least, span, ranks});
+    const KeyBounds bounds = bounds_of(column, threads);
+    const std::uint64_t span = bounds.greatest - bounds.least;
+    digits_.push_back({column.is_signed, bounds.least, span, ranks});
     is_wide |= span == absent || __builtin_mul_overflow(ranks, span + 1, &ranks) || ranks == absent;
   }
   if (is_wide) {
@@ -183,7 +183,7 @@ std::uint64_t KeyTable::hash(std::uint64_t rank) const noexcept {
 }
 
 // The region is chosen by the upper half of the hash, the place in it by the lower one.
-KeyTable::Place KeyTable::place_of(std::uint64_t hash) const noexcept {
+KeyTable::ProbePosition KeyTable::probe_position(std::uint64_t hash) const noexcept {
   const auto part = [](std::uint64_t bits, std::size_t of) {
     return static_cast<std::size_t>((bits & 0xffffffffu) * std::uint64_t{of} >> 32);
   };
@@ -203,9 +203,9 @@ std::size_t KeyTable::word_count() const noexcept {
   return static_cast<std::size_t>((bits + word_bits - 1) / word_bits);
 }
 
-JoinMemory::Place KeyTable::place_of_word(std::size_t number) noexcept {
+JoinMemory::Placement KeyTable::placement_of_word(std::size_t number) noexcept {
   constexpr std::size_t most_in_memory = 2;
-  return number < most_in_memory ? JoinMemory::Place::as_budgeted : JoinMemory::Place::file;
+  return number < most_in_memory ? JoinMemory::Placement::as_budgeted : JoinMemory::Placement::file;
 }
 
 std::uint64_t KeyTable::word(std::size_t number, std::span<const KeyColumn> keys,
@@ -270,7 +270,7 @@ KeyTable::KeyTable(std::span<const KeyColumn> columns, std::span<const std::stri
 
 void KeyTable::fill_words(const Filling& filling) {
   for (std::size_t w = 0; w < word_count(); ++w) {
-    words_.push_back(array<std::uint64_t>(entries_, filling.memory, place_of_word(w)));
+    words_.push_back(array<std::uint64_t>(entries_, filling.memory, placement_of_word(w)));
     std::uint64_t* to = words_.back().writable();
     split(entries_, filling.threads, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) to[i] = word(w, filling.columns, i);
@@ -354,13 +354,13 @@ void KeyTable::insert(const Filling& filling, Slot* slots, std::size_t region, s
     for (std::size_t i = 0; i < some; ++i) {
       hashes[i] = hash(ranks[i]);
       own[count] = static_cast<std::uint32_t>(i);
-      count += place_of(hashes[i]).first == region * region_size_ ? 1 : 0;
+      count += probe_position(hashes[i]).first == region * region_size_ ? 1 : 0;
     }
     for (std::size_t n = 0; n < count; ++n) {
-      if (n + ahead < count) __builtin_prefetch(&slots[place_of(hashes[own[n + ahead]]).at], 1);
+      if (n + ahead < count) __builtin_prefetch(&slots[probe_position(hashes[own[n + ahead]]).at], 1);
       const std::size_t i = own[n];
       const Slot wanted = slot_for<Slot>(form_, ranks[i], hashes[i], begin + i);
-      std::size_t at = place_of(hashes[i]).at;
+      std::size_t at = probe_position(hashes[i]).at;
       const auto is_same = [&](Slot slot) {
         if (slot >> 31 >> 1 != wanted >> 31 >> 1) return false;
         const std::uint32_t entry = entry_of(slot);
@@ -421,8 +421,8 @@ void KeyTable::find_hashed(const Array<Slot>& slots, std::span<const KeyColumn> 
   std::array<std::size_t, rows_at_once> places;
   for (std::size_t i = 0; i < count; ++i) {
     hashes[i] = hash(ranks[i]);
-    const Place place = place_of(hashes[i]);
-    places[i] = place.first + place.at;
+    const ProbePosition position = probe_position(hashes[i]);
+    places[i] = position.first + position.at;
   }
   const auto prefetch_key = [&](std::size_t i) {
     const std::uint32_t candidate = entry_of(slots[places[i]]);

@@ -75,20 +75,20 @@ class KeyTable {
     const T& operator[](std::size_t i) const noexcept { return data()[i]; }
     ByteSpan bytes() const noexcept { return {memory.get(), size * sizeof(T)}; }
   };
-  // Part of a hash table that one thread fills: searches go round in it.
-  struct Place {
-    std::size_t first = 0, at = 0;
+  // Where a search begins. It goes round in a part of the hash table that one thread fills.
+  struct ProbePosition {
+    std::size_t first = 0, at = 0;  // of that part; in it
   };
   struct Filling;
 
   // Of word `number`.
-  static JoinMemory::Place place_of_word(std::size_t number) noexcept;
+  static JoinMemory::Placement placement_of_word(std::size_t number) noexcept;
   template <class T>
-  static Array<T> array(std::size_t size, JoinMemory& memory, JoinMemory::Place place = {});
+  static Array<T> array(std::size_t size, JoinMemory& memory, JoinMemory::Placement placement = {});
   void choose_form(std::span<const KeyColumn> columns, unsigned threads);
   void ranks(std::span<const KeyColumn> keys, std::size_t first, std::size_t count, std::uint64_t* to) const;
   std::uint64_t hash(std::uint64_t rank) const noexcept;
-  Place place_of(std::uint64_t hash) const noexcept;
+  ProbePosition probe_position(std::uint64_t hash) const noexcept;
   template <class Slot>
   static Slot slot_for(Form form, std::uint64_t rank, std::uint64_t hash, std::uint64_t entry) noexcept;
   std::size_t word_count() const noexcept;
@@ -126,16 +126,16 @@ class KeyTable {
 };
 
 template <class T>
-KeyTable::Array<T> KeyTable::array(std::size_t size, JoinMemory& memory, JoinMemory::Place place) {
-  return {memory.allocate(size * sizeof(T), place), size};
+KeyTable::Array<T> KeyTable::array(std::size_t size, JoinMemory& memory, JoinMemory::Placement placement) {
+  return {memory.allocate(size * sizeof(T), placement), size};
 }
 
 template <class Table, class Work>
 void KeyTable::each_array(Table& table, Work&& work) {
-  work(table.entry_slots_, JoinMemory::Place::as_budgeted);
-  work(table.tag_slots_, JoinMemory::Place::as_budgeted);
-  work(table.ranks_, JoinMemory::Place::as_budgeted);
-  for (std::size_t w = 0; w < table.words_.size(); ++w) work(table.words_[w], place_of_word(w));
+  work(table.entry_slots_, JoinMemory::Placement::as_budgeted);
+  work(table.tag_slots_, JoinMemory::Placement::as_budgeted);
+  work(table.ranks_, JoinMemory::Placement::as_budgeted);
+  for (std::size_t w = 0; w < table.words_.size(); ++w) work(table.words_[w], placement_of_word(w));
 }
 
 }  // namespace colonnade::dataset

@@ -52,20 +52,21 @@ void KeyTable::save(const std::string& uri, std::string_view identity) const {
                                 {"least", digit.least},
                                 {"span", digit.span},
                                 {"stride", digit.stride}});
-  each_array(*this, [&](const auto& array, JoinMemory::Place) { header["arrays"].push_back(array.size); });
+  each_array(*this,
+             [&](const auto& array, JoinMemory::Placement) { header["arrays"].push_back(array.size); });
   std::string text = header.dump();
   if (text.size() > header_size - header_begin)
     throw Error(ErrorKind::unsupported, fmt::format("a table of {} keys is not saved", digits_.size()));
   text.resize(header_size - header_begin, ' ');
   codec::Xxh3 sum;
   sum.add(as_bytes(text));
-  each_array(*this, [&](const auto& array, JoinMemory::Place) { sum.add(array.bytes()); });
+  each_array(*this, [&](const auto& array, JoinMemory::Placement) { sum.add(array.bytes()); });
   text.insert(0, fmt::format("{}{:016x}\n", magic, sum.value()));
 
   const auto file = io::open_for_writing(uri, io::OpenMode::create);
   file->write(0, as_bytes(text));
   std::uint64_t at = header_size;
-  each_array(*this, [&](const auto& array, JoinMemory::Place) {
+  each_array(*this, [&](const auto& array, JoinMemory::Placement) {
     for (ByteSpan rest = array.bytes(); !rest.empty(); rest = rest.subspan(std::min(piece, rest.size()))) {
       file->write(at, rest.first(std::min(piece, rest.size())));
       at += std::min(piece, rest.size());
@@ -110,10 +111,10 @@ std::optional<KeyTable> KeyTable::load(const std::string& uri, std::string_view 
       std::size_t number = 0;
       codec::Xxh3 sum;
       sum.add(as_bytes(text));
-      each_array(table, [&]<class T>(Array<T>& array, JoinMemory::Place place) {
+      each_array(table, [&]<class T>(Array<T>& array, JoinMemory::Placement placement) {
         const auto size = whole_number<std::uint64_t>(sizes.at(number++));
         if (size > (file->size() - at) / sizeof(T)) fail("the file is too short");
-        array = KeyTable::array<T>(size, memory, place);
+        array = KeyTable::array<T>(size, memory, placement);
         const MutableByteSpan bytes(reinterpret_cast<std::byte*>(array.writable()), size * sizeof(T));
         for (std::uint64_t done = 0; done < bytes.size(); done += piece) {
           const MutableByteSpan some =

@@ -22,16 +22,16 @@ namespace {
 
 constexpr std::size_t opened_at_once = 8;
 
-struct Contents {
+struct ContainerListing {
   std::vector<std::string> data_sets;
   std::vector<container::ReadContainer::ObjectEntry> others;
 };
 
-Contents look_into(const std::string& uri, const ReadOptions& options) {
+ContainerListing look_into(const std::string& uri, const ReadOptions& options) {
   return container::open_while_written([&] {
     const auto container =
         container::open_container(uri, {.local_io = options.local_io, .direct_io = options.direct_io});
-    Contents contents{.data_sets = container->data_sets(), .others = container->objects()};
+    ContainerListing contents{.data_sets = container->data_sets(), .others = container->objects()};
     std::erase_if(contents.others, [&](const auto& object) {
       return object.class_name.starts_with("TDirectory") ||
              std::find(contents.data_sets.begin(), contents.data_sets.end(), object.path) !=
@@ -97,7 +97,7 @@ class Merge {
   void choose() {
     std::map<std::string, std::size_t> counts;
     std::map<std::pair<std::string, std::string>, std::size_t> others;
-    for (Contents& contents : contents_) {
+    for (ContainerListing& contents : contents_) {
       for (const std::string& name : contents.data_sets)
         if (counts[name]++ == 0) names_.push_back(name);
       std::set<std::pair<std::string, std::string>> own;
@@ -156,7 +156,7 @@ class Merge {
   const std::string& output_;
   const MergeOptions& options_;
   const CopyWatch& watch_;
-  std::vector<Contents> contents_;  // by input
+  std::vector<ContainerListing> contents_;  // by input
   std::vector<std::string> names_;
   MergeReport report_;
 };

@@ -16,10 +16,10 @@ namespace {
 
 using samples::add_column;
 using samples::add_field;
+using samples::Envelopes;
 using samples::everything;
 using samples::small;
 using samples::store;
-using samples::Stored;
 using samples::top_level;
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
@@ -42,7 +42,7 @@ std::string error_of(const std::function<void()>& work) {
   return "no error";
 }
 
-std::string error_of(const Stored& stored) {
+std::string error_of(const Envelopes& stored) {
   return error_of([&] { samples::load(stored); });
 }
 
@@ -72,9 +72,9 @@ std::string unreadable(std::uint32_t field, const std::function<void(Descriptor&
 
 // The error after overwriting the bytes at `at` in one envelope of small().
 template <class T>
-std::string patched(Bytes Stored::* envelope, std::size_t at, T value) {
+std::string patched(Bytes Envelopes::* envelope, std::size_t at, T value) {
   Descriptor descriptor = small();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   store_le((stored.*envelope).data() + at, value);
   samples::reseal(stored);
   return error_of(stored);
@@ -83,7 +83,7 @@ std::string patched(Bytes Stored::* envelope, std::size_t at, T value) {
 template <class T>
 std::string patched_page_list(std::size_t at, T value) {
   Descriptor descriptor = small();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   store_le(stored.page_lists[0].data() + at, value);
   samples::reseal(stored);
   return error_of(stored);
@@ -97,68 +97,68 @@ TEST(Corruption, SamplesAreSound) {
 // Header: strings. "small" is at 16, the writer at 29, after an empty description.
 
 TEST(Corruption, NameLongerThanTheHeader) {
-  EXPECT_EQ(patched(&Stored::header, 16, std::uint32_t{5000}),
+  EXPECT_EQ(patched(&Envelopes::header, 16, std::uint32_t{5000}),
             "format: header needs 5000 bytes, but only 277 are left @20");
 }
 
 TEST(Corruption, DescriptionLongerThanTheHeader) {
-  EXPECT_EQ(patched(&Stored::header, 25, std::uint32_t{5000}),
+  EXPECT_EQ(patched(&Envelopes::header, 25, std::uint32_t{5000}),
             "format: header needs 5000 bytes, but only 268 are left @29");
 }
 
 TEST(Corruption, WriterLongerThanTheHeader) {
-  EXPECT_EQ(patched(&Stored::header, 29, std::uint32_t{5000}),
+  EXPECT_EQ(patched(&Envelopes::header, 29, std::uint32_t{5000}),
             "format: header needs 5000 bytes, but only 264 are left @33");
 }
 
 TEST(Corruption, FieldListIsARecord) {
-  EXPECT_EQ(patched(&Stored::header, 37, std::int64_t{160}),
+  EXPECT_EQ(patched(&Envelopes::header, 37, std::int64_t{160}),
             "format: header: field: a record frame where a list frame belongs @37");
 }
 
 TEST(Corruption, MoreFieldsThanBytes) {
-  EXPECT_EQ(patched(&Stored::header, 45, std::uint32_t{0xffffffff}),
+  EXPECT_EQ(patched(&Envelopes::header, 45, std::uint32_t{0xffffffff}),
             "format: header: field: 4294967295 items cannot fit into 152 bytes (each takes at least 40) @45");
 }
 
 TEST(Corruption, OneFieldLessThanThereIs) {
-  EXPECT_EQ(patched(&Stored::header, 45, std::uint32_t{2}),
+  EXPECT_EQ(patched(&Envelopes::header, 45, std::uint32_t{2}),
             "format: column 2: field 2 does not exist (2 fields) column=2");
 }
 
 TEST(Corruption, FieldRecordIsAList) {
-  EXPECT_EQ(patched(&Stored::header, 49, std::int64_t{-46}),
+  EXPECT_EQ(patched(&Envelopes::header, 49, std::int64_t{-46}),
             "format: header: field: a list frame where a record frame belongs @49");
 }
 
 TEST(Corruption, FieldNameLongerThanItsRecord) {
-  EXPECT_EQ(patched(&Stored::header, 73, std::uint32_t{30}),
+  EXPECT_EQ(patched(&Envelopes::header, 73, std::uint32_t{30}),
             "format: header: field needs 30 bytes, but only 18 are left @77");
 }
 
 TEST(Corruption, FieldCutOffInItsNumbers) {
-  EXPECT_EQ(patched(&Stored::header, 49, std::int64_t{10}),
+  EXPECT_EQ(patched(&Envelopes::header, 49, std::int64_t{10}),
             "format: header: field needs 4 bytes, but only 2 are left @57");
 }
 
 TEST(Corruption, ArraySizeMissing) {
-  EXPECT_EQ(patched(&Stored::header, 71, std::uint16_t{1}),
+  EXPECT_EQ(patched(&Envelopes::header, 71, std::uint16_t{1}),
             "format: header: field needs 8 bytes, but only 0 are left @95");
 }
 
 TEST(Corruption, SourceFieldMissing) {
-  EXPECT_EQ(patched(&Stored::header, 71, std::uint16_t{2}),
+  EXPECT_EQ(patched(&Envelopes::header, 71, std::uint16_t{2}),
             "format: header: field needs 4 bytes, but only 0 are left @95");
 }
 
 TEST(Corruption, TypeChecksumMissing) {
-  EXPECT_EQ(patched(&Stored::header, 71, std::uint16_t{4}),
+  EXPECT_EQ(patched(&Envelopes::header, 71, std::uint16_t{4}),
             "format: header: field needs 4 bytes, but only 0 are left @95");
 }
 
 TEST(Corruption, ArraySizeOfZero) {
   Descriptor descriptor = everything();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   // The only array size of 3 in the header follows its field's description.
   const std::string_view text(reinterpret_cast<const char*>(stored.header.data()), stored.header.size());
   const std::size_t at = text.find("three of them") + 13;
@@ -169,43 +169,43 @@ TEST(Corruption, ArraySizeOfZero) {
 }
 
 TEST(Corruption, ColumnListIsARecord) {
-  EXPECT_EQ(patched(&Stored::header, 201, std::int64_t{72}),
+  EXPECT_EQ(patched(&Envelopes::header, 201, std::int64_t{72}),
             "format: header: column: a record frame where a list frame belongs @201");
 }
 
 TEST(Corruption, MoreColumnsThanBytes) {
-  EXPECT_EQ(patched(&Stored::header, 209, std::uint32_t{4}),
+  EXPECT_EQ(patched(&Envelopes::header, 209, std::uint32_t{4}),
             "format: header: column: 4 items cannot fit into 60 bytes (each takes at least 20) @209");
 }
 
 TEST(Corruption, FirstElementMissing) {
-  EXPECT_EQ(patched(&Stored::header, 229, std::uint16_t{1}),
+  EXPECT_EQ(patched(&Envelopes::header, 229, std::uint16_t{1}),
             "format: header: column needs 8 bytes, but only 0 are left @233");
 }
 
 TEST(Corruption, RangeMissing) {
-  EXPECT_EQ(patched(&Stored::header, 229, std::uint16_t{2}),
+  EXPECT_EQ(patched(&Envelopes::header, 229, std::uint16_t{2}),
             "format: header: column needs 8 bytes, but only 0 are left @233");
 }
 
 TEST(Corruption, ColumnCutOff) {
-  EXPECT_EQ(patched(&Stored::header, 213, std::int64_t{19}),
+  EXPECT_EQ(patched(&Envelopes::header, 213, std::int64_t{19}),
             "format: header: column needs 2 bytes, but only 1 are left @231");
 }
 
 TEST(Corruption, AliasListIsARecord) {
-  EXPECT_EQ(patched(&Stored::header, 273, std::int64_t{12}),
+  EXPECT_EQ(patched(&Envelopes::header, 273, std::int64_t{12}),
             "format: header: alias column: a record frame where a list frame belongs @273");
 }
 
 TEST(Corruption, TypeInfoListIsARecord) {
-  EXPECT_EQ(patched(&Stored::header, 285, std::int64_t{12}),
+  EXPECT_EQ(patched(&Envelopes::header, 285, std::int64_t{12}),
             "format: header: extra type information: a record frame where a list frame belongs @285");
 }
 
 TEST(Corruption, TypeInfoContentLongerThanItsRecord) {
   Descriptor descriptor = everything();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   const std::size_t at = stored.header.size() - 8 - 7;  // length and three bytes of content end the header
   store_le(stored.header.data() + at, std::uint32_t{4});
   samples::reseal(stored);
@@ -290,7 +290,7 @@ TEST(Corruption, RangeThatIsNotANumber) {
 
 TEST(Corruption, QuantisedRealWithoutARange) {
   // The first column's type, width and flags start at 221.
-  EXPECT_EQ(patched(&Stored::header, 221, std::uint16_t{0x1d}),
+  EXPECT_EQ(patched(&Envelopes::header, 221, std::uint16_t{0x1d}),
             "format: column 0: Real32Quant without a range of values column=0");
 }
 
@@ -348,7 +348,7 @@ TEST(Corruption, ProjectionsThatWouldTakeTooMuchMemory) {
 
 TEST(Corruption, FooterOfAnotherHeader) {
   Descriptor descriptor = small();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   store_le(stored.footer.data() + 16, std::uint64_t{0xabc});
   samples::reseal(stored.footer);
   EXPECT_EQ(error_of(stored),
@@ -358,33 +358,33 @@ TEST(Corruption, FooterOfAnotherHeader) {
 }
 
 TEST(Corruption, UnknownFeatureFlagOfTheFooter) {
-  EXPECT_EQ(patched(&Stored::footer, 8, std::uint64_t{4}),
+  EXPECT_EQ(patched(&Envelopes::footer, 8, std::uint64_t{4}),
             "unsupported: footer: feature flag 2 is set, a change of the format that this version does not "
             "know @8");
 }
 
 TEST(Corruption, ExtensionIsAList) {
-  EXPECT_EQ(patched(&Stored::footer, 24, std::int64_t{-56}),
+  EXPECT_EQ(patched(&Envelopes::footer, 24, std::int64_t{-56}),
             "format: footer: schema extension: a list frame where a record frame belongs @24");
 }
 
 TEST(Corruption, ExtensionWithoutItsColumns) {
-  EXPECT_EQ(patched(&Stored::footer, 24, std::int64_t{20}),
+  EXPECT_EQ(patched(&Envelopes::footer, 24, std::int64_t{20}),
             "format: footer: column needs 8 bytes, but only 0 are left @44");
 }
 
 TEST(Corruption, ClusterGroupListIsARecord) {
-  EXPECT_EQ(patched(&Stored::footer, 80, std::int64_t{60}),
+  EXPECT_EQ(patched(&Envelopes::footer, 80, std::int64_t{60}),
             "format: footer: cluster group: a record frame where a list frame belongs @80");
 }
 
 TEST(Corruption, ClusterGroupCutOff) {
-  EXPECT_EQ(patched(&Stored::footer, 92, std::int64_t{30}),
+  EXPECT_EQ(patched(&Envelopes::footer, 92, std::int64_t{30}),
             "format: footer: cluster group needs 8 bytes, but only 2 are left @120");
 }
 
 TEST(Corruption, ClusterGroupLocator) {
-  EXPECT_EQ(patched(&Stored::footer, 128, std::uint32_t{0x80000000}),
+  EXPECT_EQ(patched(&Envelopes::footer, 128, std::uint32_t{0x80000000}),
             "format: footer: cluster group: locator of type 0x80 and 0 bytes is impossible @128");
 }
 
@@ -399,32 +399,32 @@ TEST(Corruption, ClusterGroupEntrySpan) {
 }
 
 TEST(Corruption, ClusterGroupCount) {
-  EXPECT_EQ(patched(&Stored::footer, 116, std::uint32_t{3}),
+  EXPECT_EQ(patched(&Envelopes::footer, 116, std::uint32_t{3}),
             "format: page list: 2 clusters, but the footer says that group 0 has 3 @24");
 }
 
 TEST(Corruption, PageListMissing) {
   Descriptor descriptor = small();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   stored.page_lists.clear();
   EXPECT_EQ(error_of(stored), "format: cluster groups declare 2 clusters, the page lists have 0");
 }
 
 TEST(Corruption, PageListOfAGroupThatDoesNotExist) {
   Descriptor descriptor = small();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   stored.page_lists.push_back(stored.page_lists[0]);
   EXPECT_EQ(error_of(stored), "usage: cluster group 1 was requested, but there are 1");
 }
 
 TEST(Corruption, AttributeSetListIsARecord) {
-  EXPECT_EQ(patched(&Stored::footer, 140, std::int64_t{12}),
+  EXPECT_EQ(patched(&Envelopes::footer, 140, std::int64_t{12}),
             "format: footer: attribute set: a record frame where a list frame belongs @140");
 }
 
 TEST(Corruption, AttributeSetNameLongerThanItsRecord) {
   Descriptor descriptor = everything();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   const std::size_t at = stored.footer.size() - 8 - 8;  // length and "runs" end the footer
   store_le(stored.footer.data() + at, std::uint32_t{5});
   samples::reseal(stored);
@@ -434,7 +434,7 @@ TEST(Corruption, AttributeSetNameLongerThanItsRecord) {
 
 TEST(Corruption, AttributeSetLocator) {
   Descriptor descriptor = everything();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   const std::size_t at = stored.footer.size() - 8 - 20;
   store_le(stored.footer.data() + at, std::uint32_t{0x80000000});
   samples::reseal(stored);
@@ -448,7 +448,7 @@ TEST(Corruption, AttributeSetLocator) {
 
 TEST(Corruption, PageListOfAnotherHeader) {
   Descriptor descriptor = small();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   store_le(stored.page_lists[0].data() + 8, std::uint64_t{0xabc});
   samples::reseal(stored.page_lists[0]);
   EXPECT_EQ(error_of(stored),

@@ -65,11 +65,11 @@ class AllocationMeter {
   std::size_t peak_bytes() const { return most_bytes; }
 };
 
+using samples::Envelopes;
 using samples::load;
 using samples::store;
-using samples::Stored;
 
-std::size_t bytes_of(const Stored& stored) {
+std::size_t bytes_of(const Envelopes& stored) {
   std::size_t bytes = stored.header.size() + stored.footer.size();
   for (const Bytes& list : stored.page_lists) bytes += list.size();
   return bytes;
@@ -100,7 +100,7 @@ void walk(const Descriptor& descriptor) {
 }
 
 // Reads and walks; returns false after an Error. Any other exception fails the test.
-bool is_readable(const Stored& stored) {
+bool is_readable(const Envelopes& stored) {
   try {
     walk(load(stored));
     return true;
@@ -111,7 +111,7 @@ bool is_readable(const Stored& stored) {
   }
 }
 
-void expect_bounded_memory(const Stored& stored) {
+void expect_bounded_memory(const Envelopes& stored) {
   const AllocationMeter meter;
   try {
     load(stored);
@@ -120,20 +120,20 @@ void expect_bounded_memory(const Stored& stored) {
   EXPECT_LE(meter.peak_bytes(), 64 * bytes_of(stored) + 65536);
 }
 
-// Calls `work` with each envelope of the sample, as a reference into the same Stored.
-void for_each_envelope(Stored& stored, const std::function<void(Bytes&)>& work) {
+// Calls `work` with each envelope of the sample, as a reference into the same Envelopes.
+void for_each_envelope(Envelopes& stored, const std::function<void(Bytes&)>& work) {
   work(stored.header);
   work(stored.footer);
   for (Bytes& list : stored.page_lists) work(list);
 }
 
-Stored everything_stored() {
+Envelopes everything_stored() {
   Descriptor descriptor = samples::everything();
   return store(descriptor);
 }
 
 TEST(Hostile, EveryTruncationIsRefused) {
-  Stored stored = everything_stored();
+  Envelopes stored = everything_stored();
   for_each_envelope(stored, [&](Bytes& envelope) {
     const Bytes whole = envelope;
     for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -147,7 +147,7 @@ TEST(Hostile, EveryTruncationIsRefused) {
 // With length and checksum corrected, so that the parsers themselves reach the end. In the footer, format
 // 1.0.0 ended before the list of attribute sets: a cut there gives another valid footer.
 TEST(Hostile, EveryTruncationOfThePayloadIsRefused) {
-  Stored stored = everything_stored();
+  Envelopes stored = everything_stored();
   std::size_t readable = 0;
   for_each_envelope(stored, [&](Bytes& envelope) {
     const Bytes whole = envelope;
@@ -163,7 +163,7 @@ TEST(Hostile, EveryTruncationOfThePayloadIsRefused) {
 }
 
 TEST(Hostile, EveryFlippedByteIsRefused) {
-  Stored stored = everything_stored();
+  Envelopes stored = everything_stored();
   for_each_envelope(stored, [&](Bytes& envelope) {
     for (std::byte& byte : envelope) {
       byte ^= std::byte{0x55};
@@ -175,8 +175,8 @@ TEST(Hostile, EveryFlippedByteIsRefused) {
 
 // With the checksums corrected: gives an Error, or a consistent descriptor.
 TEST(Hostile, EveryFlippedBitWithACorrectedChecksum) {
-  Stored stored = everything_stored();
-  const Stored sound = stored;
+  Envelopes stored = everything_stored();
+  const Envelopes sound = stored;
   std::size_t refused = 0;
   std::size_t accepted = 0;
   for_each_envelope(stored, [&](Bytes& envelope) {
@@ -198,7 +198,7 @@ TEST(Hostile, ManyFlippedBytes) {
   std::mt19937_64 random(7);
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     Descriptor descriptor = samples::random_descriptor(seed % 50);
-    Stored stored = store(descriptor);
+    Envelopes stored = store(descriptor);
     for_each_envelope(stored, [&](Bytes& envelope) {
       for (int i = 0; i < 3; ++i) {
         const std::size_t at = 8 + random() % (envelope.size() - 8);
@@ -233,7 +233,7 @@ TEST(Hostile, SmallestRecordsStayWithinTheMemoryBound) {
   ClusterGroup group;
   group.clusters = 3;
   descriptor.cluster_groups.push_back(group);
-  const Stored stored = store(descriptor);
+  const Envelopes stored = store(descriptor);
   EXPECT_TRUE(is_readable(stored));
   expect_bounded_memory(stored);
 }
@@ -245,7 +245,7 @@ TEST(Hostile, PagesOfTheSmallestLocatorsStayWithinTheMemoryBound) {
   page.locator.kind = Locator::Kind::unknown;
   page.locator.raw_type = 0x7f;
   descriptor.clusters[0].columns[2].pages.assign(20000, page);
-  const Stored stored = store(descriptor);
+  const Envelopes stored = store(descriptor);
   EXPECT_TRUE(is_readable(stored));
   expect_bounded_memory(stored);
 }
@@ -268,7 +268,7 @@ TEST(Hostile, ReasonsOfUnreadableFieldsStayWithinTheMemoryBound) {
       samples::add_field(descriptor, samples::top_level, FieldRole::record, std::string(100000, 'r'), "");
   descriptor.fields[root].raw_role = 99;
   for (std::uint32_t i = 0; i < 5000; ++i) samples::add_field(descriptor, root, FieldRole::record, "", "");
-  const Stored stored = store(descriptor);
+  const Envelopes stored = store(descriptor);
   EXPECT_TRUE(is_readable(stored));
   expect_bounded_memory(stored);
 }
@@ -303,7 +303,7 @@ TEST(Hostile, ManyClustersWithoutColumnsAreCheap) {
   ClusterGroup group;
   group.clusters = 20000;
   descriptor.cluster_groups.push_back(group);
-  const Stored stored = store(descriptor);
+  const Envelopes stored = store(descriptor);
   EXPECT_TRUE(load(stored).entries() == 0);
   expect_bounded_memory(stored);
 }

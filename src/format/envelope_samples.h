@@ -12,21 +12,21 @@
 namespace colonnade::format::samples {
 
 // The envelopes of one data set, as stored in a file.
-struct Stored {
+struct Envelopes {
   Bytes header;
   Bytes footer;
   std::vector<Bytes> page_lists;
 };
 
 // Writes all envelopes; the page lists follow the cluster groups. Sets the header checksum in `descriptor`.
-Stored store(Descriptor& descriptor);
+Envelopes store(Descriptor& descriptor);
 // Reads them all and links the result.
-Descriptor load(const Stored& stored);
+Descriptor load(const Envelopes& stored);
 
 // Corrects the checksums inside of an envelope after its bytes were changed: its own, and in footer and page
 // lists that of the header.
 void reseal(Bytes& envelope);
-void reseal(Stored& stored);
+void reseal(Envelopes& stored);
 
 // Everything that a descriptor holds as text, one item per line, so that differences are readable.
 std::string text_of(const Descriptor& descriptor);

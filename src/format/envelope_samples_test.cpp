@@ -71,8 +71,8 @@ PageDescriptor make_page(std::uint32_t elements, std::uint64_t offset) {
 
 }  // namespace
 
-Stored store(Descriptor& descriptor) {
-  Stored stored;
+Envelopes store(Descriptor& descriptor) {
+  Envelopes stored;
   EnvelopeBytes header = write_header(descriptor);
   descriptor.header_checksum = header.checksum;
   stored.header = std::move(header.bytes);
@@ -85,7 +85,7 @@ Stored store(Descriptor& descriptor) {
   return stored;
 }
 
-Descriptor load(const Stored& stored) {
+Descriptor load(const Envelopes& stored) {
   Descriptor descriptor = read_header(stored.header);
   read_footer(stored.footer, descriptor);
   for (std::size_t i = 0; i < stored.page_lists.size(); ++i)
@@ -100,7 +100,7 @@ void reseal(Bytes& envelope) {
   store_le(envelope.data() + covered.size(), xxh3(covered));
 }
 
-void reseal(Stored& stored) {
+void reseal(Envelopes& stored) {
   reseal(stored.header);
   const auto checksum = load_le<std::uint64_t>(stored.header.data() + stored.header.size() - 8);
   reseal_with(stored.footer, checksum, 16);

@@ -13,11 +13,11 @@
 namespace colonnade::format {
 namespace {
 
+using samples::Envelopes;
 using samples::everything;
 using samples::load;
 using samples::small;
 using samples::store;
-using samples::Stored;
 using samples::text_of;
 using testing::ElementsAre;
 
@@ -33,7 +33,7 @@ std::string hex(ByteSpan bytes) {
 
 TEST(Envelope, EverythingComesBack) {
   Descriptor descriptor = everything();
-  const Stored stored = store(descriptor);
+  const Envelopes stored = store(descriptor);
   // Projections and representations are recomputed from the bytes: x has three by now.
   EXPECT_EQ(text_of(load(stored)), text_of(descriptor));
 }
@@ -41,10 +41,10 @@ TEST(Envelope, EverythingComesBack) {
 TEST(Envelope, RandomDescriptorsComeBack) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Descriptor descriptor = samples::random_descriptor(seed);
-    const Stored stored = store(descriptor);
+    const Envelopes stored = store(descriptor);
     Descriptor read = load(stored);
     ASSERT_EQ(text_of(read), text_of(descriptor)) << "seed " << seed;
-    const Stored again = store(read);
+    const Envelopes again = store(read);
     ASSERT_EQ(hex(again.header), hex(stored.header));
     ASSERT_EQ(hex(again.footer), hex(stored.footer));
     for (std::size_t i = 0; i < stored.page_lists.size(); ++i)
@@ -149,14 +149,14 @@ TEST(Envelope, FooterBeforeFormat101HasNoAttributeSets) {
   Descriptor descriptor = small();
   const std::size_t with_list = store(descriptor).footer.size();
   descriptor.anchor.minor = 0;
-  const Stored stored = store(descriptor);
+  const Envelopes stored = store(descriptor);
   EXPECT_EQ(stored.footer.size(), with_list - 12);
   EXPECT_EQ(load(stored).entries(), 20u);
 }
 
 TEST(Envelope, EmptySchemaExtensionFrameIsAllowed) {
   Descriptor descriptor = small();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   // The extension's frame follows preamble, flags and header checksum.
   Bytes& footer = stored.footer;
   footer.erase(footer.begin() + 32, footer.begin() + 32 + 48);
@@ -168,7 +168,7 @@ TEST(Envelope, EmptySchemaExtensionFrameIsAllowed) {
 
 TEST(Envelope, UnknownContentBehindKnownContentIsSkipped) {
   Descriptor descriptor = small();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   for (Bytes* envelope : {&stored.header, &stored.footer, &stored.page_lists[0]}) {
     const char more[] = "what a future version adds";
     const ByteSpan extra = as_bytes(more);
@@ -210,7 +210,7 @@ TEST(Envelope, EmptyDataSet) {
 
 TEST(Envelope, FeatureFlagsOfHeaderAndFooterAreCombined) {
   Descriptor descriptor = small();
-  Stored stored = store(descriptor);
+  Envelopes stored = store(descriptor);
   stored.footer[8] = std::byte{1};
   samples::reseal(stored);
   EXPECT_EQ(load(stored).feature_flags, 1u);

@@ -270,9 +270,9 @@ TEST_P(Transports, TheSchedulerReadsWhatIsPlanned) {
     ids.push_back(scheduler.start(extent, buffers.back().span()));
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const ReadPlan::Place place = plan.places[i];
-    scheduler.wait_for(ids[place.extent]);
-    const std::byte* bytes = buffers[place.extent].data() + place.position;
+    const ReadPlan::PlannedRange range = plan.ranges[i];
+    scheduler.wait_for(ids[range.extent]);
+    const std::byte* bytes = buffers[range.extent].data() + range.position;
     EXPECT_TRUE(std::equal(bytes, bytes + wanted[i].size,
                            content.begin() + static_cast<std::ptrdiff_t>(wanted[i].offset)))
         << i;

@@ -46,10 +46,10 @@ int read_ranges(const RandomAccessFile& file, std::size_t seed) {
   }
   int wrong = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const ReadPlan::Place place = plan.places[i];
-    scheduler.wait_for(ids[place.extent]);
-    const ByteSpan bytes = buffers[place.extent].span();
-    if (!holds(bytes.subspan(place.position, wanted[i].size), wanted[i].offset)) ++wrong;
+    const ReadPlan::PlannedRange range = plan.ranges[i];
+    scheduler.wait_for(ids[range.extent]);
+    const ByteSpan bytes = buffers[range.extent].span();
+    if (!holds(bytes.subspan(range.position, wanted[i].size), wanted[i].offset)) ++wrong;
   }
   return wrong;
 }

@@ -61,8 +61,8 @@ class Planner {
   std::size_t last() const noexcept { return extents_.size() - 1; }
   std::uint64_t last_offset() const noexcept { return extents_.back().offset; }
 
-  // The extents in the order of need; `places` are given their new indices.
-  std::vector<ReadExtent> in_order(std::vector<ReadPlan::Place>& places) {
+  // The extents in the order of need; `ranges` are given their new indices.
+  std::vector<ReadExtent> in_order(std::vector<ReadPlan::PlannedRange>& ranges) {
     std::vector<std::size_t> order(extents_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(),
@@ -75,8 +75,8 @@ class Planner {
       sorted.push_back(extents_[index]);
       sorted.back().request_size = request_size_for(sorted.back().size, traits_);
     }
-    for (ReadPlan::Place& place : places)
-      if (place.extent != ReadPlan::none) place.extent = rank[place.extent];
+    for (ReadPlan::PlannedRange& range : ranges)
+      if (range.extent != ReadPlan::none) range.extent = rank[range.extent];
     return sorted;
   }
 
@@ -113,12 +113,12 @@ ReadPlan plan_reads(std::span<const WantedRange> wanted, const IoTraits& traits,
     return std::pair(wanted[a].offset, wanted[a].size) < std::pair(wanted[b].offset, wanted[b].size);
   });
   ReadPlan plan;
-  plan.places.resize(wanted.size());
+  plan.ranges.resize(wanted.size());
   for (const std::size_t i : order) {
     planner.add(wanted[i], i);
-    plan.places[i] = {planner.last(), static_cast<std::size_t>(wanted[i].offset - planner.last_offset())};
+    plan.ranges[i] = {planner.last(), static_cast<std::size_t>(wanted[i].offset - planner.last_offset())};
   }
-  plan.extents = planner.in_order(plan.places);
+  plan.extents = planner.in_order(plan.ranges);
   return plan;
 }
 
@@ -165,7 +165,7 @@ void ReadScheduler::go_on_in_child() {
   line_.assign(again.begin(), again.end());
 }
 
-const ReadScheduler::Extent& ReadScheduler::extent(Id id) const {
+const ReadScheduler::ScheduledExtent& ReadScheduler::extent(Id id) const {
   const auto found = extents_.find(id);
   if (found == extents_.end())
     throw Error(ErrorKind::usage, "the extent is not known to this scheduler", "use it before forget()",
@@ -173,14 +173,14 @@ const ReadScheduler::Extent& ReadScheduler::extent(Id id) const {
   return found->second;
 }
 
-ReadScheduler::Extent& ReadScheduler::extent(Id id) {
-  return const_cast<Extent&>(std::as_const(*this).extent(id));
+ReadScheduler::ScheduledExtent& ReadScheduler::extent(Id id) {
+  return const_cast<ScheduledExtent&>(std::as_const(*this).extent(id));
 }
 
 ReadScheduler::Id ReadScheduler::start(const ReadExtent& plan, MutableByteSpan into, bool urgent) {
   go_on_in_child();
   const Id id = next_id_++;
-  Extent& fresh = extents_[id];
+  ScheduledExtent& fresh = extents_[id];
   fresh.plan = plan;
   fresh.into = into.first(plan.size);
   if (plan.size == 0) return id;
@@ -230,7 +230,7 @@ std::size_t ReadScheduler::concurrency() const noexcept {
 // Takes the next one out of the line.
 QueuedRead ReadScheduler::next_request() {
   const Id id = line_.front();
-  Extent& next = extent(id);
+  ScheduledExtent& next = extent(id);
   const std::size_t count = std::min(next.plan.request_size, next.plan.size - next.submitted);
   if (next.submitted == 0) counters_.read_over_bytes += next.plan.size - next.plan.wanted;
   ++counters_.requests;
@@ -265,7 +265,7 @@ void ReadScheduler::submit(std::span<const QueuedRead> requests) {
 
 // Requests of an extent are taken to arrive in the order in which they left.
 void ReadScheduler::arrived(Id id, const std::exception_ptr& failure, LineEstimate::Time when) {
-  Extent& of = extent(id);
+  ScheduledExtent& of = extent(id);
   if (failure != nullptr)
     line_estimate_.lose();
   else
@@ -304,7 +304,7 @@ void ReadScheduler::wait_for(Id id) {
   holds_ = false;  // the owner of the hold failed before it released it
   urgent_held_ = 0;
   poll();
-  const Extent& wanted = extent(id);
+  const ScheduledExtent& wanted = extent(id);
   if (!wanted.settled()) {
     const auto begin = std::chrono::steady_clock::now();
     ++counters_.waits;
@@ -328,7 +328,7 @@ void ReadScheduler::wait_for(Id id) {
 }
 
 void ReadScheduler::cancel(Id id) {
-  Extent& unwanted = extent(id);
+  ScheduledExtent& unwanted = extent(id);
   if (unwanted.complete()) return;
   unwanted.cancelled = true;
   drop_from_line(id);
@@ -338,7 +338,7 @@ void ReadScheduler::cancel(Id id) {
 void ReadScheduler::forget(Id id) {
   if (queue_ != nullptr) go_on_in_child();
   cancel(id);
-  const Extent& leaving = extent(id);
+  const ScheduledExtent& leaving = extent(id);
   while (!leaving.settled()) take(true);
   extents_.erase(id);
 }

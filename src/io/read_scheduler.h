@@ -37,12 +37,12 @@ struct ReadExtent {
 
 struct ReadPlan {
   static constexpr std::size_t none = ~std::size_t{0};
-  struct Place {
+  struct PlannedRange {
     std::size_t extent = none;  // index into `extents`
     std::size_t position = 0;   // of the wanted range in it
   };
-  std::vector<ReadExtent> extents;  // in the order in which they are first needed
-  std::vector<Place> places;        // one per wanted range
+  std::vector<ReadExtent> extents;   // in the order in which they are first needed
+  std::vector<PlannedRange> ranges;  // one per wanted range
 };
 
 // Plans to read `wanted`, given in the order of need; they may overlap. An extent has at most `max_extent`
@@ -106,7 +106,7 @@ class ReadScheduler {
   std::size_t concurrency() const noexcept;
 
  private:
-  struct Extent {
+  struct ScheduledExtent {
     ReadExtent plan;
     MutableByteSpan into;
     std::size_t submitted = 0;                        // bytes
@@ -125,15 +125,15 @@ class ReadScheduler {
   void arrived(Id id, const std::exception_ptr& failure, LineEstimate::Time when);
   void take(bool block);
   void drop_from_line(Id id);
-  const Extent& extent(Id id) const;
-  Extent& extent(Id id);
+  const ScheduledExtent& extent(Id id) const;
+  ScheduledExtent& extent(Id id);
 
   const RandomAccessFile* file_;
   IoTraits traits_;
   LineEstimate line_estimate_;
   std::unique_ptr<ReadQueue> queue_;  // opened when first needed
   Process process_;                   // that opened it
-  std::unordered_map<Id, Extent> extents_;
+  std::unordered_map<Id, ScheduledExtent> extents_;
   bool holds_ = false;
   std::size_t urgent_held_ = 0;    // extents at the front of the line
   std::vector<QueuedRead> batch_;  // being submitted

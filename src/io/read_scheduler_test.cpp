@@ -27,16 +27,16 @@ TEST(ReadPlan, JoinsOverSmallGapsOnly) {
   EXPECT_EQ(plan.extents[0].size, 300u);
   EXPECT_EQ(plan.extents[0].wanted, 200u);
   EXPECT_EQ(plan.extents[1].offset, 401u);
-  EXPECT_EQ(plan.places[1].extent, 0u);
-  EXPECT_EQ(plan.places[1].position, 200u);
-  EXPECT_EQ(plan.places[2].extent, 1u);
+  EXPECT_EQ(plan.ranges[1].extent, 0u);
+  EXPECT_EQ(plan.ranges[1].position, 200u);
+  EXPECT_EQ(plan.ranges[2].extent, 1u);
 }
 
 TEST(ReadPlan, KeepsTheOrderOfNeed) {
   const std::vector<WantedRange> wanted{{50000, 10}, {0, 10}, {90000, 10}, {50010, 10}};
   const ReadPlan plan = plan_reads(wanted, {}, 10000, large_file);
   EXPECT_THAT(offsets(plan), ElementsAre(50000, 0, 90000));
-  EXPECT_EQ(plan.places[3].extent, 0u);
+  EXPECT_EQ(plan.ranges[3].extent, 0u);
 }
 
 TEST(ReadPlan, StaysWithinTheLargestExtentUnlessOneRangeIsLarger) {
@@ -52,7 +52,7 @@ TEST(ReadPlan, AlignsExtentsExceptAtTheEndOfTheFile) {
   ASSERT_EQ(plan.extents.size(), 2u);
   EXPECT_EQ(plan.extents[0].offset, 4096u);
   EXPECT_EQ(plan.extents[0].size, 4096u);
-  EXPECT_EQ(plan.places[0].position, 904u);
+  EXPECT_EQ(plan.ranges[0].position, 904u);
   EXPECT_EQ(plan.extents[1].offset, 16384u);
   EXPECT_EQ(plan.extents[1].size, 20400u - 16384u);
 }
@@ -80,8 +80,8 @@ TEST(ReadPlan, LeavesOutWhatIsEmptyOrNotInTheFile) {
       {0, 0}, {990, 11}, {1001, 1}, {~std::uint64_t{0} - 1, 2}, {1, ~std::size_t{0}}, {990, 10}};
   const ReadPlan plan = plan_reads(wanted, {.alignment = 512}, 10000, end);
   ASSERT_EQ(plan.extents.size(), 1u);
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(plan.places[i].extent, ReadPlan::none) << i;
-  EXPECT_EQ(plan.places[5].extent, 0u);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(plan.ranges[i].extent, ReadPlan::none) << i;
+  EXPECT_EQ(plan.ranges[5].extent, 0u);
   EXPECT_TRUE(plan_reads({}, {}, 1, end).extents.empty());
 }
 
@@ -90,7 +90,7 @@ TEST(ReadPlan, JoinsWhatBeginsInOneUnitAndNothingElse) {
   const std::vector<WantedRange> wanted{{100, 30}, {0, 10}, {60, 40}, {140, 20}, {192, 500}, {700, 1}};
   const ReadPlan plan = plan_reads(wanted, {.worthwhile_gap = 60, .read_unit = 64}, 1, large_file);
   EXPECT_THAT(offsets(plan), ElementsAre(100, 0, 140, 192, 700));
-  EXPECT_EQ(plan.places[2].extent, plan.places[1].extent);
+  EXPECT_EQ(plan.ranges[2].extent, plan.ranges[1].extent);
   EXPECT_EQ(plan.extents[1].size, 100u) << "a unit may be larger than other extents";
   EXPECT_EQ(plan.extents[1].wanted, 50u);
 }
@@ -99,16 +99,16 @@ TEST(ReadPlan, JoinsWhatBeginsInOneUnitAndNothingElse) {
 void check_plan(const std::vector<WantedRange>& wanted, const IoTraits& traits, std::size_t max_extent,
                 std::uint64_t file_size) {
   const ReadPlan plan = plan_reads(wanted, traits, max_extent, file_size);
-  ASSERT_EQ(plan.places.size(), wanted.size());
+  ASSERT_EQ(plan.ranges.size(), wanted.size());
   std::vector<std::size_t> first_need(plan.extents.size(), wanted.size());
   std::size_t largest = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const ReadPlan::Place place = plan.places[i];
-    ASSERT_LT(place.extent, plan.extents.size());
-    const ReadExtent& extent = plan.extents[place.extent];
-    ASSERT_EQ(extent.offset + place.position, wanted[i].offset);
-    ASSERT_LE(place.position + wanted[i].size, extent.size);
-    first_need[place.extent] = std::min(first_need[place.extent], i);
+    const ReadPlan::PlannedRange range = plan.ranges[i];
+    ASSERT_LT(range.extent, plan.extents.size());
+    const ReadExtent& extent = plan.extents[range.extent];
+    ASSERT_EQ(extent.offset + range.position, wanted[i].offset);
+    ASSERT_LE(range.position + wanted[i].size, extent.size);
+    first_need[range.extent] = std::min(first_need[range.extent], i);
     largest = std::max(largest, wanted[i].size);
   }
   EXPECT_TRUE(std::is_sorted(first_need.begin(), first_need.end()));

@@ -58,24 +58,24 @@ class ClusterPool::Stream {
   std::size_t users = 0;
   bool is_active = false;
   std::deque<JobRef> planned;  // in order
-  Place next;                  // to be planned, behind those
-  Place last;                  // taken
+  StreamPosition next;         // to be planned, behind those
+  StreamPosition last;         // taken
   bool is_new = true;          // nothing was taken since the window moved
   bool is_certain = false;     // it is in use, not only expected to be
   JobRef recent;               // the page taken last, for other readers of the column
 };
 
 struct ClusterPool::Later {
-  struct Entry {
+  struct QueuedStream {
     std::size_t cluster;
     double fraction;
     Stream* stream;
   };
-  static Entry entry(Stream& stream) {
+  static QueuedStream queued(Stream& stream) {
     const ColumnSegment& segment = *stream.next.segment;
     return {segment.cluster, fraction_of(segment, stream.next.page), &stream};
   }
-  bool operator()(const Entry& a, const Entry& b) const {
+  bool operator()(const QueuedStream& a, const QueuedStream& b) const {
     return std::pair(a.cluster, a.fraction) > std::pair(b.cluster, b.fraction);
   }
 };
@@ -190,7 +190,7 @@ void ClusterPool::deactivate(Stream& stream) {
   forget_unused_extents();
 }
 
-// ---- Places
+// ---- Positions
 
 bool ClusterPool::can_plan(const ColumnSegment& segment, std::size_t page) const {
   const PageDescriptor description = segment.page(page);
@@ -199,46 +199,47 @@ bool ClusterPool::can_plan(const ColumnSegment& segment, std::size_t page) const
 
 // Moves to the first page of a cluster; to none if there is no such cluster or its metadata are invalid: the
 // read that gets there throws.
-void ClusterPool::enter(const Stream& stream, Place& place, std::size_t cluster) const {
-  place = {};
+void ClusterPool::enter(const Stream& stream, StreamPosition& position, std::size_t cluster) const {
+  position = {};
   if (cluster >= source_->descriptor().clusters.size()) return;
   try {
-    place.segment =
+    position.segment =
         std::make_shared<const ColumnSegment>(open_segment(*source_, stream.representations, cluster));
   } catch (const Error&) {
   }
 }
 
 // To the next page that may be asked for, or to none.
-void ClusterPool::advance(const Stream& stream, Place& place) const {
-  ++place.page;
+void ClusterPool::advance(const Stream& stream, StreamPosition& position) const {
+  ++position.page;
   if (window_.empty()) {
-    while (place.segment && place.page >= place.segment->pages())
-      enter(stream, place, place.segment->cluster + 1);
+    while (position.segment && position.page >= position.segment->pages())
+      enter(stream, position, position.segment->cluster + 1);
     return;
   }
-  for (const Stretch& stretch : window_) {
-    if (!place.segment || stretch.cluster < place.segment->cluster) continue;
-    if (stretch.cluster > place.segment->cluster) enter(stream, place, stretch.cluster);
-    if (!place.segment) return;
-    const std::size_t first = page_at(*place.segment, stream.element, stretch.begin);
-    place.page = std::max(place.page, first);
-    const bool is_there = place.page < place.segment->pages();
-    if (is_there && (place.page == first || fraction_of(*place.segment, place.page) < stretch.end)) return;
+  for (const ClusterSlice& slice : window_) {
+    if (!position.segment || slice.cluster < position.segment->cluster) continue;
+    if (slice.cluster > position.segment->cluster) enter(stream, position, slice.cluster);
+    if (!position.segment) return;
+    const std::size_t first = page_at(*position.segment, stream.element, slice.begin);
+    position.page = std::max(position.page, first);
+    const bool is_there = position.page < position.segment->pages();
+    if (is_there && (position.page == first || fraction_of(*position.segment, position.page) < slice.end))
+      return;
   }
-  place = {};
+  position = {};
 }
 
 bool ClusterPool::is_within(const PageJob& job) const {
   if (window_.empty()) return true;
-  return std::any_of(window_.begin(), window_.end(), [&](const Stretch& stretch) {
-    return job.cluster == stretch.cluster && job.fraction < stretch.end && job.end_fraction > stretch.begin;
+  return std::any_of(window_.begin(), window_.end(), [&](const ClusterSlice& slice) {
+    return job.cluster == slice.cluster && job.fraction < slice.end && job.end_fraction > slice.begin;
   });
 }
 
-void ClusterPool::keep_within(std::vector<Stretch> stretches) {
+void ClusterPool::keep_within(std::vector<ClusterSlice> slices) {
   if (!process_.is_current()) restart_in_child();
-  window_ = std::move(stretches);
+  window_ = std::move(slices);
   for (auto& [key, stream] : streams_) {
     stream->is_new = true;
     if (!stream->is_active) continue;
@@ -247,14 +248,14 @@ void ClusterPool::keep_within(std::vector<Stretch> stretches) {
       if (outside(job)) discard_for_good(job);
     std::erase_if(stream->planned, outside);
     // What is planned next is behind all that was.
-    Place place = stream->last;
+    StreamPosition position = stream->last;
     if (!stream->planned.empty()) {
-      enter(*stream, place, stream->planned.back()->cluster);
-      place.page = stream->planned.back()->page;
+      enter(*stream, position, stream->planned.back()->cluster);
+      position.page = stream->planned.back()->page;
     }
-    do advance(*stream, place);
-    while (place.segment && !can_plan(*place.segment, place.page));
-    stream->next = place;
+    do advance(*stream, position);
+    while (position.segment && !can_plan(*position.segment, position.page));
+    stream->next = position;
   }
   forget_unused_extents();
 }
@@ -263,7 +264,7 @@ void ClusterPool::keep_within(std::vector<Stretch> stretches) {
 bool ClusterPool::follows(Stream& stream, const ColumnSegment& segment, std::size_t page) {
   if (!window_.empty() && stream.is_new) return true;
   if (!stream.last.segment) return page == 0;
-  Place after = stream.last;
+  StreamPosition after = stream.last;
   if (segment.cluster == after.segment->cluster) return page == after.page + 1;
   if (segment.cluster < after.segment->cluster || (window_.empty() && page != 0)) return false;
   advance(stream, after);
@@ -276,16 +277,16 @@ bool ClusterPool::is_in_parts(const Stream& stream, const ColumnSegment& segment
   return stream.form == Form::parts && codec::is_divisible(segment.encoding, stream.element);
 }
 
-ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const Place& place,
+ClusterPool::JobRef ClusterPool::make_job(const Stream& stream, const StreamPosition& position,
                                           std::byte* destination) const {
-  const ColumnSegment& segment = *place.segment;
+  const ColumnSegment& segment = *position.segment;
   auto job = std::make_shared<PageJob>();
   job->column = segment.column;
   job->cluster = segment.cluster;
-  job->page = place.page;
-  job->fraction = fraction_of(segment, place.page);
-  job->end_fraction = fraction_of(segment, place.page + 1);
-  job->description = segment.page(place.page);
+  job->page = position.page;
+  job->fraction = fraction_of(segment, position.page);
+  job->end_fraction = fraction_of(segment, position.page + 1);
+  job->description = segment.page(position.page);
   job->encoding = segment.encoding;
   job->element = stream.element;
   job->decoded = job->description.elements * size_of(stream.element);
@@ -421,18 +422,19 @@ void ClusterPool::plan_ahead(Stream* needed) {
     sealed_ahead_ -= stored_size(needed->planned.front()->description);
     decoded_ahead_ -= needed->planned.front()->decoded;
   }
-  std::vector<Later::Entry> entries;
+  std::vector<Later::QueuedStream> entries;
   // Who announces pages knows better than what is learnt.
   for (Stream* stream : uses_.empty() ? active_ : std::vector<Stream*>())
     if (stream->next.segment && (stream->is_certain || stream->planned.empty()))
-      entries.push_back(Later::entry(*stream));
-  std::priority_queue<Later::Entry, std::vector<Later::Entry>, Later> order(Later(), std::move(entries));
+      entries.push_back(Later::queued(*stream));
+  std::priority_queue<Later::QueuedStream, std::vector<Later::QueuedStream>, Later> order(Later(),
+                                                                                          std::move(entries));
   while (!order.empty()) {
     Stream& stream = *order.top().stream;
     order.pop();
     if (!has_room_for_next(stream)) break;
     plan_unit(stream, batch);
-    if (stream.next.segment && stream.is_certain) order.push(Later::entry(stream));
+    if (stream.next.segment && stream.is_certain) order.push(Later::queued(stream));
   }
   const bool is_read_ahead = lanes_[0].scheduler || lanes_[1].scheduler || lanes_[2].scheduler;
   const std::uint64_t held = (is_read_ahead ? sealed_ahead_ : 0) + (parallel_ ? decoded_ahead_ : 0);
@@ -473,12 +475,12 @@ void ClusterPool::plan_in(Lane& lane, const std::vector<JobRef>& jobs) {
       if (traits.reads_are_copies && jobs.size() > 1) lane.file->will_need(planned.offset, planned.size);
     }
     for (std::size_t i = 0; i < group.size(); ++i) {
-      if (plan.places[i].extent == io::ReadPlan::none) {
+      if (plan.ranges[i].extent == io::ReadPlan::none) {
         group[i]->state = PageJob::State::failed;
         continue;
       }
-      group[i]->extent = extents[plan.places[i].extent];
-      group[i]->position = plan.places[i].position;
+      group[i]->extent = extents[plan.ranges[i].extent];
+      group[i]->position = plan.ranges[i].position;
     }
   };
   for (const JobRef& job : jobs) {
@@ -641,23 +643,23 @@ void ClusterPool::join_expected() {
   if (window_.empty() && active_.empty()) return;
   for (Stream* stream : std::exchange(expected_, {})) {
     if (stream->is_active) continue;
-    Stretch begin;
+    ClusterSlice begin;
     if (window_.empty()) {
-      const Place& other = active_.back()->next;
+      const StreamPosition& other = active_.back()->next;
       begin = {.cluster = other.segment->cluster, .begin = fraction_of(*other.segment, other.page)};
     } else {
       begin = window_.front();
     }
-    Place place;
-    enter(*stream, place, begin.cluster);
-    if (!place.segment) continue;
-    place.page = page_at(*place.segment, stream->element, begin.begin);
+    StreamPosition position;
+    enter(*stream, position, begin.cluster);
+    if (!position.segment) continue;
+    position.page = page_at(*position.segment, stream->element, begin.begin);
     const auto is_no_page = [&] {
-      return place.page >= place.segment->pages() || !can_plan(*place.segment, place.page);
+      return position.page >= position.segment->pages() || !can_plan(*position.segment, position.page);
     };
-    while (place.segment && is_no_page()) advance(*stream, place);
-    if (!place.segment) continue;
-    stream->next = place;
+    while (position.segment && is_no_page()) advance(*stream, position);
+    if (!position.segment) continue;
+    stream->next = position;
     stream->is_active = true;
     active_.push_back(stream);
   }
@@ -739,11 +741,11 @@ void ClusterPool::bring_in(Lane& lane, const std::vector<PageDescriptor>& pages)
     if (start_extent(extent, false)) brought_bytes_ += planned.size;
   }
   for (std::size_t i = 0; i < pages.size(); ++i) {
-    const io::ReadPlan::Place place = plan.places[i];
-    if (place.extent == io::ReadPlan::none || !extents[place.extent]->id) continue;
+    const io::ReadPlan::PlannedRange range = plan.ranges[i];
+    if (range.extent == io::ReadPlan::none || !extents[range.extent]->id) continue;
     const bool is_new =
-        brought_.try_emplace(pages[i].locator.offset, extents[place.extent], place.position).second;
-    if (is_new) ++extents[place.extent]->announced;
+        brought_.try_emplace(pages[i].locator.offset, extents[range.extent], range.position).second;
+    if (is_new) ++extents[range.extent]->announced;
   }
 }
 
@@ -814,14 +816,14 @@ void ClusterPool::leave_behind(std::size_t cluster, double fraction) {
 // ---- Reading
 
 // As if nothing were ever read ahead, so that errors say what they would say then.
-ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& place,
+ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const StreamPosition& position,
                                             std::byte* destination) {
-  JobRef job = make_job(stream, place, destination);
-  const ColumnSegment& segment = *place.segment;
+  JobRef job = make_job(stream, position, destination);
+  const ColumnSegment& segment = *position.segment;
   if (source_->is_cached(job->description)) {
     // What the cache has of it was no use.
     source_->cache()->note_damage(job->description.locator.offset);
-    job->description = source_->placed_pages(segment.column, segment.cluster)[place.page];
+    job->description = source_->placed_pages(segment.column, segment.cluster)[position.page];
   }
   try {
     const auto begin = std::chrono::steady_clock::now();
@@ -842,7 +844,7 @@ ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& p
       job->elements = out;
     }
     const ByteSpan bytes{sealed.data(), stored};
-    source_->keep(segment.column, segment.cluster, place.page, job->description,
+    source_->keep(segment.column, segment.cluster, position.page, job->description,
                   bytes.first(job->description.locator.size), bytes.subspan(job->description.locator.size),
                   counters);
     job->state = PageJob::State::done;
@@ -851,7 +853,7 @@ ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& p
     counters.seconds_waiting += std::chrono::duration<double>(read - begin).count();
     counters.seconds_decoding += std::chrono::duration<double>(end - read).count();
   } catch (const Error& error) {
-    throw source_->in_page(error, segment.column, segment.cluster, place.page);
+    throw source_->in_page(error, segment.column, segment.cluster, position.page);
   }
   return job;
 }
@@ -859,7 +861,7 @@ ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const Place& p
 ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment,
                                     std::size_t page) {
   if (!process_.is_current()) restart_in_child();
-  const Place place{segment, page};
+  const StreamPosition position{segment, page};
   if (stream.recent && stream.recent->cluster == segment->cluster && stream.recent->page == page)
     return stream.recent;
   stream.is_certain = true;
@@ -874,18 +876,18 @@ ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const 
   const bool is_before = !window_.empty() && stream.is_new && !stream.planned.empty() && !was_planned;
   stream.is_new = false;
   if (!was_planned && !is_before) deactivate(stream);
-  stream.last = place;
+  stream.last = position;
   stream.recent.reset();
-  if (!can_plan(*segment, page)) return stream.recent = read_alone(stream, place, nullptr);
+  if (!can_plan(*segment, page)) return stream.recent = read_alone(stream, position, nullptr);
   if (is_before || (!was_planned && !in_order)) {
-    const JobRef job = make_job(stream, place);
+    const JobRef job = make_job(stream, position);
     share(*job);
     plan_pages({job}, true);
-    return stream.recent = complete(*job) ? job : read_alone(stream, place, nullptr);
+    return stream.recent = complete(*job) ? job : read_alone(stream, position, nullptr);
   }
   if (!was_planned) {
     leave_behind(segment->cluster, fraction_of(*segment, page));
-    stream.next = place;
+    stream.next = position;
     stream.is_active = true;
     active_.push_back(&stream);
     plan_ahead(&stream);
@@ -902,25 +904,25 @@ ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const 
     leave_behind(segment->cluster, fraction_of(*segment, page));
     plan_ahead(nullptr);
   }
-  return stream.recent = complete(*job) ? job : read_alone(stream, place, nullptr);
+  return stream.recent = complete(*job) ? job : read_alone(stream, position, nullptr);
 }
 
 // Jobs for the next pages of a bulk read, as many as fit one batch.
-std::vector<ClusterPool::JobRef> ClusterPool::start_bulk(const Stream& stream, Place& place,
+std::vector<ClusterPool::JobRef> ClusterPool::start_bulk(const Stream& stream, StreamPosition& position,
                                                          std::size_t& left, std::byte*& out) {
   const std::size_t most = std::min(bulk_batch, source_->options().memory_budget / 4);
   std::vector<JobRef> jobs;
   std::vector<JobRef> planned;
   const auto goes_on_in_unit = [&] {
-    return unit_ > 1 && place.segment->page(place.page).locator.offset / unit_ ==
+    return unit_ > 1 && position.segment->page(position.page).locator.offset / unit_ ==
                             jobs.back()->description.locator.offset / unit_;
   };
   for (std::size_t sealed = 0; left > 0 && (jobs.empty() || sealed < most || goes_on_in_unit());
-       --left, ++place.page) {
-    jobs.push_back(make_job(stream, place, out));
+       --left, ++position.page) {
+    jobs.push_back(make_job(stream, position, out));
     out += jobs.back()->decoded;
     sealed += stored_size(jobs.back()->description);
-    if (can_plan(*place.segment, place.page)) {
+    if (can_plan(*position.segment, position.page)) {
       share(*jobs.back());
       planned.push_back(jobs.back());
     } else {
@@ -934,12 +936,12 @@ std::vector<ClusterPool::JobRef> ClusterPool::start_bulk(const Stream& stream, P
 void ClusterPool::read(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment, std::size_t first,
                        std::size_t count, std::byte* out) {
   if (!process_.is_current()) restart_in_child();
-  Place place{segment, first};
+  StreamPosition position{segment, first};
   const bool in_order = follows(stream, *segment, first);
   // What was read ahead is used; behind it begins what goes straight to its place.
   while (count > 0 && !stream.planned.empty() && stream.planned.front()->cluster == segment->cluster &&
-         stream.planned.front()->page == place.page) {
-    const Page ahead = take(stream, segment, place.page);
+         stream.planned.front()->page == position.page) {
+    const Page ahead = take(stream, segment, position.page);
     if (ahead->packed != nullptr) {
       const std::size_t elements = ahead->description.elements;
       codec::decode_part(ahead->encoding, ahead->packed, elements, 0, elements, out);
@@ -947,20 +949,20 @@ void ClusterPool::read(Stream& stream, const std::shared_ptr<const ColumnSegment
       std::memcpy(out, ahead->elements, ahead->decoded);
     }
     out += ahead->decoded;
-    ++place.page;
+    ++position.page;
     --count;
   }
   if (count == 0) return;
   if (!in_order || stream.is_active) deactivate(stream);
   while (count > 0) {
-    const std::vector<JobRef> jobs = start_bulk(stream, place, count, out);
+    const std::vector<JobRef> jobs = start_bulk(stream, position, count, out);
     // All of them are waited for before any error leaves: they write to the caller's memory.
     std::vector<bool> good;
     for (const JobRef& job : jobs) good.push_back(complete(*job));
     for (std::size_t i = 0; i < jobs.size(); ++i)
       if (!good[i]) static_cast<void>(read_alone(stream, {segment, jobs[i]->page}, jobs[i]->destination));
   }
-  stream.last = {segment, place.page - 1};
+  stream.last = {segment, position.page - 1};
 }
 
 ReadCounters ClusterPool::counters() const {

@@ -62,7 +62,7 @@ class ClusterPool {
             std::size_t count, std::byte* out);
 
   // A part of the entries of a cluster, as fractions.
-  struct Stretch {
+  struct ClusterSlice {
     std::size_t cluster = 0;
     double begin = 0;
     double end = 1;
@@ -70,12 +70,12 @@ class ClusterPool {
   // Reading keeps within these from now on, in growing order. Of columns below collections, whose elements
   // may be spread unevenly over the entries, a page too many or too few may be planned at each border. None:
   // everything may be asked for.
-  void keep_within(std::vector<Stretch> stretches);
+  void keep_within(std::vector<ClusterSlice> slices);
   // A column that will be read in order. It joins together with the next one that does; it need not be open.
   // Only its first page is planned before it is requested, unless it is certain.
   void expect(const std::vector<std::uint32_t>& representations, ElementType element, Form form,
               bool is_certain);
-  // Plans the first pages of what is expected within the stretches, before any page is asked for.
+  // Plans the first pages of what is expected within the slices, before any page is asked for.
   void start_expected();
 
   // Pages that read() will be asked for.
@@ -95,11 +95,11 @@ class ClusterPool {
 
  private:
   using JobRef = PageWork::JobRef;
-  struct Place {
+  struct StreamPosition {
     std::shared_ptr<const ColumnSegment> segment;  // null: none
     std::size_t page = 0;
   };
-  struct Later;  // orders streams by the place of their next page
+  struct Later;  // orders streams by the position of their next page
   // Files that pages may lie in, each with a scheduler of its own.
   struct Lane {
     const io::RandomAccessFile* file = nullptr;
@@ -112,11 +112,12 @@ class ClusterPool {
   void restart_in_child();
   bool can_plan(const ColumnSegment& segment, std::size_t page) const;
   bool follows(Stream& stream, const ColumnSegment& segment, std::size_t page);
-  void advance(const Stream& stream, Place& place) const;
+  void advance(const Stream& stream, StreamPosition& position) const;
   bool is_within(const PageJob& job) const;
-  void enter(const Stream& stream, Place& place, std::size_t cluster) const;
+  void enter(const Stream& stream, StreamPosition& position, std::size_t cluster) const;
   static bool is_in_parts(const Stream& stream, const ColumnSegment& segment);
-  JobRef make_job(const Stream& stream, const Place& place, std::byte* destination = nullptr) const;
+  JobRef make_job(const Stream& stream, const StreamPosition& position,
+                  std::byte* destination = nullptr) const;
   JobRef find_shared(const Stream& stream) const;
   bool plan_next(Stream& stream);
   void join_expected();
@@ -149,15 +150,16 @@ class ClusterPool {
   void leave_behind(std::size_t cluster, double fraction);
   void deactivate(Stream& stream);
   void forget_unused_extents() noexcept;
-  JobRef read_alone(const Stream& stream, const Place& place, std::byte* destination);
-  std::vector<JobRef> start_bulk(const Stream& stream, Place& place, std::size_t& left, std::byte*& out);
+  JobRef read_alone(const Stream& stream, const StreamPosition& position, std::byte* destination);
+  std::vector<JobRef> start_bulk(const Stream& stream, StreamPosition& position, std::size_t& left,
+                                 std::byte*& out);
 
   const PageSource* source_;
   std::map<std::tuple<std::vector<std::uint32_t>, ElementType, Form>, std::unique_ptr<Stream>> streams_;
   std::vector<Stream*> active_;
   std::unordered_map<std::uint64_t, std::weak_ptr<PageJob>> by_offset_;  // what was planned, by its locator
   std::size_t sweep_at_ = 64;                                            // entries of that
-  std::vector<Stretch> window_;                                          // empty: no limit
+  std::vector<ClusterSlice> window_;                                     // empty: no limit
   std::vector<Stream*> expected_;
   // Sealed pages that were announced and have been asked of the file.
   struct Brought {

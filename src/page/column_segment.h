@@ -17,7 +17,7 @@ struct ColumnSegment {
   std::uint32_t column = invalid_id;   // the physical column with the elements
   const ColumnRange* range = nullptr;  // null: nothing was written
   ColumnEncoding encoding;
-  PageSource::Extent extent;
+  PageSource::ColumnExtent extent;
   std::vector<std::uint64_t> page_first;  // first element of each page, and the end
 
   std::optional<PageList> placed;  // positions of the pages, if they differ from `range`

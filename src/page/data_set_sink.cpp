@@ -62,7 +62,7 @@ void DataSetSink::resume(const Descriptor& checkpoint) {
   grouped_clusters_ = descriptor_.clusters.size();
   groups_before_ = descriptor_.cluster_groups.size();
   was_resumed_ = true;
-  committed_ = contents();
+  committed_ = counts();
   committed_at_ = Clock::now();
 }
 
@@ -105,7 +105,7 @@ bool DataSetSink::merges_groups() const noexcept {
   return checkpoints() || is_linked_;
 }
 
-DataSetSink::Contents DataSetSink::contents() const noexcept {
+DataSetSink::DescriptorCounts DataSetSink::counts() const noexcept {
   return {descriptor_.clusters.size(), descriptor_.fields.size(), descriptor_.columns.size(),
           descriptor_.aliases.size(), descriptor_.type_infos.size()};
 }
@@ -113,7 +113,7 @@ DataSetSink::Contents DataSetSink::contents() const noexcept {
 bool DataSetSink::checkpoint_due() const {
   if (!checkpoints()) return false;
   // Journal records are useless for columns that no footer describes.
-  const Contents before = committed_.value_or(Contents{.fields = descriptor_.header_fields});
+  const DescriptorCounts before = committed_.value_or(DescriptorCounts{.fields = descriptor_.header_fields});
   if (descriptor_.fields.size() > before.fields) return true;
   const CheckpointEvery& every = options_.checkpoint_every;
   if (every.clusters > 0 && descriptor_.clusters.size() - before.clusters >= every.clusters) return true;
@@ -294,7 +294,7 @@ void DataSetSink::commit(bool is_last) {
     const std::unique_lock alone(container_mutex_);
     container_->commit(descriptor_.anchor);
   }
-  committed_ = contents();
+  committed_ = counts();
   links_changed_ = false;
   committed_at_ = Clock::now();
 }
@@ -343,7 +343,7 @@ void DataSetSink::flush_linked() const {
 bool DataSetSink::linked_changed() const {
   return std::any_of(linked_.begin(), linked_.end(), [](const Linked& each) {
     const DataSetSink& sink = *each.sink;
-    return !sink.committed_ || *sink.committed_ != sink.contents() || sink.has_groups_to_merge();
+    return !sink.committed_ || *sink.committed_ != sink.counts() || sink.has_groups_to_merge();
   });
 }
 
@@ -361,7 +361,7 @@ void DataSetSink::commit_linked(bool is_last) {
     DataSetSink& sink = *each.sink;
     {
       const std::lock_guard lock(sink.mutex_);
-      const bool changed = !sink.committed_ || *sink.committed_ != sink.contents();
+      const bool changed = !sink.committed_ || *sink.committed_ != sink.counts();
       if (changed || (is_last && sink.has_groups_to_merge())) sink.commit(is_last);
     }
     const auto& link = sink.as_linked().link();
@@ -385,7 +385,7 @@ void DataSetSink::close() {
   flush_linked();
   // The end of this run gives up what earlier runs left uncommitted.
   const bool gives_up = was_resumed_ && !footer_;
-  if (gives_up || !committed_ || *committed_ != contents() || links_changed_ || has_groups_to_merge() ||
+  if (gives_up || !committed_ || *committed_ != counts() || links_changed_ || has_groups_to_merge() ||
       linked_changed())
     commit(true);
   const std::unique_lock alone(container_mutex_);

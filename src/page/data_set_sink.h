@@ -102,13 +102,13 @@ class DataSetSink {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Contents {
+  struct DescriptorCounts {
     std::size_t clusters = 0;
     std::size_t fields = 0;
     std::size_t columns = 0;
     std::size_t aliases = 0;
     std::size_t type_infos = 0;
-    bool operator==(const Contents&) const = default;
+    bool operator==(const DescriptorCounts&) const = default;
   };
 
   struct Linked {
@@ -138,7 +138,7 @@ class DataSetSink {
   bool checkpoints() const noexcept;
   bool merges_groups() const noexcept;
   bool checkpoint_due() const;
-  Contents contents() const noexcept;
+  DescriptorCounts counts() const noexcept;
 
   const Process process_;
   std::unique_ptr<container::WriteContainer> container_;
@@ -154,10 +154,10 @@ class DataSetSink {
   std::vector<bool> begun_;  // by the same column: true once a cluster has elements
   std::vector<std::vector<ClusterDescriptor>> staged_;  // by number
   std::uint64_t staged_entries_ = 0;
-  std::vector<std::vector<Placed>> placed_;  // by number
-  std::size_t grouped_clusters_ = 0;         // clusters that have a cluster group
-  std::optional<Contents> committed_;        // what the footer contains; empty: no footer yet
-  std::optional<Locator> footer_;            // of the last commit, if it was made here
+  std::vector<std::vector<Placed>> placed_;    // by number
+  std::size_t grouped_clusters_ = 0;           // clusters that have a cluster group
+  std::optional<DescriptorCounts> committed_;  // what the footer contains; empty: no footer yet
+  std::optional<Locator> footer_;              // of the last commit, if it was made here
   JournalRun run_;
   bool was_resumed_ = false;
   bool is_linked_ = false;

@@ -455,7 +455,8 @@ TEST_P(HostileObjects, EnvelopesThatAreNotThere) {
   const auto expect = [&](const std::function<void(container::AnchorRecord&)>& change, ErrorKind kind,
                           const char* problem) {
     write(store, {.splice_size = target});
-    container::Stored<container::PlaceRecord> found = *container::find_place(*store.open(), "Data").found;
+    container::VersionedRecord<container::PlaceRecord> found =
+        *container::find_place(*store.open(), "Data").found;
     change(found.record.anchor);
     const io::ValueAddress address =
         container::directory_value(container::first_place_of("Data"), container::place_key);

@@ -129,7 +129,7 @@ class ZeroPages {
  public:
   explicit ZeroPages(bool with_checksums) : with_checksums_(with_checksums) {}
 
-  struct Page {
+  struct ZeroPage {
     Bytes stored;
     std::uint64_t size = 0;  // of the block
   };
@@ -142,7 +142,7 @@ class ZeroPages {
     if (pages_.size() > most_kept) pages_.clear();
   }
   // It lives until the next cluster begins.
-  const Page& get(const ColumnDescriptor& column, std::uint32_t elements, std::uint32_t compression) {
+  const ZeroPage& get(const ColumnDescriptor& column, std::uint32_t elements, std::uint32_t compression) {
     const ColumnEncoding& encoding = column.encoding;
     const Key key{encoding.type, encoding.bits, encoding.min, encoding.max, elements, compression};
     const auto [found, is_new] = pages_.try_emplace(key);
@@ -153,7 +153,7 @@ class ZeroPages {
  private:
   using Key = std::tuple<ColumnType, unsigned, double, double, std::uint32_t, std::uint32_t>;
 
-  Page make(const ColumnEncoding& encoding, std::uint32_t elements, std::uint32_t compression) const {
+  ZeroPage make(const ColumnEncoding& encoding, std::uint32_t elements, std::uint32_t compression) const {
     const ElementType element = natural_element(encoding.type);
     AlignedBuffer values;
     values.resize(elements * size_of(element));
@@ -168,7 +168,7 @@ class ZeroPages {
     codec::encode(encoding, element, values.data(), elements, packed.span());
     AlignedBuffer block;
     codec::compress(codec::CompressionSettings::parse(std::to_string(compression)), packed.span(), block);
-    Page page{.stored = Bytes(block.span().begin(), block.span().end()), .size = block.size()};
+    ZeroPage page{.stored = Bytes(block.span().begin(), block.span().end()), .size = block.size()};
     if (with_checksums_) {
       page.stored.resize(page.size + sum_size);
       store_le(page.stored.data() + page.size, codec::xxh3(ByteSpan(page.stored).first(page.size)));
@@ -177,7 +177,7 @@ class ZeroPages {
   }
 
   const bool with_checksums_;
-  std::map<Key, Page> pages_;
+  std::map<Key, ZeroPage> pages_;
 };
 
 // ---- copying by the system ----
@@ -185,7 +185,7 @@ class ZeroPages {
 // Pages that wait to be copied as ranges of their file, those that lie together at once.
 class CopiedRanges {
  public:
-  struct Page {
+  struct CopiedPage {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
     std::size_t part = 0;  // of the cluster
@@ -205,7 +205,7 @@ class CopiedRanges {
   bool takes(std::span<const SealedPage> pages, bool at_any_rate) const {
     constexpr std::uint64_t worthwhile = std::uint64_t{64} << 10;
     if (pages.empty() || !is_possible()) return false;
-    std::vector<Page> wanted;
+    std::vector<CopiedPage> wanted;
     std::uint64_t bytes = 0;
     for (const SealedPage& page : pages) {
       if (!fits(page.description) || page.other.size() > 0) return false;
@@ -219,7 +219,7 @@ class CopiedRanges {
     bytes_ += pages_.back().size;
   }
   bool is_enough() const noexcept { return bytes_ >= std::uint64_t{16} << 20; }
-  std::span<const Page> pages() const noexcept { return pages_; }
+  std::span<const CopiedPage> pages() const noexcept { return pages_; }
   // In order.
   std::vector<container::FileRange> merged() const { return merge(pages_); }
   void clear() {
@@ -229,11 +229,11 @@ class CopiedRanges {
 
  private:
   // Over what lies between pages as well, if that is little: keys of ROOT files, for one.
-  std::vector<container::FileRange> merge(std::vector<Page> pages) const {
+  std::vector<container::FileRange> merge(std::vector<CopiedPage> pages) const {
     constexpr std::uint64_t small_gap = 256;
-    std::ranges::sort(pages, {}, &Page::offset);
+    std::ranges::sort(pages, {}, &CopiedPage::offset);
     std::vector<container::FileRange> ranges;
-    for (const Page& page : pages) {
+    for (const CopiedPage& page : pages) {
       const std::uint64_t end = page.offset + page.size;
       if (!ranges.empty()) {
         container::FileRange& last = ranges.back();
@@ -250,7 +250,7 @@ class CopiedRanges {
 
   const PageSource& source_;
   const std::uint64_t largest_;
-  std::vector<Page> pages_;
+  std::vector<CopiedPage> pages_;
   std::uint64_t bytes_ = 0;
 };
 
@@ -400,7 +400,7 @@ class PieceWriter {
     if (ranges.empty()) return;
     const auto copied = sink_.copy_ranges(source_.file(), ranges);
     added.bytes_shared += copied.shared;
-    for (const CopiedRanges::Page& page : ranges_.pages()) {
+    for (const CopiedRanges::CopiedPage& page : ranges_.pages()) {
       const auto range = std::ranges::upper_bound(ranges, page.offset, {}, &container::FileRange::offset) - 1;
       parts_[page.part].offset =
           copied.offsets[static_cast<std::size_t>(range - ranges.begin())] + (page.offset - range->offset);
@@ -423,10 +423,10 @@ class PieceWriter {
     if (!options_.fill) return;
     const std::uint32_t compression = sink_.compression().to_root();
     std::vector<container::PagePart> pages;
-    std::map<std::pair<const ZeroPages::Page*, std::uint32_t>, std::size_t> part_of;
+    std::map<std::pair<const ZeroPages::ZeroPage*, std::uint32_t>, std::size_t> part_of;
     const bool shares = sink_.container().shares_pages();
     zeros_.begin_cluster();
-    std::vector<std::pair<ColumnRange*, std::vector<std::pair<std::uint32_t, const ZeroPages::Page*>>>>
+    std::vector<std::pair<ColumnRange*, std::vector<std::pair<std::uint32_t, const ZeroPages::ZeroPage*>>>>
         ranges;
     for (const FilledColumn& filled : options_.fill(parts.cluster)) {
       const ColumnDescriptor& column = sink_.descriptor().columns[filled.column];
@@ -437,7 +437,7 @@ class PieceWriter {
       const std::uint32_t most = ZeroPages::most_elements(column.encoding);
       for (std::uint64_t left = filled.elements; left > 0;) {
         const auto elements = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, most));
-        const ZeroPages::Page& page = zeros_.get(column, elements, compression);
+        const ZeroPages::ZeroPage& page = zeros_.get(column, elements, compression);
         const std::pair key(&page, shares ? 0 : filled.column);
         if (part_of.try_emplace(key, pages.size()).second) pages.push_back({page.stored, filled.column});
         zeros.emplace_back(elements, &page);
@@ -480,7 +480,7 @@ class PieceWriter {
         to.compression = options_.compression->to_root();
       to.pages.reserve(to.pages.size() + range.pages.size());
       for (const PageDescriptor& page : range.pages) {
-        const Part& part = parts_[parts.part_of[next_page++]];
+        const WrittenPart& part = parts_[parts.part_of[next_page++]];
         to.pages.push_back(
             {.elements = page.elements,
              .has_checksum = part.has_checksum,
@@ -490,7 +490,7 @@ class PieceWriter {
     return cluster;
   }
 
-  struct Part {
+  struct WrittenPart {
     std::uint64_t size = 0;
     std::uint64_t offset = 0;
     bool has_checksum = false;
@@ -503,7 +503,7 @@ class PieceWriter {
   const bool reads_;
   // Of the thread, for the open cluster.
   container::ClusterWriteState place_;
-  std::vector<Part> parts_;
+  std::vector<WrittenPart> parts_;
   CopiedRanges ranges_;  // with pages of which parts_ does not know where they go
   ZeroPages zeros_;
 

@@ -67,7 +67,7 @@ std::uint64_t bytes_to_stream(const PageSource& source, const StreamOptions& opt
 
 // A piece on its way. Tasks hold no reference to the stream's members that change.
 struct SealedPageStream::Batch {
-  struct Extent {
+  struct PlannedExtent {
     io::ReadExtent plan;
     std::optional<io::ReadScheduler::Id> id;  // while the scheduler has it
     bool is_read = false;
@@ -75,7 +75,7 @@ struct SealedPageStream::Batch {
     std::vector<std::pair<std::size_t, std::size_t>> pages;  // index, position
   };
   std::shared_ptr<SealedPiece> piece;
-  std::vector<Extent> extents;
+  std::vector<PlannedExtent> extents;
   std::vector<std::size_t> alone;  // pages that are no part of an extent
   std::size_t next_extent = 0;     // to be given to the threads
   std::unique_ptr<TaskGroup> tasks;
@@ -95,7 +95,7 @@ SealedPageStream::~SealedPageStream() {
   for (const auto& batch : ahead_) {
     batch->tasks.reset();
     if (!scheduler_) continue;
-    for (Batch::Extent& extent : batch->extents)
+    for (Batch::PlannedExtent& extent : batch->extents)
       if (extent.id) scheduler_->forget(*extent.id);
   }
 }
@@ -182,15 +182,15 @@ bool SealedPageStream::start_piece() {
       wanted, traits, scheduler_ ? most_requested_at_once : most_copied_at_once, source_.file_size());
   batch->extents.resize(plan.extents.size());
   for (std::size_t i = 0; i < piece.pages.size(); ++i) {
-    const io::ReadPlan::Place& place = plan.places[i];
-    if (place.extent == io::ReadPlan::none)
+    const io::ReadPlan::PlannedRange& range = plan.ranges[i];
+    if (range.extent == io::ReadPlan::none)
       batch->alone.push_back(i);
     else
-      batch->extents[place.extent].pages.emplace_back(i, place.position);
+      batch->extents[range.extent].pages.emplace_back(i, range.position);
   }
   if (scheduler_) scheduler_->hold();
   for (std::size_t i = 0; i < plan.extents.size(); ++i) {
-    Batch::Extent& extent = batch->extents[i];
+    Batch::PlannedExtent& extent = batch->extents[i];
     extent.plan = plan.extents[i];
     extent.memory = buffers_->lend(extent.plan.size, traits.alignment);
     const MutableByteSpan into{extent.memory.data(), extent.plan.size};
@@ -227,7 +227,7 @@ void SealedPageStream::check(SealedPage& page) const {
 // In any thread. What makes an extent fail may concern other bytes than those of its pages, or only one of
 // them: each page is then read by itself.
 void SealedPageStream::read_and_check(Batch& batch, std::size_t number) {
-  Batch::Extent& extent = batch.extents[number];
+  Batch::PlannedExtent& extent = batch.extents[number];
   if (!scheduler_) {
     try {
       source_.file().read(extent.plan.offset, {extent.memory.data(), extent.plan.size});
@@ -266,7 +266,7 @@ std::shared_ptr<SealedPiece> SealedPageStream::next() {
   Batch& batch = *ahead_.front();
   for (; batch.next_extent < batch.extents.size(); ++batch.next_extent) {
     const std::size_t number = batch.next_extent;
-    Batch::Extent& extent = batch.extents[number];
+    Batch::PlannedExtent& extent = batch.extents[number];
     try {
       scheduler_->wait_for(*extent.id);
       extent.is_read = true;
@@ -280,7 +280,7 @@ std::shared_ptr<SealedPiece> SealedPageStream::next() {
   for (const std::size_t index : batch.alone) read_one(batch, batch.piece->pages[index]);
   const std::unique_ptr<Batch> done = std::move(ahead_.front());
   ahead_.pop_front();
-  for (Batch::Extent& extent : done->extents) done->piece->memory.push_back(std::move(extent.memory));
+  for (Batch::PlannedExtent& extent : done->extents) done->piece->memory.push_back(std::move(extent.memory));
   fill();
   return done->piece;
 }

@@ -360,9 +360,9 @@ void PageSource::mark_unreadable(const std::vector<std::pair<std::uint32_t, std:
   format::mark_unreadable(*descriptor_, reasons);
 }
 
-PageSource::Extent PageSource::extent(std::uint32_t column, std::size_t cluster) const {
+PageSource::ColumnExtent PageSource::extent(std::uint32_t column, std::size_t cluster) const {
   const ClusterDescriptor& summary = descriptor_->clusters[cluster];
-  Extent extent;
+  ColumnExtent extent;
   if (column < summary.columns.size() && !summary.columns[column].suppressed) {
     const ColumnRange& range = summary.columns[column];
     for (const PageDescriptor& page : range.pages) extent.elements += page.elements;

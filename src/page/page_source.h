@@ -120,12 +120,12 @@ class PageSource {
 
   // The number of elements of a column in a cluster, how many leading ones are zeros because the column was
   // added later, and the index of the first one within the data set.
-  struct Extent {
+  struct ColumnExtent {
     std::uint64_t first = 0;
     std::uint64_t elements = 0;
     std::uint64_t leading_zeros = 0;
   };
-  Extent extent(std::uint32_t column, std::size_t cluster) const;
+  ColumnExtent extent(std::uint32_t column, std::size_t cluster) const;
 
   // True if the page is one range of the file, which can be read together with others.
   bool is_plain(const PageDescriptor& page) const noexcept;

@@ -154,13 +154,13 @@ std::optional<Remembered> found_lately(const io::ObjectStore& store, const std::
   }
 }
 
-struct Answer {
+struct LookupResult {
   std::optional<Remembered> found;
   std::vector<std::string> names;  // where there are several
 };
 
 // Of several states the one that was found last.
-Answer found_ever(const io::ObjectStore& store, const std::string& uri, const std::string& name) {
+LookupResult found_ever(const io::ObjectStore& store, const std::string& uri, const std::string& name) {
   constexpr std::chrono::seconds ever = std::chrono::hours(24 * 365 * 1000);
   std::map<std::string, std::uint64_t> known;
   for (const std::uint64_t number : cache::list_numbers(store)) {
@@ -168,7 +168,7 @@ Answer found_ever(const io::ObjectStore& store, const std::string& uri, const st
     if (identity && identity->uri == uri && (name.empty() || identity->name == name))
       known.try_emplace(identity->name, number);
   }
-  Answer answer;
+  LookupResult answer;
   if (known.size() > 1)
     for (const auto& [each, number] : known) answer.names.push_back(each);
   if (known.size() != 1) return answer;
@@ -195,10 +195,10 @@ std::shared_ptr<container::ReadContainer> open_remembered(std::string_view name,
   if (settings.store.empty() || (!settings.offline && (is_local || settings.trust.count() == 0)))
     return nullptr;
   const std::shared_ptr<cache::Home> home = cache::Home::of(settings);
-  std::optional<Answer> answer =
+  std::optional<LookupResult> answer =
       home->ask([uri = cache::full_uri(uri), name = std::string(name), settings](io::ObjectStore& store) {
         return settings.offline ? found_ever(store, uri, name)
-                                : Answer{found_lately(store, uri, name, settings.trust), {}};
+                                : LookupResult{found_lately(store, uri, name, settings.trust), {}};
       });
   if (settings.offline && !answer)
     throw Error(ErrorKind::io, fmt::format("the cache is lost: {}", home->problem()), "", {.uri = uri});

@@ -106,14 +106,14 @@ class Homes : public ::testing::TestWithParam<Kind> {
   }
   std::uint64_t bytes() const {
     std::uint64_t sum = 0;
-    for (const cache::Entry& entry : cache::read_register(*store(), false)) sum += entry.size();
+    for (const cache::RegisterEntry& entry : cache::read_register(*store(), false)) sum += entry.size();
     return sum;
   }
 
   // Changes a byte of, cuts, or removes some values.
   void spoil(Random& random, unsigned one_in) const {
     const std::shared_ptr<io::ObjectStore> home = store();
-    for (const cache::Entry& entry : cache::read_register(*home, false))
+    for (const cache::RegisterEntry& entry : cache::read_register(*home, false))
       for (const auto& [column, runs] : entry.columns)
         for (const cache::RunKey& run : runs)
           if (draw(random, one_in) == 0) spoil(*home, cache::pages_value(entry.number, column, run), random);
@@ -163,7 +163,7 @@ TEST_P(Homes, ListAllValuesOfAnObject) {
   write(file_in(folder_), {});
   pass(file_in(folder_), again());
   const std::shared_ptr<io::ObjectStore> home = store();
-  const std::vector<cache::Entry> entries = cache::read_register(*home, false);
+  const std::vector<cache::RegisterEntry> entries = cache::read_register(*home, false);
   ASSERT_EQ(entries.size(), 1u);
   const io::ObjectId object{cache::pages_group, entries.front().number};
   std::vector<std::pair<std::uint64_t, std::uint64_t>> expected;

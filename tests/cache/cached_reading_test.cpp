@@ -364,7 +364,7 @@ TEST(Cache, AHomeKeepsItsBudget) {
     pass(file, limited);
     const auto store = io::open_object_store(home.uri());
     std::uint64_t size = 0;
-    for (const cache::Entry& entry : cache::read_register(*store, false)) size += entry.size();
+    for (const cache::RegisterEntry& entry : cache::read_register(*store, false)) size += entry.size();
     EXPECT_LE(size, 60000u);
     EXPECT_GT(size, 20000u);
   }
@@ -380,7 +380,7 @@ TEST(Cache, PinnedColumnsStayAndTheLongestUnusedGo) {
   }
   pass(files[0], home.uri(), {.fields = {"id", "weight"}});
   const auto store = io::open_object_store(home.uri());
-  const std::vector<cache::Entry> first = cache::read_register(*store, true);
+  const std::vector<cache::RegisterEntry> first = cache::read_register(*store, true);
   ASSERT_EQ(first.size(), 1u);
   ASSERT_EQ(first.front().users.size(), 1u);
   EXPECT_EQ(first.front().identity->uri, files[0]);
@@ -629,13 +629,13 @@ void fill_slowly(const std::string& from, const std::string& to, int told) {
   const auto target = io::open_object_store("obj://" + to, {.create = true});
   cache::Claims claims(to + "/claims");
   const int me = 0;
-  const std::vector<cache::Entry> entries = cache::read_register(*source, false);
-  for (const cache::Entry& entry : entries)
+  const std::vector<cache::RegisterEntry> entries = cache::read_register(*source, false);
+  for (const cache::RegisterEntry& entry : entries)
     for (const auto& [column, runs] : entry.columns)
       for (const cache::RunKey& run : runs)
         claims.take(cache::claim_of(entry.number, column, run.cluster, 0, 1), &me);
   if (::write(told, "r", 1) != 1) return;
-  for (const cache::Entry& entry : entries)
+  for (const cache::RegisterEntry& entry : entries)
     for (const auto& [column, runs] : entry.columns)
       for (const cache::RunKey& run : runs) {
         std::this_thread::sleep_for(std::chrono::milliseconds(250));
@@ -729,7 +729,7 @@ TEST(Cache, ProcessesKeepTheBudgetTogether) {
     for (const pid_t child : children) expect_success(child);
     std::uint64_t size = 0;
     const auto store = io::open_object_store("obj://" + home);
-    for (const cache::Entry& entry : cache::read_register(*store, false)) size += entry.size();
+    for (const cache::RegisterEntry& entry : cache::read_register(*store, false)) size += entry.size();
     EXPECT_LE(size, budget);
     EXPECT_GT(size, budget / 5);
   }

@@ -374,12 +374,12 @@ std::uint64_t next_place(std::uint64_t place) noexcept {
   return place == std::numeric_limits<std::uint64_t>::max() ? counter_place + 1 : place + 1;
 }
 
-std::optional<Stored<PlaceRecord>> read_place(const io::ObjectStore& store, std::uint64_t place) {
+std::optional<VersionedRecord<PlaceRecord>> read_place(const io::ObjectStore& store, std::uint64_t place) {
   const io::ValueAddress address = directory_value(place, place_key);
   std::optional<io::ObjectStore::Versioned> value = store.get(address);
   if (!value) return std::nullopt;
   try {
-    return Stored<PlaceRecord>{read_place_record(value->value), std::move(value->version)};
+    return VersionedRecord<PlaceRecord>{read_place_record(value->value), std::move(value->version)};
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("{}: {}", io::to_text(address), error.problem()), error.advice(),
                 error.context())

@@ -150,18 +150,18 @@ inline io::ValueAddress directory_value(std::uint64_t place, std::uint64_t akey)
 }
 
 template <class Record>
-struct Stored {
+struct VersionedRecord {
   Record record;
   std::string version;  // for ObjectStore::put_if
 };
 
 // The record at a place; empty if there is none.
-std::optional<Stored<PlaceRecord>> read_place(const io::ObjectStore& store, std::uint64_t place);
+std::optional<VersionedRecord<PlaceRecord>> read_place(const io::ObjectStore& store, std::uint64_t place);
 
 // The place of a data set of this name, existing or new. Without a record, the name was never used.
 struct DirectoryPlace {
   std::uint64_t dkey = 0;
-  std::optional<Stored<PlaceRecord>> found;
+  std::optional<VersionedRecord<PlaceRecord>> found;
   bool committed() const noexcept { return found && found->record.anchor.generation != 0; }
   const ClaimRecord* claim() const noexcept {
     return found && found->record.claim ? &*found->record.claim : nullptr;

@@ -26,7 +26,7 @@ namespace {
 using container::AnchorRecord;
 using container::ClaimRecord;
 using container::PlaceRecord;
-using container::Stored;
+using container::VersionedRecord;
 
 std::shared_ptr<io::ObjectStore> open_store(const std::string& uri) {
   if (!io::is_object_store(uri))
@@ -158,7 +158,7 @@ class Collector {
   }
 
   // Removes the claim unless its writer is faster; returns the resulting record.
-  PlaceRecord release(std::uint64_t place, Stored<PlaceRecord> found, const ClaimRecord& gone) {
+  PlaceRecord release(std::uint64_t place, VersionedRecord<PlaceRecord> found, const ClaimRecord& gone) {
     const auto is_gone = [&](const std::optional<ClaimRecord>& claim) {
       return claim && (options_.force || container::is_same_claim(*claim, gone));
     };

@@ -107,7 +107,7 @@ std::uint64_t ObjectPageFile::unit_for(const Descriptor& descriptor) const {
 }
 
 // True if the piece directly follows the other one. Both belong to one column and cluster.
-bool ObjectPageFile::follows(const Piece& piece, const Piece& previous) const noexcept {
+bool ObjectPageFile::follows(const MappedValue& piece, const MappedValue& previous) const noexcept {
   if (!store_traits_.vectors || anchor_.mapping != ObjectMapping::locality) return false;
   return piece.length <= io_traits_.read_unit / 2 &&
          LocalityLocation::of(piece.location).object == LocalityLocation::of(previous.location).object;
@@ -125,12 +125,12 @@ void ObjectPageFile::lay_out(std::uint32_t column, const PageList& pages) {
       pieces_.push_back({.location = place.location, .length = length, .column = column});
   }
   // Writers number upwards; otherwise a value may have appeared several times.
-  const auto by_location = [](const Piece& a, const Piece& b) {
+  const auto by_location = [](const MappedValue& a, const MappedValue& b) {
     return std::pair(a.location, b.length) < std::pair(b.location, a.length);
   };
   if (!std::is_sorted(pieces_.begin() + first, pieces_.end(), by_location)) {
     std::sort(pieces_.begin() + first, pieces_.end(), by_location);
-    const auto is_same = [](const Piece& a, const Piece& b) { return a.location == b.location; };
+    const auto is_same = [](const MappedValue& a, const MappedValue& b) { return a.location == b.location; };
     pieces_.erase(std::unique(pieces_.begin() + first, pieces_.end(), is_same), pieces_.end());
   }
   for (auto piece = pieces_.begin() + first; piece != pieces_.end(); ++piece) {
@@ -154,7 +154,7 @@ PageList ObjectPageFile::place(std::size_t cluster, std::uint32_t column, const 
   for (PageDescriptor page : pages) {
     const bool is_placed = place_of(page, where);
     if (is_placed && (piece == end || piece->location != where.location))
-      piece = std::lower_bound(begin, end, where.location, [](const Piece& of, std::uint64_t location) {
+      piece = std::lower_bound(begin, end, where.location, [](const MappedValue& of, std::uint64_t location) {
         return of.location < location;
       });
     if (is_placed && piece != end && piece->location == where.location) {
@@ -167,14 +167,14 @@ PageList ObjectPageFile::place(std::size_t cluster, std::uint32_t column, const 
   return placed;
 }
 
-const ObjectPageFile::Piece* ObjectPageFile::piece_at(std::uint64_t offset) const noexcept {
+const ObjectPageFile::MappedValue* ObjectPageFile::piece_at(std::uint64_t offset) const noexcept {
   const auto after =
       std::upper_bound(pieces_.begin(), pieces_.end(), offset,
-                       [](std::uint64_t address, const Piece& piece) { return address < piece.begin; });
+                       [](std::uint64_t address, const MappedValue& piece) { return address < piece.begin; });
   return after == pieces_.begin() ? nullptr : &*(after - 1);
 }
 
-io::ValueAddress ObjectPageFile::value_of(const Piece& piece) const noexcept {
+io::ValueAddress ObjectPageFile::value_of(const MappedValue& piece) const noexcept {
   if (anchor_.mapping == ObjectMapping::object_per_page)
     return {.object = {group_of_object(anchor_, piece.location), piece.location}, .dkey = 0, .akey = 0};
   const LocalityLocation place = LocalityLocation::of(piece.location);
@@ -184,7 +184,7 @@ io::ValueAddress ObjectPageFile::value_of(const Piece& piece) const noexcept {
 }
 
 void ObjectPageFile::split(std::uint64_t offset, MutableByteSpan into, std::vector<ValueRange>& parts) const {
-  const Piece* piece = piece_at(offset);
+  const MappedValue* piece = piece_at(offset);
   while (!into.empty()) {
     const bool is_in = piece != nullptr && piece != pieces_.data() + pieces_.size() &&
                        offset >= piece->begin && offset - piece->begin < piece->length;
@@ -202,14 +202,14 @@ void ObjectPageFile::split(std::uint64_t offset, MutableByteSpan into, std::vect
 }
 
 std::string ObjectPageFile::to_text(std::uint64_t offset, std::uint64_t size) const {
-  const Piece* piece = piece_at(offset);
+  const MappedValue* piece = piece_at(offset);
   if (piece == nullptr) return {};
   const std::uint64_t from = offset - piece->begin;
   return fmt::format("{}, bytes {} to {}", io::to_text(value_of(*piece)), from, from + size);
 }
 
 void ObjectPageFile::check(std::uint64_t offset, std::uint64_t size) const {
-  const Piece* piece = piece_at(offset);
+  const MappedValue* piece = piece_at(offset);
   if (piece == nullptr) return;
   const io::ValueAddress address = value_of(*piece);
   const std::uint64_t end = offset - piece->begin + size;
@@ -241,8 +241,8 @@ void ObjectPageFile::read_vector(std::span<const io::ReadRequest> requests) cons
 
 void ObjectPageFile::will_need(std::uint64_t offset, std::uint64_t size) const noexcept {
   const std::uint64_t end = offset + size;
-  const Piece* const last = pieces_.data() + pieces_.size();
-  for (const Piece* piece = piece_at(offset); piece != nullptr && piece != last && piece->begin < end;
+  const MappedValue* const last = pieces_.data() + pieces_.size();
+  for (const MappedValue* piece = piece_at(offset); piece != nullptr && piece != last && piece->begin < end;
        ++piece) {
     const std::uint64_t from = std::max(offset, piece->begin) - piece->begin;
     if (from < piece->length)

@@ -56,8 +56,8 @@ class ObjectPageFile final : public io::RandomAccessFile {
   void split(std::uint64_t offset, MutableByteSpan into, std::vector<ValueRange>& parts) const;
 
  private:
-  // A value: its address in the file, and its location in the store.
-  struct Piece {
+  // A piece of the file: a value with its address in the file, and its location in the store.
+  struct MappedValue {
     std::uint64_t begin = 0;
     std::uint64_t location = 0;  // of its first byte
     std::uint32_t length = 0;    // the bytes that hold pages
@@ -72,15 +72,15 @@ class ObjectPageFile final : public io::RandomAccessFile {
   bool place_of(const PageDescriptor& page, PagePosition& place) const noexcept;
   std::uint64_t unit_for(const Descriptor& descriptor) const;
   void lay_out(std::uint32_t column, const PageList& pages);
-  bool follows(const Piece& piece, const Piece& previous) const noexcept;
-  const Piece* piece_at(std::uint64_t offset) const noexcept;
-  io::ValueAddress value_of(const Piece& piece) const noexcept;
+  bool follows(const MappedValue& piece, const MappedValue& previous) const noexcept;
+  const MappedValue* piece_at(std::uint64_t offset) const noexcept;
+  io::ValueAddress value_of(const MappedValue& piece) const noexcept;
 
   std::shared_ptr<io::ObjectStore> store_;
   AnchorRecord anchor_;
   io::StoreTraits store_traits_;
   io::IoTraits io_traits_;
-  std::vector<Piece> pieces_;              // by address
+  std::vector<MappedValue> pieces_;        // by address
   std::vector<std::size_t> first_column_;  // by cluster, index into first_pieces_
   std::vector<std::size_t> first_pieces_;  // by cluster and column, one more for the end
   std::uint64_t end_ = 0;

@@ -16,7 +16,7 @@ constexpr int most_failures = 2;
 }  // namespace
 
 PlaceWriter::PlaceWriter(io::ObjectStore& store, std::uint64_t place,
-                         std::optional<Stored<PlaceRecord>> found)
+                         std::optional<VersionedRecord<PlaceRecord>> found)
     : store_(store), place_(place) {
   if (!found) return;
   record_ = std::move(found->record);
@@ -26,7 +26,7 @@ PlaceWriter::PlaceWriter(io::ObjectStore& store, std::uint64_t place,
 bool PlaceWriter::look() {
   if (lost_) return false;
   current_ = false;
-  std::optional<Stored<PlaceRecord>> found = read_place(store_, place_);
+  std::optional<VersionedRecord<PlaceRecord>> found = read_place(store_, place_);
   std::optional<PlaceRecord> there;
   if (found) there = found->record;
   lost_ = there != record_ && (!there || std::find(open_.begin(), open_.end(), *there) == open_.end());

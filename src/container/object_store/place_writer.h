@@ -21,7 +21,7 @@ namespace colonnade::container {
 class PlaceWriter {
  public:
   // `found`: the record that was read at the place.
-  PlaceWriter(io::ObjectStore& store, std::uint64_t place, std::optional<Stored<PlaceRecord>> found);
+  PlaceWriter(io::ObjectStore& store, std::uint64_t place, std::optional<VersionedRecord<PlaceRecord>> found);
 
   // Puts the record as changed by `edit`; a retry applies `edit` to the record found then. Returns false,
   // from now on always, if another process has changed the record; record() then returns it. Throws the

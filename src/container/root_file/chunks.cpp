@@ -96,12 +96,12 @@ void read_chunked_blobs(const io::RandomAccessFile& file, std::span<const ReadCo
   }
   scheduler.release();
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    const io::ReadPlan::Place place = plan.places[i];
+    const io::ReadPlan::PlannedRange range = plan.ranges[i];
     try {
-      if (place.extent != io::ReadPlan::none) {
-        scheduler.wait_for(ids[place.extent]);
-        const ByteSpan found = buffers[place.extent].span();
-        std::copy_n(found.begin() + static_cast<std::ptrdiff_t>(place.position), whole[i].into.size(),
+      if (range.extent != io::ReadPlan::none) {
+        scheduler.wait_for(ids[range.extent]);
+        const ByteSpan found = buffers[range.extent].span();
+        std::copy_n(found.begin() + static_cast<std::ptrdiff_t>(range.position), whole[i].into.size(),
                     whole[i].into.begin());
         continue;
       }

@@ -121,7 +121,7 @@ class Results {
 
 class LibraryKernel final : public Kernel {
  public:
-  LibraryKernel(std::shared_ptr<const FunctionLibrary> library, const FunctionLibrary::Entry& entry,
+  LibraryKernel(std::shared_ptr<const FunctionLibrary> library, const FunctionLibrary::LibraryFunction& entry,
                 std::vector<KernelPtr> conversions, std::string key)
       : library_(std::move(library)),
         entry_(entry),
@@ -161,7 +161,7 @@ class LibraryKernel final : public Kernel {
   }
 
   std::shared_ptr<const FunctionLibrary> library_;
-  const FunctionLibrary::Entry& entry_;
+  const FunctionLibrary::LibraryFunction& entry_;
   std::vector<KernelPtr> conversions_;  // null: unconverted
   std::string key_;
 };
@@ -200,23 +200,25 @@ std::shared_ptr<const FunctionLibrary> FunctionLibrary::load(const std::string& 
   for (const FunctionDescription& each : std::span(found->functions, static_cast<std::size_t>(found->size))) {
     if (each.name == nullptr || each.call == nullptr || each.parameters == nullptr)
       fail(path, "has a damaged list of functions");
-    Entry entry{.name = each.name, .result = type_at(each.result, path), .parameters = {}, .function = &each};
+    LibraryFunction entry{
+        .name = each.name, .result = type_at(each.result, path), .parameters = {}, .function = &each};
     for (std::size_t k = 0; each.parameters[k] != nullptr; ++k) {
       if (k == most_parameters) fail(path, "has a damaged list of functions");
       entry.parameters.push_back(type_at(each.parameters[k], path));
     }
-    if (std::ranges::find(library->functions_, entry.name, &Entry::name) != library->functions_.end())
+    if (std::ranges::find(library->functions_, entry.name, &LibraryFunction::name) !=
+        library->functions_.end())
       fail(path, fmt::format("has two functions called '{}'", entry.name));
     library->functions_.push_back(std::move(entry));
   }
   return library;
 }
 
-const FunctionLibrary::Entry& FunctionLibrary::at(std::string_view name) const {
-  const auto found = std::ranges::find(functions_, name, &Entry::name);
+const FunctionLibrary::LibraryFunction& FunctionLibrary::at(std::string_view name) const {
+  const auto found = std::ranges::find(functions_, name, &LibraryFunction::name);
   if (found == functions_.end()) {
     std::string names;
-    for (const Entry& each : functions_) names += (names.empty() ? "" : ", ") + each.name;
+    for (const LibraryFunction& each : functions_) names += (names.empty() ? "" : ", ") + each.name;
     throw Error(ErrorKind::not_found, fmt::format("the library '{}' has no function '{}'", path_, name),
                 "one of: " + names);
   }
@@ -225,7 +227,7 @@ const FunctionLibrary::Entry& FunctionLibrary::at(std::string_view name) const {
 
 KernelPtr library_kernel(std::shared_ptr<const FunctionLibrary> library, std::string_view name,
                          std::span<const ValueType> types) {
-  const FunctionLibrary::Entry& entry = library->at(name);
+  const FunctionLibrary::LibraryFunction& entry = library->at(name);
   const auto refuse = [&]() -> Error {
     return {ErrorKind::type,
             fmt::format("'{}' takes ({}), got ({})", name, text_of(entry.parameters), text_of(types))};

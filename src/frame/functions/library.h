@@ -18,7 +18,7 @@ namespace colonnade::frame {
 
 class FunctionLibrary {
  public:
-  struct Entry {
+  struct LibraryFunction {
     std::string name;
     ValueType result;
     std::vector<ValueType> parameters;
@@ -31,9 +31,9 @@ class FunctionLibrary {
 
   const std::string& path() const noexcept { return path_; }
   const std::string& version() const noexcept { return version_; }
-  std::span<const Entry> functions() const noexcept { return functions_; }
+  std::span<const LibraryFunction> functions() const noexcept { return functions_; }
   // Throws ErrorKind::not_found.
-  const Entry& at(std::string_view name) const;
+  const LibraryFunction& at(std::string_view name) const;
 
  private:
   explicit FunctionLibrary(std::string path) : path_(std::move(path)) {}
@@ -41,7 +41,7 @@ class FunctionLibrary {
 
   std::string path_;
   std::string version_;
-  std::vector<Entry> functions_;
+  std::vector<LibraryFunction> functions_;
 };
 
 // Calls a function for each row. Converts arguments to its parameters by C++'s rules; throws ErrorKind::type

@@ -15,7 +15,7 @@ std::uint32_t NameTable::add(std::string_view name) {
       number = free_.back();
       free_.pop_back();
     }
-    found = entries_.emplace(name, Entry{number}).first;
+    found = entries_.emplace(name, CountedName{number}).first;
   }
   ++found->second.uses;
   return found->second.number;

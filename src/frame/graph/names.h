@@ -22,11 +22,11 @@ class NameTable {
   std::optional<std::uint32_t> find(std::string_view name) const;
 
  private:
-  struct Entry {
+  struct CountedName {
     std::uint32_t number = 0;
     std::uint32_t uses = 0;
   };
-  std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, CountedName, std::less<>> entries_;
   std::vector<std::uint32_t> free_;
 };
 

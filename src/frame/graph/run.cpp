@@ -300,7 +300,7 @@ void Graph::set_stretch(std::uint64_t first, std::uint64_t last, std::vector<Rea
     throw Error(ErrorKind::usage,
                 fmt::format("the range of entries from {} to {} ends before it begins", first, last),
                 "give the first entry and the one after the last");
-  state_->stretch = State::Stretch{first, last, std::move(reached)};
+  state_->stretch = State::ContinuedRange{first, last, std::move(reached)};
 }
 
 void Graph::set_block_entries(std::uint32_t entries) {

@@ -173,11 +173,11 @@ struct Graph::State {
   std::map<std::string, OwnFunction, std::less<>> functions;
   std::uint64_t first = 0, last = 0;
   bool restricted = false;
-  struct Stretch {
+  struct ContinuedRange {
     std::uint64_t first = 0, last = 0;
     std::vector<Graph::Reached> reached;
   };
-  std::optional<Stretch> stretch;
+  std::optional<ContinuedRange> stretch;
   std::uint32_t block_entries = usual_large_block_entries;
   unsigned passes = 0;
   std::uint64_t bindings = 0;

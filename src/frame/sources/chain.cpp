@@ -223,7 +223,7 @@ namespace {
 // The stored bytes of a column's pages in a cluster, including its offsets and everything below.
 std::uint64_t stored_bytes_in(const ClusterDescriptor& cluster, const ColumnShape& shape) {
   std::uint64_t bytes = 0;
-  const auto add = [&](const ColumnShape::Stored& stored) {
+  const auto add = [&](const ColumnShape::StoredColumn& stored) {
     for (const std::uint32_t column : stored.columns)
       if (column < cluster.columns.size() && !cluster.columns[column].suppressed)
         for (const PageDescriptor& page : cluster.columns[column].pages) bytes += page.locator.size;
@@ -252,7 +252,7 @@ std::uint64_t bytes_between(const Descriptor& descriptor, const std::vector<std:
 
 double bytes_per_entry_of(std::span<const double> of_columns, const ColumnShape& shape) {
   double bytes = 0;
-  for (const ColumnShape::Stored* stored : {&shape.stored, &shape.characters})
+  for (const ColumnShape::StoredColumn* stored : {&shape.stored, &shape.characters})
     for (const std::uint32_t column : stored->columns)
       if (column < of_columns.size()) bytes += of_columns[column];
   for (const ColumnShape& child : shape.children) bytes += bytes_per_entry_of(of_columns, child);

@@ -32,7 +32,7 @@ void add(ReadMetrics& sum, const page::ReadCounters& c) {
 // The decoded size of a column in a cluster.
 std::uint64_t bytes_in(const ClusterDescriptor& cluster, const ColumnShape& shape) {
   std::uint64_t bytes = 0;
-  const auto add_stored = [&](const ColumnShape::Stored& stored) {
+  const auto add_stored = [&](const ColumnShape::StoredColumn& stored) {
     for (const std::uint32_t column : stored.columns) {
       if (column >= cluster.columns.size() || cluster.columns[column].suppressed) continue;
       bytes += cluster.columns[column].pages.elements() * size_of(stored.element);
@@ -87,10 +87,10 @@ void ChainCursor::read_next_file_ahead() {
   ahead_of_ = next_->sample;
   try {
     ahead_ = open_file(next_->sample);
-    std::vector<page::ClusterPool::Stretch> stretches;
-    add_stretches(ahead_.file->descriptor(), chain_->samples()[next_->sample].first, *next_, stretches);
+    std::vector<page::ClusterPool::ClusterSlice> slices;
+    add_slices(ahead_.file->descriptor(), chain_->samples()[next_->sample].first, *next_, slices);
     page::ClusterPool& pool = ahead_.cursor->source().pool();
-    pool.keep_within(std::move(stretches));
+    pool.keep_within(std::move(slices));
     pool.start_expected();
   } catch (const Error&) {  // entering the file throws it again
     ahead_ = {};
@@ -134,19 +134,18 @@ void ChainCursor::enter_file() {
 void ChainCursor::look_ahead(bool goes_on) {
   const std::uint64_t base = chain_->samples()[part_.sample].first;
   const Descriptor& descriptor = in_.file->descriptor();
-  std::vector<page::ClusterPool::Stretch> stretches;
-  add_stretches(descriptor, base, part_, stretches);
-  if (!stretches.empty())
+  std::vector<page::ClusterPool::ClusterSlice> slices;
+  add_slices(descriptor, base, part_, slices);
+  if (!slices.empty())
     in_.cursor->start(
-        {stretches.front().cluster, stretches.front().begin, stretches.back().cluster, stretches.back().end},
-        goes_on);
-  if (next_ && next_->sample == part_.sample) add_stretches(descriptor, base, *next_, stretches);
-  in_.cursor->source().pool().keep_within(std::move(stretches));
+        {slices.front().cluster, slices.front().begin, slices.back().cluster, slices.back().end}, goes_on);
+  if (next_ && next_->sample == part_.sample) add_slices(descriptor, base, *next_, slices);
+  in_.cursor->source().pool().keep_within(std::move(slices));
 }
 
 // Where a part lies in the clusters of a file whose first entry is `base`.
-void ChainCursor::add_stretches(const Descriptor& descriptor, std::uint64_t base, const Part& part,
-                                std::vector<page::ClusterPool::Stretch>& stretches) {
+void ChainCursor::add_slices(const Descriptor& descriptor, std::uint64_t base, const Part& part,
+                             std::vector<page::ClusterPool::ClusterSlice>& slices) {
   const std::uint64_t first = part.first - base;
   const std::uint64_t last = part.last - base;
   for (std::size_t i = descriptor.cluster_of_entry(first); i < descriptor.clusters.size(); ++i) {
@@ -158,11 +157,11 @@ void ChainCursor::add_stretches(const Descriptor& descriptor, std::uint64_t base
           std::clamp(entry, cluster.first_entry, cluster.first_entry + cluster.entries);
       return static_cast<double>(inside - cluster.first_entry) / static_cast<double>(cluster.entries);
     };
-    const page::ClusterPool::Stretch stretch{i, fraction(first), fraction(last)};
-    if (!stretches.empty() && stretches.back().cluster == i && stretches.back().end == stretch.begin) {
-      stretches.back().end = stretch.end;
+    const page::ClusterPool::ClusterSlice slice{i, fraction(first), fraction(last)};
+    if (!slices.empty() && slices.back().cluster == i && slices.back().end == slice.begin) {
+      slices.back().end = slice.end;
     } else {
-      stretches.push_back(stretch);
+      slices.push_back(slice);
     }
   }
 }

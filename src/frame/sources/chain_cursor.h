@@ -37,8 +37,8 @@ class ChainCursor final : public Cursor {
   void open_next_file();
   void read_next_file_ahead();
   void look_ahead(bool goes_on);
-  static void add_stretches(const Descriptor& descriptor, std::uint64_t base, const Part& part,
-                            std::vector<page::ClusterPool::Stretch>& stretches);
+  static void add_slices(const Descriptor& descriptor, std::uint64_t base, const Part& part,
+                         std::vector<page::ClusterPool::ClusterSlice>& slices);
 
   std::shared_ptr<const Chain> chain_;
   Part part_;

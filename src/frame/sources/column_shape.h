@@ -25,7 +25,7 @@ struct ColumnShape {
     array_count
   };
   // A stored column by its physical ids, one per representation.
-  struct Stored {
+  struct StoredColumn {
     std::vector<std::uint32_t> columns;
     ElementType element = ElementType::index;
     std::uint64_t per_value = 1;
@@ -34,10 +34,10 @@ struct ColumnShape {
   Kind kind = Kind::scalar;
   ValueType type;
   std::uint32_t field = invalid_id;
-  Stored stored;                // scalar: the elements; text, list, count: the ends
-  Stored characters;            // of a text
-  std::optional<Stored> items;  // of a list, count: gives the number of items
-  std::uint64_t length = 0;     // of an array
+  StoredColumn stored;                // scalar: the elements; text, list, count: the ends
+  StoredColumn characters;            // of a text
+  std::optional<StoredColumn> items;  // of a list, count: gives the number of items
+  std::uint64_t length = 0;           // of an array
   std::vector<ColumnShape> children;
 };
 

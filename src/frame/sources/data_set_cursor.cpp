@@ -46,7 +46,7 @@ void DataSetCursor::expect(const ColumnShape& shape, bool is_certain) {
 
 // ---- Readers
 
-PageReader& DataSetCursor::pages_of(const ColumnShape::Stored& stored) {
+PageReader& DataSetCursor::pages_of(const ColumnShape::StoredColumn& stored) {
   auto& reader = pages_[{stored.columns, stored.element}];
   if (!reader) {
     reader = std::make_unique<PageReader>(*source_, borders_.get(), stored.columns, stored.element);

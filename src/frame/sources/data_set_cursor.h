@@ -63,7 +63,7 @@ class DataSetCursor {
     WantedRef wanted;
   };
 
-  PageReader& pages_of(const ColumnShape::Stored& stored);
+  PageReader& pages_of(const ColumnShape::StoredColumn& stored);
   EndsReader& ends_of(const ColumnShape& shape);
   Bound bind(const ColumnShape& shape);
   void begin_block(std::uint64_t first);

@@ -30,14 +30,14 @@ std::vector<std::uint64_t> elements_per_entry(const Descriptor& descriptor) {
 }
 
 // A stored column: bits per element, and elements per entry or 0.
-struct Stored {
+struct ColumnDensity {
   std::uint64_t bits = 0;
   std::uint64_t per_entry = 0;
 };
 
-std::vector<Stored> stored_columns(const Descriptor& descriptor) {
+std::vector<ColumnDensity> stored_columns(const Descriptor& descriptor) {
   const std::vector<std::uint64_t> per_entry = elements_per_entry(descriptor);
-  std::vector<Stored> columns(descriptor.columns.size());
+  std::vector<ColumnDensity> columns(descriptor.columns.size());
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i].bits = descriptor.columns[i].encoding.bits;
   // Second columns, such as the characters of a text, have any number of elements.
   for (std::uint32_t id = 0; id < descriptor.fields.size(); ++id)
@@ -55,8 +55,8 @@ struct ClusterLayout {
   std::map<std::uint64_t, std::uint64_t> borders;
 };
 
-void add_borders(const PageList& pages, std::uint64_t skipped, const Stored& stored, std::uint64_t bytes,
-                 ClusterLayout& layout) {
+void add_borders(const PageList& pages, std::uint64_t skipped, const ColumnDensity& stored,
+                 std::uint64_t bytes, ClusterLayout& layout) {
   std::uint64_t at = skipped;  // elements before it were never written
   for (std::size_t page = 0; page + 1 < pages.size(); ++page) {
     at += pages[page].elements;
@@ -64,12 +64,12 @@ void add_borders(const PageList& pages, std::uint64_t skipped, const Stored& sto
   }
 }
 
-ClusterLayout lay_out(const ClusterDescriptor& cluster, std::span<const Stored> columns) {
+ClusterLayout lay_out(const ClusterDescriptor& cluster, std::span<const ColumnDensity> columns) {
   ClusterLayout layout;
   // Columns with equal page sizes, as most of a data set have, are processed once.
   struct Alike {
     const PageList* pages = nullptr;
-    Stored stored;
+    ColumnDensity stored;
     std::uint64_t elements = 0;
     std::uint64_t bytes = 0;
   };
@@ -153,7 +153,7 @@ PartLimits PartLimits::of_process() {
 }
 
 std::vector<std::uint64_t> part_borders(const Descriptor& descriptor, const PartLimits& limits) {
-  const std::vector<Stored> columns = stored_columns(descriptor);
+  const std::vector<ColumnDensity> columns = stored_columns(descriptor);
   // Small clusters are joined until they are worth a part.
   std::vector<std::uint64_t> borders;
   std::uint64_t entries = 0;

@@ -18,7 +18,7 @@ constexpr std::uint32_t keys_per_call = 512;
 constexpr unsigned most_empty_calls = 100'000;
 
 // The memory that libdaos uses during a call.
-struct Page {
+struct KeyListBuffer {
   std::shared_ptr<const Object> object;
   std::optional<std::uint64_t> dkey;
   Iov dkey_iov;
@@ -40,17 +40,17 @@ struct Page {
   }
 };
 
-void take_keys(const Session& session, const Page& page, const std::string& action,
+void take_keys(const Session& session, const KeyListBuffer& buffer, const std::string& action,
                std::vector<std::uint64_t>& keys) {
   std::size_t position = 0;
-  for (std::uint32_t i = 0; i < page.count; ++i) {
-    const std::uint64_t length = i < page.keys.size() ? page.keys[i].length : 0;
-    if (length != sizeof(std::uint64_t) || position + length > page.bytes.size())
+  for (std::uint32_t i = 0; i < buffer.count; ++i) {
+    const std::uint64_t length = i < buffer.keys.size() ? buffer.keys[i].length : 0;
+    if (length != sizeof(std::uint64_t) || position + length > buffer.bytes.size())
       throw Error(ErrorKind::format,
-                  fmt::format("cannot {}: key {} of {} has {} bytes instead of {}", action, i, page.count,
+                  fmt::format("cannot {}: key {} of {} has {} bytes instead of {}", action, i, buffer.count,
                               length, sizeof(std::uint64_t)),
                   "check that this container was written by Colonnade", {.uri = session.uri()});
-    keys.push_back(load_le<std::uint64_t>(page.bytes.data() + position));
+    keys.push_back(load_le<std::uint64_t>(buffer.bytes.data() + position));
     position += sizeof(std::uint64_t);
   }
 }
@@ -65,22 +65,22 @@ std::vector<std::uint64_t> list_keys(Session& session, const std::shared_ptr<con
   Anchor anchor;
   unsigned empty_calls = 0;
   while (!at_end(anchor)) {
-    auto page = std::make_shared<Page>();
-    page->object = object;
-    page->dkey = dkey;
-    page->anchor = anchor;
+    auto buffer = std::make_shared<KeyListBuffer>();
+    buffer->object = object;
+    buffer->dkey = dkey;
+    buffer->anchor = anchor;
     const int code =
-        session.call(action, [page](const Api& api, Event* event) { return page->launch(api, event); });
+        session.call(action, [buffer](const Api& api, Event* event) { return buffer->launch(api, event); });
     if (code == -der_nonexist) break;
     if (code != 0) throw call_error(session.uri(), action, code);
-    const bool stands = std::memcmp(&anchor, &page->anchor, sizeof anchor) == 0;
-    if (page->count == 0 && stands) break;
-    empty_calls = page->count == 0 ? empty_calls + 1 : 0;
+    const bool stands = std::memcmp(&anchor, &buffer->anchor, sizeof anchor) == 0;
+    if (buffer->count == 0 && stands) break;
+    empty_calls = buffer->count == 0 ? empty_calls + 1 : 0;
     if (stands || empty_calls > most_empty_calls)
       throw Error(ErrorKind::io, fmt::format("cannot {}: the listing does not end", action),
                   "try again; the log of libdaos (D_LOG_FILE) may say more", {.uri = session.uri()});
-    take_keys(session, *page, action, keys);
-    anchor = page->anchor;
+    take_keys(session, *buffer, action, keys);
+    anchor = buffer->anchor;
   }
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());

@@ -92,8 +92,8 @@ std::optional<std::chrono::system_clock::time_point> expiry_of_token(const std::
   return std::chrono::system_clock::time_point(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
 }
 
-BearerToken::Found BearerToken::find() {
-  Found found;
+BearerToken::FoundToken BearerToken::find() {
+  FoundToken found;
   if (const std::string token = without_blanks(variable("BEARER_TOKEN")); !token.empty()) {
     found = {Secret(token), "BEARER_TOKEN", "", 0, expiry_of_token(token)};
     return found;
@@ -101,22 +101,22 @@ BearerToken::Found BearerToken::find() {
   const std::string named = variable("BEARER_TOKEN_FILE");
   const std::string runtime = variable("XDG_RUNTIME_DIR");
   const std::string name = "/bt_u" + std::to_string(::geteuid());
-  struct Place {
+  struct TokenFile {
     std::string path;
     bool must_be_own;
   };
-  const std::array places{Place{named, false},
-                          Place{named.empty() && !runtime.empty() ? runtime + name : "", false},
-                          Place{named.empty() ? "/tmp" + name : "", true}};
-  for (const Place& place : places) {
-    if (place.path.empty()) continue;
-    const std::int64_t changed = change_of(place.path, place.must_be_own);
+  const std::array files{TokenFile{named, false},
+                         TokenFile{named.empty() && !runtime.empty() ? runtime + name : "", false},
+                         TokenFile{named.empty() ? "/tmp" + name : "", true}};
+  for (const TokenFile& file : files) {
+    if (file.path.empty()) continue;
+    const std::int64_t changed = change_of(file.path, file.must_be_own);
     // A file that is named but not there is worth mentioning where the server asks for a token.
-    if (changed == 0 && place.path == named) found.source = named + ", which does not exist";
+    if (changed == 0 && file.path == named) found.source = named + ", which does not exist";
     if (changed == 0) continue;
-    const std::string token = token_in(place.path);
+    const std::string token = token_in(file.path);
     if (token.empty()) continue;
-    found = {Secret(token), place.path, place.path, changed, expiry_of_token(token)};
+    found = {Secret(token), file.path, file.path, changed, expiry_of_token(token)};
     break;
   }
   return found;
@@ -138,7 +138,7 @@ Secret BearerToken::current() {
   const bool ends = found_.expiry && std::chrono::system_clock::now() + margin >= *found_.expiry;
   const bool changed = !found_.file.empty() && change_of(found_.file, false) != found_.changed;
   if (ends || changed) {
-    Found fresh = find();
+    FoundToken fresh = find();
     if (!fresh.token.empty()) found_ = std::move(fresh);
   }
   return found_.token;

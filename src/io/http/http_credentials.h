@@ -37,17 +37,17 @@ class BearerToken {
   Secret current();  // empty: none
 
  private:
-  struct Found {
+  struct FoundToken {
     Secret token;
     std::string source;
     std::string file;  // empty: the environment
     std::int64_t changed = 0;
     std::optional<std::chrono::system_clock::time_point> expiry;
   };
-  static Found find();
+  static FoundToken find();
 
   mutable std::mutex mutex_;
-  Found found_;
+  FoundToken found_;
 };
 
 struct HttpCredentials {

@@ -199,8 +199,8 @@ void RangedFile::read_vector(std::span<const ReadRequest> requests) const {
   }
   queue->wait_for_all();
   for (std::size_t i = 0; i < small.size(); ++i) {
-    const ReadPlan::Place place = plan.places[i];
-    const std::byte* from = buffers[place.extent].data() + place.position;
+    const ReadPlan::PlannedRange range = plan.ranges[i];
+    const std::byte* from = buffers[range.extent].data() + range.position;
     std::copy_n(from, small[i].size, small_requests[i]->into.begin());
   }
 }

@@ -40,7 +40,7 @@ void OpenValues::keep(const ValueAddress& address, std::shared_ptr<const OpenVal
   if (const auto found = entries_.find(address); found != entries_.end()) drop(found);
   if (entries_.size() >= most_) drop(entries_.find(used_.back()));
   used_.push_front(address);
-  entries_.emplace(address, Entry{std::move(value), used_.begin()});
+  entries_.emplace(address, CachedValue{std::move(value), used_.begin()});
 }
 
 void OpenValues::forget(const ValueAddress& address) {
@@ -56,7 +56,7 @@ void OpenValues::forget_all() {
   used_.clear();
 }
 
-void OpenValues::drop(std::map<ValueAddress, Entry>::iterator entry) {
+void OpenValues::drop(std::map<ValueAddress, CachedValue>::iterator entry) {
   used_.erase(entry->second.place);
   entries_.erase(entry);
 }

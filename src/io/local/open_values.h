@@ -34,18 +34,18 @@ class OpenValues {
   void forget_all();
 
  private:
-  struct Entry {
+  struct CachedValue {
     std::shared_ptr<const OpenValue> value;
     std::list<ValueAddress>::iterator place;  // in used_
   };
-  void drop(std::map<ValueAddress, Entry>::iterator entry);
+  void drop(std::map<ValueAddress, CachedValue>::iterator entry);
   // After a fork a thread that the child does not have may hold the lock.
   bool is_child() const noexcept;
 
   const std::size_t most_;
   const Process process_;
   std::mutex mutex_;
-  std::map<ValueAddress, Entry> entries_;
+  std::map<ValueAddress, CachedValue> entries_;
   std::list<ValueAddress> used_;  // most recently used first
 };
 

@@ -87,7 +87,7 @@ class UringQueue final : public ReadQueue {
       return;
     }
     const std::size_t index = free_.back();
-    Slot& slot = slots_[index];
+    ReadSlot& slot = slots_[index];
     slot.request = {id, offset, into};
     prepare(slot);
     io_uring_sqe* entry = ::io_uring_get_sqe(ring_.get());
@@ -105,7 +105,7 @@ class UringQueue final : public ReadQueue {
     std::uint64_t offset = 0;
     MutableByteSpan into;
   };
-  struct Slot {
+  struct ReadSlot {
     Request request;
     std::uint64_t offset = 0;  // of the read
     MutableByteSpan target;    // the request's memory, or `bounce` if that is unaligned
@@ -117,7 +117,7 @@ class UringQueue final : public ReadQueue {
            into.size() <= file_->size() - offset;
   }
 
-  void prepare(Slot& slot) {
+  void prepare(ReadSlot& slot) {
     slot.offset = slot.request.offset;
     slot.target = slot.request.into;
     if (!file_->is_direct()) return;
@@ -142,7 +142,7 @@ class UringQueue final : public ReadQueue {
     }
   }
 
-  void settle(Slot& slot, int result) {
+  void settle(ReadSlot& slot, int result) {
     const Request& request = slot.request;
     const auto lead = static_cast<std::size_t>(request.offset - slot.offset);
     if (result < 0 || static_cast<std::size_t>(result) < lead + request.into.size())
@@ -183,7 +183,7 @@ class UringQueue final : public ReadQueue {
 
   const LocalFile* file_;
   Ring ring_;
-  std::vector<Slot> slots_;
+  std::vector<ReadSlot> slots_;
   std::vector<std::size_t> free_;  // slots that are not in the kernel
 };
 

@@ -14,12 +14,12 @@ RadosQueue::RadosQueue(const RadosStore& store, unsigned depth) : ObjectQueue(de
 RadosQueue::~RadosQueue() {
   if (!store_->is_usable()) {
     // In a child process operations in flight never complete, nor may they be destroyed.
-    for (auto& [ticket, entry] : under_way_) {
-      [[maybe_unused]] const auto* of_parent = entry.operation.release();
+    for (auto& [ticket, pending] : under_way_) {
+      [[maybe_unused]] const auto* of_parent = pending.operation.release();
     }
     return;
   }
-  for (auto& [ticket, entry] : under_way_) entry.operation->batch().cancel();
+  for (auto& [ticket, pending] : under_way_) pending.operation->batch().cancel();
   std::array<Completion, 16> unheard;
   while (wait(unheard) > 0) continue;
 }
@@ -33,10 +33,11 @@ void RadosQueue::submit(std::uint64_t id, const ObjectId& object, Begin&& start)
   begin();
   const std::uint64_t ticket = next_ticket_++;
   try {
-    Entry& entry = under_way_[ticket];
-    entry = {id, std::make_unique<RadosOperation>(
-                     store_->pool_of(object), [this, ticket] { post([this, ticket] { settle(ticket); }); })};
-    start(*entry.operation);
+    PendingOperation& pending = under_way_[ticket];
+    pending = {id, std::make_unique<RadosOperation>(store_->pool_of(object), [this, ticket] {
+                 post([this, ticket] { settle(ticket); });
+               })};
+    start(*pending.operation);
   } catch (...) {
     under_way_.erase(ticket);
     finish(id, std::current_exception());
@@ -45,13 +46,13 @@ void RadosQueue::submit(std::uint64_t id, const ObjectId& object, Begin&& start)
 
 void RadosQueue::settle(std::uint64_t ticket) noexcept {
   const auto found = under_way_.find(ticket);
-  const Entry entry = std::move(found->second);
+  const PendingOperation pending = std::move(found->second);
   under_way_.erase(found);
   try {
-    entry.operation->check();
-    finish(entry.id);
+    pending.operation->check();
+    finish(pending.id);
   } catch (...) {
-    finish(entry.id, std::current_exception());
+    finish(pending.id, std::current_exception());
   }
 }
 

@@ -27,7 +27,7 @@ class RadosQueue final : public ObjectQueue {
                      std::span<const UpdateItem> items) override;
 
  private:
-  struct Entry {
+  struct PendingOperation {
     std::uint64_t id = 0;
     std::unique_ptr<RadosOperation> operation;
   };
@@ -38,7 +38,7 @@ class RadosQueue final : public ObjectQueue {
 
   const RadosStore* store_;
   std::uint64_t next_ticket_ = 0;
-  std::unordered_map<std::uint64_t, Entry> under_way_;  // by ticket
+  std::unordered_map<std::uint64_t, PendingOperation> under_way_;  // by ticket
 };
 
 }  // namespace colonnade::io

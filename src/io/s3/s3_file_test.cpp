@@ -38,7 +38,7 @@ TEST(S3PartPlan, CoversTheLargestObjectsWithoutGaps) {
   const S3PartPlan plan;
   std::uint64_t end = 0;
   for (unsigned number = 1; number <= plan.max_parts; ++number) {
-    const S3PartPlan::Part part = plan.numbered(number);
+    const S3PartPlan::PartRange part = plan.numbered(number);
     ASSERT_EQ(part.begin, end) << number;
     ASSERT_EQ(plan.at(part.begin).number, number);
     ASSERT_EQ(plan.at(part.end() - 1).number, number);
@@ -59,7 +59,7 @@ TEST(S3PartPlan, GrowsAsTheFileGrows) {
                                                                                       {300, 4, 300, 200},
                                                                                       {899, 6, 700, 200},
                                                                                       {900, 7, 900, 400}}) {
-    const S3PartPlan::Part part = small.plan.at(offset);
+    const S3PartPlan::PartRange part = small.plan.at(offset);
     EXPECT_EQ(part.number, number) << offset;
     EXPECT_EQ(part.begin, begin) << offset;
     EXPECT_EQ(part.size, size) << offset;

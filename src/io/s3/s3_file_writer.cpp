@@ -111,8 +111,8 @@ class S3Writer final : public WritableFile {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  struct Part {
-    S3PartPlan::Part place;
+  struct PartBuffer {
+    S3PartPlan::PartRange place;
     AlignedBuffer memory;
     Coverage given;
     unsigned fillers = 0;  // threads that copy into it
@@ -128,9 +128,9 @@ class S3Writer final : public WritableFile {
     if (failure_) std::rethrow_exception(failure_);
   }
   void check_end(std::uint64_t offset, std::uint64_t count) const;
-  Part& claim(const S3PartPlan::Part& place);
-  void send(Part& part, std::uint64_t size);
-  void send_if_whole(Part& part);
+  PartBuffer& claim(const S3PartPlan::PartRange& place);
+  void send(PartBuffer& part, std::uint64_t size);
+  void send_if_whole(PartBuffer& part);
   void take(bool block);
   void keep(const Completion& answer);
   void drop_behind(std::uint64_t size);
@@ -152,9 +152,9 @@ class S3Writer final : public WritableFile {
   const S3Condition condition_;
   const Process process_;
   mutable std::mutex mutex_;
-  std::unique_ptr<S3Queue> queue_;  // null: closed
-  std::string upload_;              // its id
-  std::map<unsigned, Part> parts_;  // in memory, by number
+  std::unique_ptr<S3Queue> queue_;        // null: closed
+  std::string upload_;                    // its id
+  std::map<unsigned, PartBuffer> parts_;  // in memory, by number
   // By number - 1: of parts that were sent; empty while one is on its way.
   std::vector<std::optional<std::string>> etags_;
   std::vector<AlignedBuffer> spare_;  // of parts that are sent, for the next ones
@@ -185,8 +185,8 @@ void S3Writer::write_vector(std::uint64_t offset, std::span<const ByteSpan> part
   check_end(offset, total);
   std::size_t index = 0, done = 0;  // what of `parts` is copied
   for (const std::uint64_t end = offset + total; offset < end;) {
-    const S3PartPlan::Part place = limits_.plan.at(offset);
-    Part& part = claim(place);
+    const S3PartPlan::PartRange place = limits_.plan.at(offset);
+    PartBuffer& part = claim(place);
     const std::uint64_t begin = offset - place.begin;
     const std::uint64_t until = std::min(end, place.end()) - place.begin;
     ++part.fillers;
@@ -209,7 +209,7 @@ void S3Writer::write_vector(std::uint64_t offset, std::span<const ByteSpan> part
 }
 
 // The part in memory, begun if need be.
-S3Writer::Part& S3Writer::claim(const S3PartPlan::Part& place) {
+S3Writer::PartBuffer& S3Writer::claim(const S3PartPlan::PartRange& place) {
   if (const auto found = parts_.find(place.number); found != parts_.end() && !found->second.sent)
     return found->second;
   if (is_sent(place.number))
@@ -223,7 +223,7 @@ S3Writer::Part& S3Writer::claim(const S3PartPlan::Part& place) {
   };
   while (too_many()) take(true);
   throw_failure();
-  Part part{.place = place};
+  PartBuffer part{.place = place};
   if (!spare_.empty()) {
     part.memory = std::move(spare_.back());
     spare_.pop_back();
@@ -233,13 +233,13 @@ S3Writer::Part& S3Writer::claim(const S3PartPlan::Part& place) {
 }
 
 // The first part may be written again.
-void S3Writer::send_if_whole(Part& part) {
+void S3Writer::send_if_whole(PartBuffer& part) {
   if (part.place.number > 1 && part.fillers == 0 && !failure_ && part.given.is_whole(part.place.size))
     send(part, part.place.size);
 }
 
 // Its first `size` bytes; holes are zeros.
-void S3Writer::send(Part& part, std::uint64_t size) {
+void S3Writer::send(PartBuffer& part, std::uint64_t size) {
   while (queue_->in_flight() >= limits_.uploads) take(true);
   part.given.for_holes(0, size, [&](std::uint64_t begin, std::uint64_t end) {
     std::memset(part.memory.data() + begin, 0, end - begin);
@@ -295,7 +295,7 @@ void S3Writer::truncate(std::uint64_t size) {
 void S3Writer::drop_behind(std::uint64_t size) {
   while (queue_->in_flight() > 0) take(true);
   throw_failure();
-  const S3PartPlan::Part last = limits_.plan.at(size);  // of the first byte that no longer exists
+  const S3PartPlan::PartRange last = limits_.plan.at(size);  // of the first byte that no longer exists
   const bool is_cut = last.begin < size;
   if (is_cut && is_sent(last.number))
     throw Error(ErrorKind::unsupported,
@@ -316,7 +316,7 @@ void S3Writer::read(std::uint64_t offset, MutableByteSpan into) const {
   check_open();
   check_range(uri_, size_, offset, into.size());
   while (!into.empty()) {
-    const S3PartPlan::Part place = limits_.plan.at(offset);
+    const S3PartPlan::PartRange place = limits_.plan.at(offset);
     const std::uint64_t begin = offset - place.begin;
     const std::size_t count = std::min<std::uint64_t>(into.size(), place.end() - offset);
     const MutableByteSpan piece = into.first(count);
@@ -393,8 +393,8 @@ void S3Writer::send_rest() {
   const unsigned last = limits_.plan.at(size_ - 1).number;
   for (unsigned number = 1; number <= last; ++number) {
     if (is_sent(number)) continue;
-    const S3PartPlan::Part place = limits_.plan.numbered(number);
-    Part& part = claim(place);
+    const S3PartPlan::PartRange place = limits_.plan.numbered(number);
+    PartBuffer& part = claim(place);
     send(part, std::min(place.size, size_ - place.begin));
   }
 }
@@ -447,7 +447,7 @@ void S3Writer::abort(const std::string& upload) const {
 
 }  // namespace
 
-S3PartPlan::Part S3PartPlan::at(std::uint64_t offset) const noexcept {
+S3PartPlan::PartRange S3PartPlan::at(std::uint64_t offset) const noexcept {
   std::uint64_t begin = 0, size = first_size;
   for (unsigned number = 1; number <= max_parts; number += parts_per_size) {
     if (offset - begin < size * parts_per_size) {
@@ -461,7 +461,7 @@ S3PartPlan::Part S3PartPlan::at(std::uint64_t offset) const noexcept {
   return {};
 }
 
-S3PartPlan::Part S3PartPlan::numbered(unsigned number) const noexcept {
+S3PartPlan::PartRange S3PartPlan::numbered(unsigned number) const noexcept {
   std::uint64_t begin = 0, size = first_size;
   unsigned first = 1;
   for (; number - first >= parts_per_size; first += parts_per_size) {

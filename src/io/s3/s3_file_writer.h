@@ -18,14 +18,14 @@ struct S3PartPlan {
   unsigned parts_per_size = 1000;
   unsigned max_parts = 10'000;
 
-  struct Part {
+  struct PartRange {
     unsigned number = 0;  // from 1; 0: behind what can be written
     std::uint64_t begin = 0;
     std::uint64_t size = 0;
     std::uint64_t end() const noexcept { return begin + size; }
   };
-  Part at(std::uint64_t offset) const noexcept;  // the part that has this byte
-  Part numbered(unsigned number) const noexcept;
+  PartRange at(std::uint64_t offset) const noexcept;  // the part that has this byte
+  PartRange numbered(unsigned number) const noexcept;
 };
 
 struct S3WriteLimits {

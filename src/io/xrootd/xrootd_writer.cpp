@@ -30,7 +30,7 @@ struct WriteFailure {
 
 // What is under way; the answers know it longer than the file does.
 struct Sending {
-  struct Piece {
+  struct PendingWrite {
     std::uint64_t offset;
     Bytes bytes;
     bool overlaps(std::uint64_t from, std::uint64_t to) const noexcept {
@@ -39,7 +39,7 @@ struct Sending {
   };
   std::mutex mutex;
   std::condition_variable arrives;
-  std::list<Piece> pieces;
+  std::list<PendingWrite> pieces;
   std::size_t bytes = 0;
   std::optional<WriteFailure> failure;  // the first one; nothing is written after it
 
@@ -47,7 +47,7 @@ struct Sending {
     if (pieces.empty()) return true;
     return bytes + (to - from) <= most_under_way &&
            std::none_of(pieces.begin(), pieces.end(),
-                        [&](const Piece& piece) { return piece.overlaps(from, to); });
+                        [&](const PendingWrite& piece) { return piece.overlaps(from, to); });
   }
 };
 
@@ -158,7 +158,7 @@ void XrootdWriter::write_vector(std::uint64_t offset, std::span<const ByteSpan> 
 
 void XrootdWriter::send(std::uint64_t offset, Bytes bytes) {
   const std::uint64_t end = offset + bytes.size();
-  std::list<Sending::Piece>::iterator piece;
+  std::list<Sending::PendingWrite>::iterator piece;
   {
     std::unique_lock lock(sending_->mutex);
     sending_->arrives.wait(lock, [&] { return sending_->failure || sending_->is_free(offset, end); });
