@@ -336,7 +336,7 @@ def options_of(call):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_every_option_refuses_what_does_not_fit(path, seed, tmp_path, monkeypatch):
     """One option of any kind, beside arguments that fit: a result, or an exception of the package."""
     monkeypatch.chdir(tmp_path)
