@@ -167,13 +167,16 @@ class _Check:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._names = list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters.values()
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self._by_position = [one.name for one in parameters if one.kind in by_position]
         self._kinds: dict[str, list[_Kind]] | None = None
 
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         if self._kinds is None:
             self._kinds = _kinds_of(self._function)
-        for name, value in [*zip(self._names, args), *kwargs.items()]:  # noqa: B905
+        # More arguments than that are of a variable number, or too many.
+        for name, value in [*zip(self._by_position, args, strict=False), *kwargs.items()]:
             kinds = self._kinds.get(name)
             if kinds is None or any(kind.fits(value) for kind in kinds):
                 continue

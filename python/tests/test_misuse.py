@@ -5,6 +5,7 @@ import random
 import re
 
 import awkward as ak
+import hist
 import numpy as np
 import pytest
 
@@ -361,3 +362,13 @@ def test_every_option_refuses_what_does_not_fit(path, seed, tmp_path, monkeypatc
             if not (isinstance(error, TypeError) and OF_PYTHON.match(str(error))):
                 text = ", ".join([*map(repr, given), *(f"{key}={value!r}" for key, value in named.items())])
                 raise AssertionError(f"{name}({text}) raised {error!r}") from error
+
+
+def test_options_behind_several_arguments_are_checked_by_name(path):
+    frame = DataFrame("Events", path)
+    histogram = hist.Hist(hist.axis.Regular(2, 0, 4), hist.axis.Regular(2, 0, 4))
+    assert frame.fill(histogram, "x", "id").value.sum() == 2.0 * 2
+    with pytest.raises(colonnade.TypeMismatchError, match="lazy='no' is not True or False"):
+        frame.snapshot("new.root", lazy="no")
+    with pytest.raises(UsageError, match="how must be 'inner' or 'left', not 'outer'"):
+        colonnade.open(path).join(colonnade.open(path), on="id", how="outer")
