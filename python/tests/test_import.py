@@ -255,7 +255,7 @@ if TREES:  # the collection is not everywhere
     @pytest.mark.parametrize("path", TREES, ids=lambda path: path.name)
     def test_public_samples(path, tmp_path):
         (name,) = colonnade.trees(path)
-        report = colonnade.import_tree(path, tmp_path / "to.root", step_size="200 kB", verify=True)
+        report = colonnade.import_tree(path, tmp_path / "to.root", step_size="1 MB", verify=True)
         assert report.verified
         data_set = colonnade.open(tmp_path / "to.root")
         assert_as_uproot(path, name, data_set, report)
