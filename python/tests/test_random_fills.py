@@ -47,7 +47,7 @@ def table_of(shapes, rng, entries):
 
 
 def fills(values):
-    """The fills of one entry: lists item by item, scalars for each of these, none where a value is missing."""
+    """Fills of one entry: one per item of the lists, with scalars repeated; none where a value is missing."""
     if any(value is None for value in values):
         return []
     lists = [value for value in values if isinstance(value, list)]

@@ -200,7 +200,7 @@ class Actions(Node):
         )
 
     def _numbers(self, x: ExpressionLike, what: str) -> str:
-        """The text of numbers, or lists of these; raises `TypeMismatchError` for other values."""
+        """Return the text of an expression; raises `TypeMismatchError` unless it gives numbers or lists of numbers."""
         text = self._text(x)
         kind = self._graph.column_type(self._node, text)
         if not is_numeric(kind):

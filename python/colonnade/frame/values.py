@@ -79,12 +79,12 @@ def innermost(kind: _core.ValueType) -> _core.ValueType:
 
 
 def is_numeric(kind: _core.ValueType) -> bool:
-    """True for numbers, and lists of these."""
+    """Return True for numbers and for lists of numbers."""
     return innermost(kind).kind == "scalar"
 
 
 def is_text(kind: _core.ValueType) -> bool:
-    """True for texts, and lists of these."""
+    """Return True for texts and for lists of texts."""
     return innermost(kind).kind == "string"
 
 

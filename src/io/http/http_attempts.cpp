@@ -13,7 +13,7 @@ double random_chance() {
   return std::uniform_real_distribution<double>(0, 1)(generator);
 }
 
-// Whoever mistypes a host hears of it after a second, not after the timeout.
+// A mistyped host is reported after about a second, not after the timeout.
 constexpr unsigned most_attempts_at_unknown_servers = 5;
 
 // The servers that have answered this thread, which is an engine's.
