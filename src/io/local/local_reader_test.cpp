@@ -31,6 +31,7 @@
 namespace colonnade::io {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing_tools::scrambled;
@@ -255,8 +256,9 @@ TEST(DirectReading, FallsBackWithAWarningWhereReadingFails) {
     Warnings warnings;
     const auto file = open_local_for_reading(uri, {.local_io = method, .direct_io = true}, std::move(calls));
     EXPECT_EQ(content_by_queue(*file), content);
-    EXPECT_THAT(warnings.taken, ElementsAre("direct I/O of " + uri +
-                                            " failed (Invalid argument): reading it through the page cache"));
+    // Where there is no io_uring, a warning says so first.
+    EXPECT_THAT(warnings.taken, Contains("direct I/O of " + uri +
+                                         " failed (Invalid argument): reading it through the page cache"));
     EXPECT_FALSE(direct);
   }
 }
