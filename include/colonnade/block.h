@@ -45,6 +45,8 @@ class ValueType {
   // `class_name` is what type names show ("ROOT::Math::PtEtaPhiMVector"); records of one class and the same
   // members are equal.
   static ValueType record(std::string class_name, std::vector<Member> members);
+  // A std::variant: a record whose members "_0", "_1", ... are optionals, of which at most one has a value.
+  static ValueType variant(const std::vector<ValueType>& alternatives);
 
   Kind kind() const noexcept { return kind_; }
   ElementType element() const noexcept { return element_; }  // of a scalar
@@ -59,6 +61,7 @@ class ValueType {
   bool is_list() const noexcept { return kind_ == Kind::list; }
   bool is_optional() const noexcept { return optional_; }
   bool is_record() const noexcept { return kind_ == Kind::record; }
+  bool is_variant() const noexcept;  // a record, too
   bool is_floating() const noexcept {
     return is_scalar() && (element_ == ElementType::float32 || element_ == ElementType::float64);
   }
@@ -187,6 +190,8 @@ ValuesPtr make_scalars(ElementType element, std::size_t size, const void* data,
                        std::shared_ptr<const void> owner);
 ValuesPtr make_list(std::size_t size, const std::int64_t* offsets, ValuesPtr items,
                     std::shared_ptr<const void> owner);
+// Of each value of a variant, the number of its alternative, from 1 on; 0: it has none.
+std::vector<std::int32_t> tags_of(const Values& variants);
 // The lists with another, equal type: as an optional, for example.
 ValuesPtr as_type(ValuesPtr lists, const ValueType& type);
 ValuesPtr make_string(std::size_t size, const std::int64_t* offsets, ValuesPtr characters,

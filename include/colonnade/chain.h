@@ -240,6 +240,9 @@ class ChainReader {
                                            const ChainOptions& options = {}) {
     return open(name, std::span(uris.begin(), uris.size()), options);
   }
+  // Data sets of different names: `uri` and `data_set` of each count.
+  static std::unique_ptr<ChainReader> open(std::span<const ChainFile> files,
+                                           const ChainOptions& options = {});
   // Reads entries into the types of `model`, as Reader::open() does.
   static std::unique_ptr<ChainReader> open(std::unique_ptr<Model> model, std::string_view name,
                                            std::span<const std::string> uris,

@@ -2,6 +2,7 @@
 #include "colonnade/chain.h"
 
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -72,11 +73,12 @@ ChainOptions chain_options(const ReadOptions& read, MissingFields missing, std::
   return {.read = read, .missing = missing, .max_open_files = max_open_files};
 }
 
-std::unique_ptr<PyChain> open_chain_reader(const std::vector<std::string>& uris, const std::string& name,
+std::unique_ptr<PyChain> open_chain_reader(const std::vector<std::pair<std::string, std::string>>& files,
                                            const ReadOptions& options, MissingFields missing,
                                            std::size_t max_open_files) {
-  return std::make_unique<PyChain>(
-      ChainReader::open(name, uris, chain_options(options, missing, max_open_files)));
+  std::vector<ChainFile> named;
+  for (const auto& [uri, data_set] : files) named.push_back({.uri = uri, .data_set = data_set});
+  return std::make_unique<PyChain>(ChainReader::open(named, chain_options(options, missing, max_open_files)));
 }
 
 std::unique_ptr<PyChain> open_known_chain_reader(const std::string& index, const ReadOptions& options,
@@ -147,7 +149,7 @@ void register_chain(nb::module_& module) {
            nb::sig("def verify(self, progress: collections.abc.Callable[[int, int], object] | None = None) "
                    "-> int"),
            "Decodes every page; progress(pages done, pages) is called now and then.");
-  module.def("open_chain_reader", &open_chain_reader, nb::arg("uris"), nb::arg("name"), nb::arg("options"),
+  module.def("open_chain_reader", &open_chain_reader, nb::arg("files"), nb::arg("options"),
              nb::arg("missing"), nb::arg("max_open_files"), Released());
   module.def("open_known_chain_reader", &open_known_chain_reader, nb::arg("index"), nb::arg("options"),
              nb::arg("missing"), nb::arg("max_open_files"), Released());

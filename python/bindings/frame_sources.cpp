@@ -27,6 +27,13 @@ std::shared_ptr<frame::Source> open_chain(const std::string& name, const std::ve
   return frame::open_chain(name, uris, options);
 }
 
+std::shared_ptr<frame::Source> open_named_chain(const std::vector<std::pair<std::string, std::string>>& files,
+                                                const ReadOptions& options) {
+  std::vector<dataset::NamedFile> named;
+  for (const auto& [uri, data_set] : files) named.push_back({uri, data_set});
+  return frame::open_chain(named, options);
+}
+
 std::shared_ptr<frame::Source> array_source(const std::vector<std::pair<std::string, PyValues>>& columns) {
   std::vector<frame::NamedValues> named;
   for (const auto& [name, values] : columns) named.push_back({name, values.values});
@@ -126,6 +133,7 @@ void register_frame_sources(nb::module_& module) {
           nb::arg("keys"), nb::arg("name"), nb::arg("prefix"), nb::arg("chosen"), nb::arg("taken"),
           nb::arg("inner"), "Chooses columns and their names, see name_columns().");
   module.def("open_chain", &open_chain, nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released());
+  module.def("open_named_chain", &open_named_chain, nb::arg("files"), nb::arg("options"), Released());
   module.def("options_text", &frame::options_text, nb::arg("options"),
              "Options as `survey_files` takes them.");
   module.def(

@@ -76,10 +76,13 @@ void register_value_type(nb::module_& module) {
       .def_static("optional_of", &ValueType::optional, nb::arg("item"))
       .def_static("record", &ValueType::record, nb::arg("class_name"), nb::arg("members"))
       .def_static("named", &named_type, nb::arg("name"), "The type that C++ spells so.")
+      .def_static("variant", &ValueType::variant, nb::arg("alternatives"))
       .def_prop_ro("kind", &kind_of, "'scalar', 'string', 'list' or 'record'.")
       .def_prop_ro("element", &ValueType::element, "Of a scalar.")
       .def_prop_ro("item", &item_of, "Of a list.")
       .def_prop_ro("is_optional", &ValueType::is_optional, "A list that stands for a std::optional.")
+      .def_prop_ro("is_variant", &ValueType::is_variant,
+                   "A record of optionals, of which at most one has a value.")
       .def_prop_ro("members", &members_of, "Of a record.")
       .def_prop_ro("class_name",
                    [](const ValueType& self) {
@@ -206,6 +209,12 @@ void register_frame_values(nb::module_& module) {
       .def("data", &data_of, nb::sig(array), "Elements of scalars.")
       .def("offsets", &offsets_of, nb::sig(offsets), "Where lists and strings begin and end.")
       .def_prop_ro("children", &children_of, "Items of lists, characters of strings, members of records.")
+      .def_prop_ro(
+          "tags",
+          [](const PyValues& self) {
+            return self.values->type.is_variant() ? tags_of(*self.values) : std::vector<std::int32_t>();
+          },
+          "Of variants: the number of the alternative, from 1 on; 0 for no value.")
       .def("spread", &spread_out, "With one element per value at every level.")
       .def("as_constant", &as_constant, nb::arg("size"), "One value that stands for many.");
   const char* scalars =

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from colonnade.misuse import checked, path_text
+from colonnade.annotations import checked
+from colonnade.misuse import path_text
 
 from . import _core
 from .errors import Error, FileMissingError, NotFoundError

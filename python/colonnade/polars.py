@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from colonnade.reading.dataset import Fields
     from colonnade.schema.fields import FieldInfo
 
-__all__ = ["scan"]
+__all__ = ["frame_of", "scan"]
 
 
 def scan(
@@ -54,14 +54,14 @@ def scan(
     ) -> Iterator[pl.DataFrame]:
         wanted = list(schema) if columns is None else columns
         if predicate is None:
-            yield from (_frame(batch) for batch in batches_where(data_set, wanted, last=rows))
+            yield from (frame_of(batch) for batch in batches_where(data_set, wanted, last=rows))
             return
 
         def passes(batch: Any) -> Any:
-            return _frame(batch).select(predicate.alias("passes"))["passes"].fill_null(False).to_arrow()
+            return frame_of(batch).select(predicate.alias("passes"))["passes"].fill_null(False).to_arrow()
 
         tested = predicate.meta.root_names()
-        yield from (_frame(batch) for batch in batches_where(data_set, wanted, tested, passes, rows))
+        yield from (frame_of(batch) for batch in batches_where(data_set, wanted, tested, passes, rows))
 
     return register_io_source(batches, schema=schema, is_pure=True, explain_name="COLONNADE")
 
@@ -70,14 +70,15 @@ def _schema_of(data_set: DataSet, column: str, info: FieldInfo) -> Any:
     import polars as pl
 
     try:
-        return _frame(data_set._batch({column: info}, 0, 0)).schema
+        return frame_of(data_set._batch({column: info}, 0, 0)).schema
     except (pl.exceptions.PolarsError, ValueError, NotImplementedError) as error:
         raise UnsupportedError(
             f"Polars has no type for '{info.type}'", "leave the column out: fields=[...]", field=column
         ) from error
 
 
-def _frame(batch: Any) -> pl.DataFrame:
+def frame_of(batch: Any) -> pl.DataFrame:
+    """Return an Arrow table or record batch as a data frame of Polars."""
     import polars as pl
 
     frame = pl.from_arrow(batch)

@@ -47,6 +47,7 @@ LEAVES = {
     "text": (None, lambda rng: rng.choice(["", "a", "b b", "naïve"])),
     "record": (None, record),
     "pair": (None, pair),
+    "variant": (None, lambda rng: rng.choice([rng.randint(0, 3), "a"])),
 }
 
 
@@ -92,7 +93,7 @@ def holds(text, *leaves):
 
 
 def is_number(text):
-    return not holds(text, "text", "record", "pair")
+    return not holds(text, "text", "record", "pair", "variant")
 
 
 def is_whole(text):
@@ -106,6 +107,10 @@ def is_text(text):
 def key_of(value):
     """NaN as a key that equals itself."""
     return "NaN" if isinstance(value, float) and math.isnan(value) else value
+
+
+def is_of_one_type(text):
+    return not holds(text, "variant")
 
 
 def always(text):
@@ -260,7 +265,7 @@ RESULTS = {
     "to_numpy": (always, lambda df: listed(df.to_numpy()["x"]), lambda values: values),
     "to_arrow": (always, lambda df: df.to_arrow()["x"].to_pylist(), as_arrow),
     "to_pandas": (always, lambda df: len(df.to_pandas()), lambda values: ENTRIES),
-    "to_polars": (always, lambda df: df.to_polars()["x"].to_list(), as_arrow),
+    "to_polars": (is_of_one_type, lambda df: df.to_polars()["x"].to_list(), as_arrow),
     "iterate": (
         always,
         lambda df: [each for step in df.iterate(step_size=5) for each in ak.to_list(step.x)],
@@ -272,7 +277,7 @@ RESULTS = {
         as_arrow,
     ),
     "cache": (always, lambda df: ak.to_list(df.cache().take("x").value), lambda values: values),
-    "polars": (always, lambda df: len(df.to_polars()), lambda values: ENTRIES),
+    "polars": (is_of_one_type, lambda df: len(df.to_polars()), lambda values: ENTRIES),
 }
 
 

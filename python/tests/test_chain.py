@@ -24,6 +24,7 @@ from test_fixtures import DATA_SETS
 from test_round_trip import KINDS, Kind
 
 import colonnade
+from colonnade.root import TChain
 
 QUIET = settings(
     deadline=None,
@@ -73,11 +74,16 @@ PAIRS = [
     Kind("std::pair<std::int32_t,float>", st.tuples(SMALL, st.just(0.5)), "tuple"),
     Kind("std::tuple<std::int64_t,double>", st.tuples(SMALL, st.just(0.5)), "tuple"),
 ]
+VARIANTS = [
+    Kind("std::variant<std::int32_t,std::string>", SMALL | st.text(max_size=3), "variant"),
+    Kind("std::variant<std::int64_t,std::string>", SMALL | st.text(max_size=3), "variant"),
+    Kind("std::variant<std::int8_t,std::optional<std::string>>", SMALL | st.text(max_size=3), "variant"),
+]
 MAPS = [
     Kind("std::map<std::string,std::int32_t>", st.just([("a", 1), ("b", -2)]) | st.just([]), "list"),
     Kind("std::map<std::string,std::int64_t>", st.just([("c", 3)]), "list"),
 ]
-GROUPS = [NUMBERS, REALS, LISTS, OPTIONS, OPTIONAL_LISTS, TEXTS, PAIRS, MAPS]
+GROUPS = [NUMBERS, REALS, LISTS, OPTIONS, OPTIONAL_LISTS, TEXTS, PAIRS, VARIANTS, MAPS]
 
 
 class Field(NamedTuple):
@@ -383,6 +389,43 @@ def test_a_chain_is_a_data_set(files):
     assert colonnade.open(files[0]).files == [files[0]]
 
 
+@pytest.mark.parametrize("form", ["pairs", "texts", "wildcards", "data sets"])
+def test_data_sets_of_different_names(tmp_path, form):
+    for number, name in enumerate(["First", "dir/Second", "First"]):
+        with colonnade.create(tmp_path / f"{number}.root", name, {"x": "std::int32_t"}) as writer:
+            writer.extend({"x": np.arange(3) + 10 * number})
+    uris = [str(tmp_path / f"{number}.root") for number in range(3)]
+    names = ["First", "dir/Second", "First"]
+    given: dict[str, Any] = {
+        "pairs": list(zip(uris, names, strict=True)),
+        "texts": [f"{uri}:{name}" for uri, name in zip(uris, names, strict=True)],
+        "wildcards": [(str(tmp_path / "[0].root"), "First"), (uris[1], "/dir/Second"), (uris[2], "First")],
+        "data sets": [
+            colonnade.open(uris[0]),
+            colonnade.open([(uris[1], "dir/Second"), (uris[2], "First")]),
+        ],
+    }[form]
+    expected = [0, 1, 2, 10, 11, 12, 20, 21, 22]
+    index = tmp_path / "index.json"
+    for _ in range(2):  # with and without an index
+        chain = colonnade.open(given, index=index)
+        assert chain["x"].to_list() == expected
+        assert chain.named_files == list(zip(uris, names, strict=True))
+        assert chain.name == "First"
+        assert pickle.loads(pickle.dumps(chain)).arrays().x.to_list() == expected
+        assert colonnade.DataFrame(chain).take("x").value.tolist() == expected
+        assert chain.verify() == 3
+    assert colonnade.open([(uris[0], "First"), (uris[2], "First")], index=index).num_entries == 6  # made anew
+    with pytest.raises(colonnade.UsageError, match="the data set is 'First', but"):
+        colonnade.open([(uris[0], "First"), (uris[1], "dir/Second")], "First")
+    with pytest.raises(colonnade.NotFoundError):
+        colonnade.open([(uris[0], "First"), (uris[1], "First")])
+    tree = TChain("First")
+    for uri, name in zip(uris, names, strict=True):
+        tree.Add(f"{uri}?#{name}")
+    assert tree.GetEntries() == 9
+
+
 def test_a_file_may_come_twice(files):
     chain = colonnade.open([files[1], files[0], files[1]])
     assert chain.arrays().n.to_list() == [*range(10, 20), *range(10), *range(10, 20)]
@@ -627,7 +670,7 @@ def test_an_index_that_is_none(files, tmp_path):
         ("std::string", "std::vector<std::int32_t>"),
         ("std::byte", "std::uint8_t"),
         ("std::bitset<8>", "std::bitset<9>"),
-        ("std::variant<bool,float>", "std::variant<float,bool>"),
+        ("std::variant<bool,float>", "std::variant<bool,float,double>"),
         ("std::pair<bool,bool>", "std::tuple<bool,bool,bool>"),
         ("std::vector<std::vector<float>>", "std::vector<float>"),
     ],
@@ -670,8 +713,8 @@ def test_a_missing_file(files):
         (lambda f: colonnade.open(f, max_open_files=0), colonnade.UsageError, "max_open_files"),
         (
             lambda f: colonnade.open([f"{f[0]}:Events", f"{f[1]}:Other"]),
-            colonnade.UsageError,
-            "names 'Other'",
+            colonnade.NotFoundError,
+            'there is no data set "Other"',
         ),
         (lambda f: colonnade.open(f, "Other"), colonnade.NotFoundError, "Other"),
         (lambda f: colonnade.open(f).arrays("m"), colonnade.NotFoundError, r"no field 'm'.*and 2 more"),

@@ -149,8 +149,6 @@ def test_errors_of_sources(file, tmp_path):
         DataFrame("Events", file, entries=(5, 3))
     with pytest.raises(colonnade.UsageError, match="different lengths"):
         DataFrame.from_arrays({"a": [1, 2], "b": [1]})
-    with pytest.raises(colonnade.TypeMismatchError, match="several types"):
-        DataFrame.from_arrays({"a": ak.Array([1, "b"])})
     with pytest.raises(colonnade.TypeMismatchError, match="complex"):
         DataFrame.from_arrays({"a": np.array([1j])})
 

@@ -1,4 +1,4 @@
-"""Types that pass through the data frame: optionals, records, nested lists, classes."""
+"""Types that pass through the data frame: optionals, records, nested lists, classes, variants."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import random
 import awkward as ak
 import numpy as np
 import pytest
+from locations import FIXTURES
+from root_values import same
 
 import colonnade
 from colonnade import DataFrame
@@ -24,7 +26,9 @@ def random_type(rng: random.Random, depth: int) -> str:
     if depth == 0 or rng.random() < 0.3:
         return rng.choice(scalars)
     inner = random_type(rng, depth - 1)
-    kind = rng.choice(["optional", "vector", "array", "pair"])
+    kind = rng.choice(["optional", "vector", "array", "pair", "variant"])
+    if kind == "variant":
+        return f"std::variant<std::int64_t,std::vector<{rng.choice(scalars)}>,std::string>"
     if kind == "optional":
         return inner if inner.startswith("std::optional") else f"std::optional<{inner}>"
     if kind == "vector":
@@ -60,6 +64,8 @@ def random_value(rng: random.Random, name: str):
     inner = split_arguments(arguments[:-1])
     if family == "std::optional":
         return None if rng.random() < 0.4 else random_value(rng, inner[0])
+    if family == "std::variant":
+        return random_value(rng, rng.choice(inner))
     if family == "std::vector":
         return [random_value(rng, inner[0]) for _ in range(rng.randint(0, 3))]
     if family == "std::array":
@@ -92,6 +98,46 @@ def test_random_types_pass_through(tmp_path, seed):
     for name, kind in schema.items():
         if "array" not in kind:  # a fixed size becomes a std::vector
             assert frame.column_type(name) == DataFrame("Events", tmp_path / "copy.root").column_type(name)
+
+
+def test_variants(tmp_path):
+    path = tmp_path / "v.root"
+    values = [1, "one", 2, [0.5, 1.5], "", []]
+    with colonnade.create(
+        path, "Events", {"v": "std::variant<std::int32_t,std::string,std::vector<float>>"}
+    ) as writer:
+        for value in values:
+            writer.fill(v=value)
+    frame = DataFrame("Events", path)
+    assert frame.column_type("v") == "std::variant<std::int32_t,std::string,std::vector<float>>"
+    assert frame.column_type("v._1") == "std::optional<std::string>"
+    assert frame.take("v._0.value_or(-1)").value.tolist() == [1, -1, 2, -1, -1, -1]
+    assert frame.filter("v._1.has_value()").take("v").value.to_list() == ["one", ""]
+    assert frame.define("w", "v").take("w").value.to_list() == values
+    assert (
+        frame.define("n", lambda v: np.array([isinstance(x, str) for x in v.to_list()]), ["v"]).sum("n").value
+        == 2
+    )
+    assert frame.to_arrow().column("v").to_pylist() == values
+    given = DataFrame.from_arrays({"v": frame.to_awkward().v})
+    assert given.column_type("v") == "std::variant<std::int32_t,std::string,std::vector<float>>"
+    assert given.filter("rdfentry_ != 1").take("v").value.to_list() == values[:1] + values[2:]
+    for copy in (given, frame, DataFrame("Events", [path, path]).range(3, 9)):
+        made = copy.snapshot(tmp_path / "copy.root")
+        expected = copy.take("v").value.to_list()
+        assert made.take("v").value.to_list() == expected
+        assert colonnade.open(tmp_path / "copy.root").arrays("v").v.to_list() == expected
+    with pytest.raises(colonnade.Error, match="variant"):
+        frame.sum("v")
+    assert "one" in str(frame.display().value)
+
+
+def test_fixtures_with_variants_read_as_by_open():
+    data = colonnade.open(FIXTURES / "types_variants.root")
+    frame = DataFrame(data)
+    assert set(frame.column_names) >= set(data.field_names)
+    for name in data.field_names:
+        assert same(ak.to_list(frame.take(name).value), data[name].to_list()), name
 
 
 @pytest.fixture

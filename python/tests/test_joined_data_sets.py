@@ -113,7 +113,7 @@ def test_entries_in_any_order_of_all_types() -> None:
     seen = 0
     for path in sorted(FIXTURES.glob("*.root")):
         for name in colonnade.datasets(path):
-            chain = Chain([str(path)], name)
+            chain = Chain([(str(path), name)])
             selected = chain._select(None, warns=False)
             if not chain.num_entries or not selected:
                 continue

@@ -246,6 +246,12 @@ ArrowColumn column_of(const ValuesPtr& values) {
       return optionals(present, std::move(items));
     }
     case ValueType::Kind::record: {
+      if (type.is_variant()) {
+        std::vector<ArrowColumn> alternatives;
+        for (const ValuesPtr& each : values->children)
+          alternatives.push_back(column_of(each->children.front()));
+        return variants(tags_of(*values), std::move(alternatives));
+      }
       std::vector<std::pair<std::string, ArrowColumn>> members;
       for (std::size_t k = 0; k < type.members().size(); ++k)
         members.emplace_back(type.members()[k].first, column_of(values->children[k]));

@@ -33,15 +33,16 @@ std::uint64_t bytes_of(const Descriptor& descriptor) {
 
 }  // namespace
 
-ChainFiles::ChainFiles(std::string name, std::span<const std::string> uris, ReadOptions options,
-                       Limits limits, const Check& check)
+ChainFiles::ChainFiles(std::string name, std::span<const NamedFile> files, ReadOptions options, Limits limits,
+                       const Check& check)
     : name_(std::move(name)),
       options_(std::move(options)),
       limits_(limits),
-      keeps_open_(uris.size() <= limits.kept_open) {
-  if (uris.empty()) throw Error(ErrorKind::usage, "there is no file to read", "name at least one");
+      keeps_open_(files.size() <= limits.kept_open) {
+  if (files.empty()) throw Error(ErrorKind::usage, "there is no file to read", "name at least one");
   add_files(
-      uris.size(), uris[0], [&](std::size_t i) { return open_source(name_, uris[i], options_); }, check);
+      files.size(), files[0].uri,
+      [&](std::size_t i) { return open_source(files[i].data_set, files[i].uri, options_); }, check);
 }
 
 ChainFiles::ChainFiles(std::shared_ptr<const ChainFiles> whole, std::string attribute_set, Limits limits)

@@ -22,6 +22,7 @@
 
 #include "colonnade/options.h"
 #include "dataset/chain_index.h"
+#include "dataset/file_names.h"
 #include "page/page_source.h"
 
 namespace colonnade::dataset {
@@ -47,8 +48,8 @@ class ChainFiles {
   // Called with each new schema; refuses it by throwing.
   using Check = std::function<void(const Schemas& before, const Schema& fresh)>;
 
-  // `uris` without wildcards; `name` may be empty if each file has one data set.
-  ChainFiles(std::string name, std::span<const std::string> uris, ReadOptions options, Limits limits,
+  // `files` without wildcards; `name` may be empty.
+  ChainFiles(std::string name, std::span<const NamedFile> files, ReadOptions options, Limits limits,
              const Check& check = {});
   // Known files: each is opened when it is first read, and must have the known identity.
   ChainFiles(std::string name, ChainIndex index, ReadOptions options, Limits limits, const Check& check = {});

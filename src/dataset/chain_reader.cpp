@@ -63,8 +63,16 @@ ChainReader::~ChainReader() = default;
 
 std::unique_ptr<ChainReader> ChainReader::open(std::string_view name, std::span<const std::string> uris,
                                                const ChainOptions& options) {
+  return std::unique_ptr<ChainReader>(new ChainReader(
+      std::make_shared<dataset::ChainState>(name, dataset::expand_names(std::string(name), uris), options)));
+}
+
+std::unique_ptr<ChainReader> ChainReader::open(std::span<const ChainFile> files,
+                                               const ChainOptions& options) {
+  std::vector<dataset::NamedFile> named;
+  for (const ChainFile& file : files) named.push_back({file.uri, file.data_set});
   return std::unique_ptr<ChainReader>(
-      new ChainReader(std::make_shared<dataset::ChainState>(name, uris, options)));
+      new ChainReader(std::make_shared<dataset::ChainState>("", dataset::expand_names(named), options)));
 }
 
 std::unique_ptr<ChainReader> ChainReader::open(std::unique_ptr<Model> model, std::string_view name,

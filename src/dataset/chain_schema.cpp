@@ -213,9 +213,7 @@ class Merger {
     if (std::ranges::all_of(parts, is_listed)) return make_list(id, parts);
     if (all(parts, FieldForm::record)) return make_record(id, parts);
     if (all(parts, FieldForm::product) && agree_on_children(parts)) return make_product(id, parts);
-    if (all(parts, FieldForm::variant) && agree_on_children(parts) &&
-        agree(parts, &FieldDescriptor::type_name))
-      return make_variant(id, parts);
+    if (all(parts, FieldForm::variant) && agree_on_children(parts)) return make_variant(id, parts);
     if (all(parts, FieldForm::wrapper)) return make_wrapper(id, parts);
     fail_forms(parts);
   }
@@ -355,19 +353,17 @@ class Merger {
   void make_product(std::uint32_t id, const SchemaFields& parts) {
     copy_type(id, parts);
     if (!add_numbered(id, parts) || !field(id).type_name.empty()) return;
-    std::string arguments;
-    for (const std::uint32_t child : field(id).children)
-      arguments += fmt::format("{}{}", arguments.empty() ? "" : ",", field(child).type_name);
     const bool pairs =
         agree(parts, [](const FieldDescriptor& f) { return f.type_name.starts_with("std::pair<"); });
     field(id).type_name = fmt::format(
         "{}<{}>", pairs ? field::family_of(stored(parts.front()).type_name) : std::string_view("std::tuple"),
-        arguments);
+        types_of_children(id));
   }
 
   void make_variant(std::uint32_t id, const SchemaFields& parts) {
     copy_type(id, parts);
-    add_numbered(id, parts);
+    if (!add_numbered(id, parts) || !field(id).type_name.empty()) return;
+    field(id).type_name = fmt::format("std::variant<{}>", types_of_children(id));
   }
 
   void make_wrapper(std::uint32_t id, const SchemaFields& parts) {
@@ -375,6 +371,13 @@ class Merger {
     add("_0", id, children_of(parts, 0));
     if (is_whole(id) && field(id).type_name.empty())
       field(id).type_name = fmt::format("std::atomic<{}>", field(field(id).children[0]).type_name);
+  }
+
+  std::string types_of_children(std::uint32_t id) {
+    std::string types;
+    for (const std::uint32_t child : field(id).children)
+      types += fmt::format("{}{}", types.empty() ? "" : ",", field(child).type_name);
+    return types;
   }
 
   // False: a child is not left, and so the field is not.

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "colonnade/error.h"
-#include "dataset/file_names.h"
 #include "dataset/schema_walk.h"
 
 namespace colonnade::dataset {
@@ -23,10 +22,10 @@ ChainFiles::Limits limits_of(const ChainOptions& options) {
 
 }  // namespace
 
-ChainState::ChainState(std::string_view name, std::span<const std::string> uris, const ChainOptions& options)
+ChainState::ChainState(std::string_view name, std::span<const NamedFile> files, const ChainOptions& options)
     : max_open_(options.max_open_files),
       missing_(options.missing),
-      files_(std::string(name), expand_names(uris), options.read, limits_of(options)),
+      files_(std::string(name), files, options.read, limits_of(options)),
       schema_(merge_schemas(files_, options.missing)),
       live_(files_.size()),
       of_closed_(std::make_shared<page::ReadCounters>()) {}

@@ -20,7 +20,8 @@ namespace colonnade::dataset {
 
 class ChainState {
  public:
-  ChainState(std::string_view name, std::span<const std::string> uris, const ChainOptions& options);
+  // `files` without wildcards.
+  ChainState(std::string_view name, std::span<const NamedFile> files, const ChainOptions& options);
   ChainState(ChainIndex index, const ChainOptions& options);
   // An attribute set of the files that have it.
   ChainState(const std::shared_ptr<const ChainState>& whole, std::string_view attribute_set);

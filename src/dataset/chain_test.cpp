@@ -252,6 +252,23 @@ TEST_F(ChainMissingTest, MembersThatAreMissingKeepNoValueOfTheFileBefore) {
   EXPECT_THAT(all_of(chain->view<std::optional<std::int32_t>>("hit.n")), ElementsAre(7, std::nullopt));
 }
 
+TEST_F(ChainReaderTest, DataSetsMayHaveDifferentNames) {
+  write<std::int32_t>(a_, "x", {1, 2});
+  auto model = Model::create();
+  auto x = model->make_field<std::int64_t>("x");
+  auto writer = Writer::recreate(std::move(model), "Other", b_.uri());
+  *x = 3;
+  writer->fill();
+  writer->close();
+  const std::vector<ChainFile> files = {{.uri = a_.uri(), .data_set = "Data"},
+                                        {.uri = b_.uri(), .data_set = "Other"}};
+  auto chain = ChainReader::open(files);
+  EXPECT_THAT(all_of(chain->view<std::int64_t>("x")), ElementsAre(1, 2, 3));
+  EXPECT_EQ(chain->files()[1].data_set, "Other");
+  EXPECT_EQ(ChainReader::open_known(chain->index())->num_entries(), 3u);
+  EXPECT_EQ(error_of([&] { ChainReader::open("Data", {a_.uri(), b_.uri()}); }).kind(), ErrorKind::not_found);
+}
+
 TEST_F(ChainReaderTest, AnIndexOpensNothing) {
   write<std::int32_t>(a_, "x", {1});
   write<std::int64_t>(b_, "x", {2});

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
 #include "colonnade/error.h"
 #include "io/transport.h"
@@ -38,28 +39,43 @@ void expand_listed(const std::string& uri, std::vector<std::string>& names) {
   std::move(found.begin(), found.end(), std::back_inserter(names));
 }
 
+void expand(const std::string& uri, std::vector<std::string>& names) {
+  if (io::wildcard_in(uri) == std::string::npos) {
+    names.push_back(uri);
+    return;
+  }
+  if (io::transport_for(uri).scheme != "file") return expand_listed(uri, names);
+  const std::string path = uri.starts_with(file_scheme) ? uri.substr(file_scheme.size()) : uri;
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) {
+    names.push_back(uri);
+  } else {
+    expand_local(uri, path, names);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> expand_names(std::span<const std::string> uris) {
   std::vector<std::string> names;
-  for (const std::string& uri : uris) {
-    if (io::wildcard_in(uri) == std::string::npos) {
-      names.push_back(uri);
-      continue;
-    }
-    if (io::transport_for(uri).scheme != "file") {
-      expand_listed(uri, names);
-      continue;
-    }
-    const std::string path = uri.starts_with(file_scheme) ? uri.substr(file_scheme.size()) : uri;
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored)) {
-      names.push_back(uri);
-    } else {
-      expand_local(uri, path, names);
-    }
-  }
+  for (const std::string& uri : uris) expand(uri, names);
   return names;
+}
+
+std::vector<NamedFile> expand_names(std::span<const NamedFile> files) {
+  std::vector<NamedFile> expanded;
+  for (const NamedFile& file : files) {
+    std::vector<std::string> names;
+    expand(file.uri, names);
+    for (std::string& name : names) expanded.push_back({std::move(name), file.data_set});
+  }
+  return expanded;
+}
+
+std::vector<NamedFile> expand_names(const std::string& data_set, std::span<const std::string> uris) {
+  std::vector<NamedFile> expanded;
+  for (std::string& name : expand_names(uris)) expanded.push_back({std::move(name), data_set});
+  return expanded;
 }
 
 }  // namespace colonnade::dataset

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
+from colonnade.annotations import checked_methods
 from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy
-from colonnade.errors import TypeMismatchError, UsageError, redacted
-from colonnade.misuse import advised, checked_methods, function_of, names_of, path_text
+from colonnade.errors import TypeMismatchError, UnsupportedError, UsageError, redacted
+from colonnade.misuse import advised, function_of, names_of, path_text
 from colonnade.reading.steps import check_step
 from colonnade.writing.options import check_names, check_order, write_options
 
@@ -545,10 +546,20 @@ class Actions(Node):
         return table_as_pandas(self.to_arrow(columns))
 
     def to_polars(self, columns: Columns = None) -> pl.DataFrame:
-        """Compute columns as a `polars.DataFrame`, in entry order, now."""
-        import polars
+        """Compute columns as a `polars.DataFrame`, in entry order, now.
 
-        return cast("pl.DataFrame", polars.from_arrow(self.to_arrow(columns)))
+        Raises:
+            UnsupportedError: Polars has no type for a column, a variant for example.
+        """
+        from colonnade.polars import frame_of
+
+        names = self._select(columns)
+        for name in names:
+            if "std::variant<" in self.column_type(name):
+                raise UnsupportedError(
+                    f"Polars has no type for '{self.column_type(name)}'", "other columns", field=name
+                )
+        return frame_of(self.to_arrow(names))
 
     def lazy_arrow(self, columns: Columns = None) -> Result[pa.Table]:
         """Book the result of `to_arrow`."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
+from colonnade.annotations import checked
 from colonnade.errors import (
     ConversionError,
     Error,
@@ -22,7 +23,7 @@ from colonnade.errors import (
     TypeMismatchError,
     UnsupportedError,
 )
-from colonnade.misuse import checked, path_text
+from colonnade.misuse import path_text
 
 from .items import ItemFunction, Items, Texts, innermost
 

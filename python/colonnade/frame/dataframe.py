@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 import numpy as np
 
 from colonnade import _core
+from colonnade.annotations import checked, checked_methods
 from colonnade.errors import Error, NotFoundError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.misuse import (
-    checked,
-    checked_methods,
     column_name,
     files_of,
     mapping_of,
@@ -25,7 +24,7 @@ from colonnade.misuse import (
 from colonnade.reading.chain import Chain
 from colonnade.reading.dataset import DataSet, ReadSettings, read_options
 from colonnade.reading.joining import Joined
-from colonnade.reading.opening import split_target, split_targets
+from colonnade.reading.opening import of_different_names, split_target, split_targets
 from colonnade.writing.sources import to_batch
 
 from .actions import Actions
@@ -618,6 +617,8 @@ def _open(
             raise UsageError("an open data set takes no files or options")
         # Opened again, as the parts depend on the clusters of all files; several are opened at a time.
         files, more = name.files, f" of {len(name.files)} files" if isinstance(name, Chain) else ""
+        if isinstance(name, Chain) and of_different_names(name.named_files):
+            return _open_named(name.named_files, name._settings), f"{len(files)} data sets of different names"
         return _open_files(name.name, files, name._settings, progress, remote), f"'{name.name}'{more}"
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
         if files is not None or options or not 0 <= name < 2**63:
@@ -633,9 +634,7 @@ def _open(
     given = files_of(files, _FILES)
     if not given:
         raise UsageError("the list of files is empty")
-    pairs = [split_target(each) for each in given if isinstance(each, tuple) or not name]
-    named = [(file, of.strip("/")) for file, of in pairs if of]
-    if len(named) == len(given) and len({each for _, each in named} | ({name} - {""})) > 1:
+    if named := [] if name else of_different_names(given):
         return _open_named(named, options), f"{len(named)} data sets of different names"
     if name.endswith(".root") and not any(
         isinstance(each, tuple) or _may_be_file(path_text(each)) for each in given
@@ -646,6 +645,11 @@ def _open(
     name, listed = split_targets(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
     return _open_files(name, listed, options, progress, remote), f"'{name}' in '{listed[0]}'{more}"
+
+
+def _open_named(files: list[tuple[str, str]], options: Mapping[str, Any]) -> _core.FrameSource:
+    refuse_arguments("DataFrame", set(options) - set(ReadSettings.__annotations__), _OPTIONS)
+    return _core.open_named_chain(files, read_options(**options))
 
 
 def _open_files(
@@ -666,25 +670,6 @@ def _open_files(
         from colonnade.importing.tree_data_set import tree_source
 
         return tree_source(listed, name, dict(options), progress)
-
-
-def _open_named(files: list[tuple[str, str]], options: Mapping[str, Any]) -> _core.FrameSource:
-    """Open files whose data sets have different names."""
-    settings = read_options(**options)
-    text = _core.options_text(settings)
-    surveys = []
-    for pattern, name in files:
-        for file in _core.expand_names([pattern]):
-            survey = _core.survey_files(name, [file], text)
-            if survey is None:
-                raise UnsupportedError(
-                    "a schema that this version knows only in part cannot be combined with data sets of other names",
-                    "a DataFrame for each name, computed together by run_graphs",
-                    uri=file,
-                    data_set=name,
-                )
-            surveys.append(survey)
-    return _core.surveyed_chain("", surveys, settings)
 
 
 def _expanded(files: list[str]) -> list[str]:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from colonnade import _core
+from colonnade.annotations import checked
 from colonnade.errors import UsageError
-from colonnade.misuse import checked, path_text
+from colonnade.misuse import path_text
 
 __all__ = ["Library", "LibraryFunction", "get_include", "library"]
 

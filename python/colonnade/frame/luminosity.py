@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from colonnade.annotations import checked
 from colonnade.errors import FormatError, StorageError
-from colonnade.misuse import checked, path_text
+from colonnade.misuse import path_text
 
 __all__ = ["LuminosityMask", "json_mask"]
 

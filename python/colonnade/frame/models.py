@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
+from colonnade.annotations import checked
 from colonnade.errors import (
     FileMissingError,
     FormatError,
@@ -25,7 +26,7 @@ from colonnade.errors import (
     UnsupportedError,
     UsageError,
 )
-from colonnade.misuse import checked, path_text
+from colonnade.misuse import path_text
 
 from .items import ItemFunction, Items, Texts, innermost
 from .values import element_of

@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from colonnade import _core
+from colonnade.annotations import checked_methods
 from colonnade.errors import (
     NotFoundError,
     StorageError,
@@ -21,7 +22,7 @@ from colonnade.errors import (
     UsageError,
     warn_left_out,
 )
-from colonnade.misuse import checked_methods, column_name, names_of, path_text
+from colonnade.misuse import column_name, names_of, path_text
 from colonnade.notebook import folded_table, most_rows
 from colonnade.reading.metrics import ReadMetrics, metrics_of
 

@@ -69,7 +69,7 @@ class TChain:
 
     def GetEntries(self) -> int:
         """Return the number of entries of all files."""
-        return _opened(self.pairs()).num_entries
+        return opening.open(self.pairs()).num_entries
 
     def pairs(self) -> list[tuple[str, str]]:
         """The files, each with the name of its data set."""
@@ -79,16 +79,6 @@ class TChain:
 
     def __getattr__(self, name: str) -> NoReturn:
         refuse("a TChain", name, "RDataFrame(chain), or colonnade.open for arrays")
-
-
-def _opened(pairs: Sequence[tuple[str, str]]) -> DataSet:
-    names = {name for _, name in pairs}
-    if len(names) > 1:
-        raise UnsupportedError(
-            f"files with data sets of different names ({', '.join(sorted(names))}) cannot be opened as one chain",
-            "RDataFrame, which can",
-        )
-    return opening.open([path for path, _ in pairs], names.pop() or None)
 
 
 class RNTupleOpenSpec(NamedTuple):
@@ -363,13 +353,12 @@ class _Chain(RNTupleProcessor):
 
     def _data_set(self) -> DataSet:
         specs = [each._specs for each in self._inner if isinstance(each, _Single)]
-        flat = [spec for some in specs for spec in some]
-        if len(specs) < len(self._inner) or len({spec.name for spec in flat}) > 1:
+        if len(specs) < len(self._inner):
             raise UnsupportedError(
-                "a chain of joins, or of data sets of different names, cannot be joined",
-                "join the parts, then chain the joins",
+                "a chain of joins cannot be joined", "join the parts, then chain the joins"
             )
-        return opening.open([path_text(spec.storage) for spec in flat], flat[0].name, missing="fill")
+        files = [(path_text(spec.storage), spec.name) for some in specs for spec in some]
+        return opening.open(files, missing="fill")
 
     def _picture(self) -> list[str]:
         return [line for each in self._inner for line in each._picture()]

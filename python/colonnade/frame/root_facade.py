@@ -11,17 +11,10 @@ from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from colonnade.annotations import checked_methods
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
-from colonnade.misuse import (
-    advised,
-    checked_methods,
-    column_name,
-    files_of,
-    function_of,
-    path_text,
-    thread_count,
-)
+from colonnade.misuse import advised, column_name, files_of, function_of, path_text, thread_count
 
 from .callables import pickled
 from .dataframe import DataFrame, run_graphs, variations_for
@@ -613,8 +606,9 @@ def _rows(array: Any) -> Any:
 
 
 def _item(value: Any) -> Any:
-    is_plain = isinstance(value, ak.Array) and value.ndim == 1 and not value.layout.is_option
-    return np.asarray(value) if is_plain else value
+    if not isinstance(value, ak.Array) or value.ndim != 1 or value.layout.is_option or value.layout.is_union:
+        return value
+    return np.asarray(value)
 
 
 class SampleInfoView:

@@ -57,6 +57,9 @@ def assemble(values: _core.Values, builder: Builder[A]) -> A:
     if kind.kind == "list":
         add = builder.option if kind.is_optional else builder.list
         return add(values.offsets(), assemble(values.children[0], builder))
+    if kind.is_variant:
+        contents = [assemble(child.children[0], builder) for child in values.children]
+        return builder.variant(np.array(values.tags, dtype=np.int32), contents)
     names = [name for name, _ in kind.members]
     contents = [assemble(child, builder) for child in values.children]
     is_tuple = names == [f"_{k}" for k in range(len(names))]
@@ -115,6 +118,10 @@ def type_of(content: Content, *, optional: bool = False) -> _core.ValueType:
     if optional and _has_missing(content):
         return _core.ValueType.optional_of(type_of(_present(content)[1], optional=True))
     content = _plain(content)
+    if content.is_union:
+        return _core.ValueType.variant(
+            [type_of(each, optional=optional) for each in _alternatives(content)[1]]
+        )
     if content.is_unknown:
         return _core.ValueType.scalar(_core.ElementType.float64)
     if content.parameter("__array__") in ("string", "bytestring"):
@@ -145,6 +152,8 @@ def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: 
         offsets, items = _present(content)
         return _core.list_values(offsets, values_of(items, wanted.item, copies=copies), True)
     content = _plain(content)
+    if wanted.is_variant and content.is_union and len(content.contents) == len(wanted.members):
+        return _variants(content, wanted, copies)
     if content.is_unknown:
         return _empty(wanted)
     if wanted.kind == "scalar" and content.is_numpy:
@@ -190,12 +199,32 @@ def _plain(content: Content) -> Content:
         content = content.project()
     if content.is_numpy and len(content.shape) > 1:
         content = content.to_RegularArray()
-    if content.is_union:
-        raise TypeMismatchError(
-            f"values of several types ('{content.form.type}') are not supported in a DataFrame",
-            "values of one type",
-        )
     return content
+
+
+def _alternatives(content: Content) -> tuple[NDArray[np.int64], list[Content]]:
+    """Of a union: the number of the alternative of each value, -1 for none, and the values of each alternative."""
+    tags = np.asarray(content.tags.data).astype(np.int64)
+    index = np.asarray(content.index.data)[: len(tags)]
+    alternatives = []
+    for number, alternative in enumerate(content.contents):
+        here = np.flatnonzero(tags == number)
+        part = alternative[index[here]]
+        if part.is_option:
+            present = np.asarray(part.mask_as_bool(valid_when=True))
+            tags[here[~present]] = -1
+            part = part.to_IndexedOptionArray64().project()
+        alternatives.append(part)
+    return tags, alternatives
+
+
+def _variants(content: Content, wanted: _core.ValueType, copies: bool) -> _core.Values:
+    tags, alternatives = _alternatives(content)
+    members = []
+    for number, ((_, kind), part) in enumerate(zip(wanted.members, alternatives, strict=True)):
+        offsets = np.concatenate([[0], np.cumsum(tags == number)]).astype(np.int64)
+        members.append(_core.list_values(offsets, values_of(part, kind.item, copies=copies), True))
+    return _core.record_values(wanted, len(tags), members)
 
 
 def _has_missing(content: Content) -> bool:
@@ -260,6 +289,9 @@ def trial(kind: _core.ValueType, count: int) -> Content:
     if kind.kind == "list":
         add = builder.option if kind.is_optional else builder.list
         return add(offsets, trial(kind.item, count))
+    if kind.is_variant:
+        contents = [trial(member.item, 0 if k else count) for k, (_, member) in enumerate(kind.members)]
+        return builder.variant(np.ones(count, dtype=np.int32), contents)
     names = [name for name, _ in kind.members]
     is_tuple = names == [f"_{k}" for k in range(len(names))]
     contents = [trial(member, count) for _, member in kind.members]

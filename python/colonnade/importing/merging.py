@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from colonnade import _core
+from colonnade.annotations import checked
 from colonnade.errors import FileMissingError, UsageError
 from colonnade.importing.copying import (
     CopyReport,
@@ -18,7 +19,7 @@ from colonnade.importing.copying import (
     report_of,
     verify_depth,
 )
-from colonnade.misuse import checked, files_of, names_of, path_text
+from colonnade.misuse import files_of, names_of, path_text
 from colonnade.reading.opening import PathLike
 from colonnade.reading.steps import byte_count
 from colonnade.writing.options import Size, check_names, write_options

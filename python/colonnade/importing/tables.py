@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from colonnade.annotations import checked
 from colonnade.arrays.columns import flatten
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
@@ -20,7 +21,7 @@ from colonnade.errors import (
     UnsupportedError,
     UsageError,
 )
-from colonnade.misuse import checked, files_of, path_text
+from colonnade.misuse import files_of, path_text
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.exporting import FORMATS, STORED_AS
 from colonnade.reading.opening import PathLike, split_target

@@ -55,7 +55,7 @@ class TreeDataSet(DataSet):
         )
         if len(files) == 1:
             return DataSet(files[0], self._columns.name, **settings)
-        return Chain(files, self._columns.name, missing=missing, **settings)
+        return Chain([(file, self._columns.name) for file in files], missing=missing, **settings)
 
     @property
     def files(self) -> list[str]:

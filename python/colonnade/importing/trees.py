@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from colonnade import _core
+from colonnade.annotations import checked
 from colonnade.arrays.columns import PathArray, flatten
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
@@ -32,7 +33,7 @@ from colonnade.errors import (
     UsageError,
     redacted,
 )
-from colonnade.misuse import advised, checked, files_of, names_of, path_text, thread_count
+from colonnade.misuse import advised, files_of, names_of, path_text, thread_count
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.reading.steps import byte_count

@@ -11,8 +11,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from colonnade import _core
+from colonnade.annotations import checked
 from colonnade.errors import Error, FileMissingError, NotFoundError, StorageError, UsageError
-from colonnade.misuse import checked, column_name, path_text
+from colonnade.misuse import column_name, path_text
 from colonnade.reading.opening import PathLike
 from colonnade.writing.options import seconds_of
 

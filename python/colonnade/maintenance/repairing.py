@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from colonnade import _core
-from colonnade.misuse import checked, column_name, path_text
+from colonnade.annotations import checked
+from colonnade.misuse import column_name, path_text
 from colonnade.reading.opening import PathLike
 
 __all__ = ["DroppedCluster", "RepairReport", "repair"]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from colonnade.annotations import checked_methods
 from colonnade.errors import UsageError
 from colonnade.frame import DataFrame
 from colonnade.frame.expressions import Expression, ExpressionLike
 from colonnade.frame.steps import Steps
-from colonnade.misuse import checked_methods
 from colonnade.reading.dataset import DataSet
 
 from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, joined

@@ -33,14 +33,13 @@ MissingFields: TypeAlias = Literal["error", "fill", "skip"]
 class Chain(DataSet):
     """Data sets of several files, one after the other: a `DataSet` of all their entries. Made by `colonnade.open`.
 
-    Fields are matched by name. Fields of different types are read as one type that holds the values of all; `schema`
-    says which.
+    `name` is that of the first data set; `named_files` has the name of each. Fields are matched by name. Fields of
+    different types are read as one type that holds the values of all; `schema` says which.
     """
 
     def __init__(
         self,
-        files: Sequence[str],
-        name: str = "",
+        files: Sequence[tuple[str, str]],
         *,
         missing: MissingFields = "error",
         max_open_files: int = 16,
@@ -60,12 +59,12 @@ class Chain(DataSet):
         self._missing: MissingFields = missing
         self._max_open_files = max_open_files
         policy = (read_options(**self._settings), getattr(_core.MissingFields, missing), max_open_files)
-        known = _known or _read_index(index, files, name)
+        known = _known or _read_index(index, files)
         reader = _reader
         if reader is None and known:
             reader = _core.open_known_chain_reader(known, *policy)
         elif reader is None:
-            reader = _core.open_chain_reader(list(files), name, *policy)
+            reader = _core.open_chain_reader(list(files), *policy)
         self._files = reader.files()
         more = f" and {len(self._files) - 1} more" if len(self._files) > 1 else ""
         self._begin(self._files[0].uri + more, reader, _selection)
@@ -81,6 +80,11 @@ class Chain(DataSet):
     def files(self) -> list[str]:
         """The files with the entries, in order."""
         return [file.uri for file in self._files]
+
+    @property
+    def named_files(self) -> list[tuple[str, str]]:
+        """The files, each with the name of its data set."""
+        return [(file.uri, file.data_set) for file in self._files]
 
     @property
     def file_offsets(self) -> list[int]:
@@ -176,7 +180,7 @@ class Chain(DataSet):
 
     def _how_to_reopen(self, selection: Fields) -> tuple[Any, ...]:
         options = {"missing": self._missing, "max_open_files": self._max_open_files, **self._settings}
-        return self.files, self._name, options, selection, self._open_chain().index()
+        return self.named_files, options, selection, self._open_chain().index()
 
     def _steps(
         self, selected: dict[str, FieldInfo], step_size: int | str, start: int, stop: int
@@ -191,11 +195,11 @@ class Chain(DataSet):
         return steps(clusters(), step_size, start, stop)
 
 
-def _reopen(files: list[str], name: str, options: dict[str, Any], selection: Fields, known: str) -> Chain:
-    return Chain(files, name, _selection=selection, _known=known, **options)
+def _reopen(files: list[tuple[str, str]], options: dict[str, Any], selection: Fields, known: str) -> Chain:
+    return Chain(files, _selection=selection, _known=known, **options)
 
 
-def _read_index(path: str | os.PathLike[str] | None, files: Sequence[str], name: str) -> str:
+def _read_index(path: str | os.PathLike[str] | None, files: Sequence[tuple[str, str]]) -> str:
     """The text of an index if there is one for these files; empty if it must be made."""
     if path is None:
         return ""
@@ -211,5 +215,8 @@ def _read_index(path: str | os.PathLike[str] | None, files: Sequence[str], name:
         raise FormatError(
             error.problem, "another place for the index, or remove that file", uri=str(path)
         ) from None
-    same = [uri for uri, _ in held] == list(files)
-    return text if same and (not name or all(data_set == name.strip("/") for _, data_set in held)) else ""
+    same = len(held) == len(files) and all(
+        (uri, name.strip("/") or data_set) == (uri_held, data_set)
+        for (uri, name), (uri_held, data_set) in zip(files, held, strict=True)
+    )
+    return text if same else ""

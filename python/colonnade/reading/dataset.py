@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, overload
 
 from colonnade import _core
+from colonnade.annotations import checked, checked_methods
 from colonnade.arrays.forms import Assembler
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
@@ -26,8 +27,6 @@ from colonnade.errors import (
 from colonnade.located import Located
 from colonnade.misuse import (
     advised,
-    checked,
-    checked_methods,
     function_of,
     mapping_of,
     names_of,

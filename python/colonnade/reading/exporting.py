@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from colonnade.annotations import checked
 from colonnade.errors import StorageError, UnsupportedError, UsageError
-from colonnade.misuse import checked, path_text
+from colonnade.misuse import path_text
 from colonnade.schema.spec import spec_of
 
 from .dataset import DataSet, Fields

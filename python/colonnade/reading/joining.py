@@ -562,4 +562,4 @@ def _chain_of(data_set: DataSet) -> Chain | Joined:
             "import_tree, which makes a data set of it",
             uri=data_set.uri,
         )
-    return Chain([data_set.uri], data_set.name, _selection=data_set._selection, **data_set._settings)
+    return Chain([(data_set.uri, data_set.name)], _selection=data_set._selection, **data_set._settings)

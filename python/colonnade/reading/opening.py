@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 from colonnade import _core
+from colonnade.annotations import checked
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
-from colonnade.misuse import checked, column_name, mapping_of, path_text, refuse_arguments
+from colonnade.misuse import column_name, mapping_of, path_text, refuse_arguments
 
 from .chain import Chain, MissingFields
 from .dataset import DataSet, LocalIo, ReadSettings
@@ -53,7 +54,7 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
 
 @checked
 def open(  # noqa: A001
-    target: PathLike | tuple[PathLike, str] | Iterable[PathLike | DataSet],
+    target: PathLike | tuple[PathLike, str] | Iterable[PathLike | tuple[PathLike, str] | DataSet],
     name: str | None = None,
     *,
     friends: Mapping[str, Any] | None = None,
@@ -75,7 +76,8 @@ def open(  # noqa: A001
 
     Args:
         target: the file; or file and data set as "f.root:Events" or ("f.root", "Events"). Several files: a name with
-            wildcards, "run*.root", or a list, whose items may have wildcards and names, too, or be data sets.
+            wildcards, "run*.root", or a list, whose items may have wildcards and names, too, or be data sets. Names may
+            differ from file to file.
         name: the path of the data set in the file, "Events" or "dir/Events"; optional if there is only one.
         friends: other data sets with as many entries, by name, whose fields are beside those of this one: anything
             that `target` accepts, or open data sets; see `DataSet.with_friends`. `DataSet.join` joins by keys.
@@ -135,25 +137,35 @@ def open(  # noqa: A001
             raise TypeMismatchError(
                 f"{target!r} does not name a file", "a path, a path with wildcards, or a list of these"
             )
-        found, listed = split_targets(
-            "" if name is None else column_name(name, "data set"), _of_chains(target)
-        )
-        files = _core.expand_names(listed)
-        if not files:
+        given = list(_of_chains(target))
+        if not given:
             raise UsageError("the list of files is empty")
+        if name is None and (named := of_different_names(given)):
+            expanded = [(file, of) for uri, of in named for file in _core.expand_names([uri])]
+            return Chain(expanded, missing=missing, max_open_files=max_open_files, index=index, **settings)
+        found, listed = split_targets("" if name is None else column_name(name, "data set"), given)
+        files = _core.expand_names(listed)
     try:
-        return Chain(files, found, missing=missing, max_open_files=max_open_files, index=index, **settings)
+        return Chain(
+            [(file, found) for file in files],
+            missing=missing,
+            max_open_files=max_open_files,
+            index=index,
+            **settings,
+        )
     except NotFoundError as error:
         return _open_trees(files, found, missing, settings, error)
 
 
-def _of_chains(targets: Iterable[PathLike | DataSet]) -> Iterator[PathLike | tuple[PathLike, str]]:
+def _of_chains(
+    targets: Iterable[PathLike | tuple[PathLike, str] | DataSet],
+) -> Iterator[PathLike | tuple[PathLike, str]]:
     """Give the files of data sets in their place."""
     for each in targets:
         if not isinstance(each, DataSet):
             yield each
         elif type(each) in (DataSet, Chain):
-            yield from ((file, each.name) for file in each.files)
+            yield from each.named_files if isinstance(each, Chain) else [(each.uri, each.name)]
         else:
             raise UnsupportedError(
                 f"a {type(each).__name__} cannot be part of a chain",
@@ -172,6 +184,15 @@ def _open_trees(
     from colonnade.importing.tree_data_set import TreeDataSet
 
     return TreeDataSet(files, name, missing=missing, **settings)
+
+
+def of_different_names(
+    files: Sequence[PathLike | tuple[PathLike, str]],
+) -> list[tuple[str, str]]:
+    """Split files that each name a data set; none if some do not, or if the names are all the same."""
+    pairs = [(uri, name.strip("/")) for uri, name in map(split_target, files)]
+    names = {name for _, name in pairs}
+    return pairs if len(names) > 1 and all(names) else []
 
 
 def split_targets(name: str, files: Iterable[PathLike | tuple[PathLike, str]]) -> tuple[str, list[str]]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Literal, NoReturn
 
 from colonnade import _core
+from colonnade.annotations import checked, checked_methods
 from colonnade.arrays.columns import PathArray
 from colonnade.errors import SchemaError, UsageError, redacted
-from colonnade.misuse import checked, checked_methods, refuse_arguments
+from colonnade.misuse import refuse_arguments
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Encoding, Spec, build_field, infer
 

@@ -11,8 +11,9 @@ from datetime import timedelta
 from typing import Literal, TypeAlias, TypedDict
 
 from colonnade import _core
+from colonnade.annotations import checked
 from colonnade.errors import UsageError
-from colonnade.misuse import checked, path_text
+from colonnade.misuse import path_text
 from colonnade.reading.steps import byte_count
 
 __all__ = [

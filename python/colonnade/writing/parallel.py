@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from colonnade import _core
+from colonnade.annotations import checked, checked_methods
 from colonnade.arrays.columns import PathArray
 from colonnade.errors import Error, UsageError, redacted
-from colonnade.misuse import checked, checked_methods
 from colonnade.reading.opening import PathLike
 from colonnade.schema.spec import Encoding, Spec, build_field
 

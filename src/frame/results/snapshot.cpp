@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -34,8 +35,8 @@ struct SnapshotSettings {
 // ---- Schema and arrays
 
 bool is_product(const ValueType& type) {
-  return type.is_record() &&
-         (type.class_name().starts_with("std::pair<") || type.class_name().starts_with("std::tuple<"));
+  return type.is_record() && (type.class_name().starts_with("std::pair<") ||
+                              type.class_name().starts_with("std::tuple<") || type.is_variant());
 }
 
 // True if the type can be stored as the standard type of its name.
@@ -67,6 +68,9 @@ std::unique_ptr<Field> make_field_for(const std::string& name, const ValueType& 
     const char* family = type.is_optional() ? "std::optional" : has_type ? "std::vector" : "";
     return make_collection_field(name, family, std::move(item));
   }
+  if (type.is_variant())
+    throw Error(ErrorKind::schema, "a variant of records cannot be stored: they have no class of known name",
+                "store its alternatives, as columns of their own: \"v._0\"");
   std::vector<std::unique_ptr<Field>> members;
   for (const auto& [member, member_type] : type.members())
     members.push_back(make_field_for(member, member_type));
@@ -84,14 +88,25 @@ std::unique_ptr<Model> make_model(const SnapshotSettings& settings) {
   return model;
 }
 
-void add_arrays(const std::string& path, const Values& values, std::vector<NamedArray>& to) {
-  if (values.type.is_record()) {
+// What a writer appends, and the tags that it looks at.
+struct Appended {
+  std::vector<NamedArray> arrays;
+  std::deque<std::vector<std::int32_t>> tags;
+};
+
+void add_arrays(const std::string& path, const Values& values, Appended& to) {
+  if (values.type.is_variant()) {
+    to.arrays.push_back({path, ArrayView::tags(to.tags.emplace_back(tags_of(values)))});
+    for (std::size_t k = 0; k < values.children.size(); ++k)
+      add_arrays(fmt::format("{}._{}", path, k), values.children[k]->items(), to);
+  } else if (values.type.is_record()) {
     for (std::size_t i = 0; i < values.children.size(); ++i)
       add_arrays(path + "." + values.type.members()[i].first, *values.children[i], to);
   } else if (values.type.is_scalar()) {
-    to.push_back({path, ArrayView(ArrayRole::values, values.type.element(), values.data, values.size)});
+    to.arrays.push_back(
+        {path, ArrayView(ArrayRole::values, values.type.element(), values.data, values.size)});
   } else {
-    to.push_back({path, ArrayView::offsets({values.offsets, values.size + 1})});
+    to.arrays.push_back({path, ArrayView::offsets({values.offsets, values.size + 1})});
     add_arrays(values.type.is_string() ? path : path + "._0", values.items(), to);
   }
 }
@@ -188,10 +203,10 @@ class SnapshotAccumulator final : public ResultAccumulator {
     collected_.clear();
   }
   void write(const ColumnsBuilder& rows) {
-    std::vector<NamedArray> arrays;
+    Appended appended;
     const std::vector<ValuesPtr> columns = rows.values({});
-    for (std::size_t i = 0; i < columns.size(); ++i) add_arrays(settings_->names[i], *columns[i], arrays);
-    writer_->append(arrays);
+    for (std::size_t i = 0; i < columns.size(); ++i) add_arrays(settings_->names[i], *columns[i], appended);
+    writer_->append(appended.arrays);
     entries_ += rows.rows();
   }
 

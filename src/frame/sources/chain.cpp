@@ -58,8 +58,8 @@ ReadOptions for_workers(ReadOptions options) {
 
 // ---- Files
 
-Chain::Chain(std::string name, const std::vector<std::string>& uris, ReadOptions options)
-    : files_(std::move(name), uris, for_workers(std::move(options)), {}, check_compatible) {
+Chain::Chain(std::string name, std::span<const dataset::NamedFile> files, ReadOptions options)
+    : files_(std::move(name), files, for_workers(std::move(options)), {}, check_compatible) {
   add_samples();
 }
 
@@ -346,14 +346,21 @@ std::string Chain::specification(bool with_index) const {
       return made.dump();
     }
   }
-  made["uris"] = nlohmann::json::array();
-  for (std::size_t i = 0; i < files_.size(); ++i) made["uris"].push_back(files_[i].uri);
+  made["uris"] = made["data_sets"] = nlohmann::json::array();
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    made["uris"].push_back(files_[i].uri);
+    made["data_sets"].push_back(files_[i].data_set);
+  }
   return made.dump();
 }
 
 std::shared_ptr<Source> open_chain(const std::string& name, std::span<const std::string> uris,
                                    const ReadOptions& options) {
-  return std::make_shared<Chain>(name, dataset::expand_names(uris), options);
+  return std::make_shared<Chain>(name, dataset::expand_names(name, uris), options);
+}
+
+std::shared_ptr<Source> open_chain(std::span<const dataset::NamedFile> files, const ReadOptions& options) {
+  return std::make_shared<Chain>("", dataset::expand_names(files), options);
 }
 
 }  // namespace colonnade::frame

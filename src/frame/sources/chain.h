@@ -37,8 +37,8 @@ struct ChainSurvey {
 
 class Chain final : public Source, public std::enable_shared_from_this<Chain> {
  public:
-  // `uris` without wildcards.
-  Chain(std::string name, const std::vector<std::string>& uris, ReadOptions options);
+  // `files` without wildcards; `name` may be empty.
+  Chain(std::string name, std::span<const dataset::NamedFile> files, ReadOptions options);
   // Known files: each is opened when it is first read, and must still be the known one.
   Chain(std::string name, dataset::ChainIndex index, ReadOptions options);
   // With their parts. Throws ErrorKind::format if the survey is inconsistent.

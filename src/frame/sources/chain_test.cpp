@@ -208,6 +208,42 @@ TEST(Chain, TypesAreWidened) {
   expect_common<std::uint64_t, std::int64_t>(ElementType::int64);
 }
 
+TEST(Chain, AValueHereAndAnOptionalThereAreOptional) {
+  const MemoryFile a, b;
+  write<int>(a.uri(), 0, 2);
+  write<std::optional<std::int64_t>>(b.uri(), 10, 3);
+  for (const auto& uris : {std::vector{a.uri(), b.uri()}, std::vector{b.uri(), a.uri()}}) {
+    const auto source = open(uris);
+    const std::uint32_t x = source->find("x").value();
+    EXPECT_EQ(source->type(x).name(), "std::optional<std::int64_t>");
+    std::vector<std::int64_t> all;
+    const auto cursor = source->open();
+    BlockMemory memory;
+    for (const Part& part : source->parts(0, source->entries())) {
+      cursor->start(part, nullptr);
+      const auto values = cursor->read(x, {part.first, part.last - part.first, nullptr}, memory);
+      EXPECT_TRUE(values->type.is_optional());
+      ASSERT_EQ(values->offsets[values->size], static_cast<std::int64_t>(values->size));
+      for (std::size_t i = 0; i < values->size; ++i) all.push_back(values->items().as<std::int64_t>()[i]);
+    }
+    std::ranges::sort(all);
+    EXPECT_THAT(all, ElementsAre(0, 1, 10, 11, 12));
+  }
+}
+
+TEST(Chain, DataSetsOfDifferentNamesAreRemade) {
+  const MemoryFile a, b;
+  write<int>(a.uri(), 0, 2);
+  write<int>(b.uri(), 2, 2, "Others");
+  const std::vector<dataset::NamedFile> files = {{a.uri(), "Data"}, {b.uri(), "Others"}};
+  const auto source = open_chain(files);
+  for (const bool with_index : {false, true}) {
+    const auto again = source_from(source->specification(with_index));
+    EXPECT_THAT(all_of(*again, again->find("x").value()), ElementsAre(0, 1, 2, 3));
+    EXPECT_EQ(again->samples()[1].data_set, "Others");
+  }
+}
+
 TEST(Chain, TruthValuesAreOneAndZeroInIntegers) {
   const MemoryFile a, b;
   write<bool>(a, 0, 2);

@@ -17,6 +17,19 @@ namespace {
 
 using Kind = ColumnShape::Kind;
 
+// The names of pairs and tuples have the types of their members here: arrays of fixed size are lists, and
+// files of a chain may differ.
+ValueType record_of(std::string name, std::vector<ValueType::Member> members) {
+  for (const std::string_view product : {"std::pair<", "std::tuple<"}) {
+    if (!name.starts_with(product)) continue;
+    std::string types;
+    for (const auto& [member, type] : members)
+      types += fmt::format("{}{}", types.empty() ? "" : ",", type.name());
+    name = fmt::format("{}{}>", product, types);
+  }
+  return ValueType::record(std::move(name), std::move(members));
+}
+
 class Walk {
  public:
   Walk(const Descriptor& descriptor, bool count) : descriptor_(descriptor), count_(count) {}
@@ -73,6 +86,8 @@ class Walk {
         return *wrap(array_of(f), f.children.empty() ? scalar(f) : whole(descriptor_.fields[f.children[0]]));
       case Kind::record:
         return record(f);
+      case Kind::variant:
+        return variant(f);
       case Kind::count: {
         // Signed, so that "n - 3 < 0" behaves as expected (decision 49).
         const bool is_wide = f.type_name.find("uint64") != std::string::npos;
@@ -118,6 +133,7 @@ class Walk {
     if (f.type_name.starts_with("ROOT::RNTupleCardinality")) return Kind::count;
     if (f.role == FieldRole::collection && f.children.size() == 1) return Kind::list;
     if (f.role == FieldRole::record) return Kind::record;
+    if (f.role == FieldRole::variant) return Kind::variant;
     if (f.array_size > 0 && f.role == FieldRole::leaf) return Kind::array;
     return Kind::scalar;
   }
@@ -136,7 +152,6 @@ class Walk {
   }
   void check_readable(const FieldDescriptor& f) const {
     if (!f.unreadable.empty()) refuse(f, "cannot be read: " + f.unreadable);
-    if (f.role == FieldRole::variant) refuse(f, "has no type in expressions, but its alternatives do");
     if (f.role == FieldRole::streamer) refuse(f, "can only be read by ROOT, which streamed it");
   }
   std::optional<ColumnShape> whole_if_supported(const FieldDescriptor& f) const {
@@ -194,18 +209,20 @@ class Walk {
         name += fmt::format("{}{}: {}", name.empty() ? "{" : ", ", member, type.name());
       name += "}";
     }
-    // With the types of its members here: arrays of fixed size become lists.
-    for (const std::string_view product : {"std::pair", "std::tuple"})
-      if (name.starts_with(fmt::format("{}<", product))) name = product_name(product, members);
-    shape.type = ValueType::record(std::move(name), std::move(members));
+    shape.type = record_of(std::move(name), std::move(members));
     return shape;
   }
 
-  static std::string product_name(std::string_view product, std::span<const ValueType::Member> members) {
-    std::string name;
-    for (const auto& [member, type] : members)
-      name += fmt::format("{}{}", name.empty() ? "" : ",", type.name());
-    return fmt::format("{}<{}>", product, name);
+  ColumnShape variant(const FieldDescriptor& f) const {
+    ColumnShape shape = make(f, Kind::variant, ElementType::uint64);
+    shape.stored = {dataset::columns_of(f, 0), ElementType::switch_, 1};
+    std::vector<ValueType> alternatives;
+    for (const std::uint32_t child : f.children) {
+      shape.children.push_back(whole(descriptor_.fields[child]));
+      alternatives.push_back(shape.children.back().type);
+    }
+    shape.type = ValueType::variant(alternatives);
+    return shape;
   }
 
   // Skips members without a supported type; includes those of base classes.
@@ -301,7 +318,19 @@ std::vector<LeftOut> left_out_paths(const Descriptor& descriptor) {
   return left_out;
 }
 
+namespace {
+
+// The type of a value that is always there in one file, and an optional in another.
+std::optional<ValueType> optional_of(const ValueType& optional, const ValueType& value) {
+  auto item = common_type(optional.item(), value);
+  return item ? std::optional(ValueType::optional(std::move(*item))) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<ValueType> common_type(const ValueType& a, const ValueType& b) {
+  if (a.is_optional() != b.is_optional())
+    if (auto both = a.is_optional() ? optional_of(a, b) : optional_of(b, a)) return both;
   if (a.kind() != b.kind()) return std::nullopt;
   if (a.is_list()) {
     auto item = common_type(a.item(), b.item());
@@ -314,7 +343,8 @@ std::optional<ValueType> common_type(const ValueType& a, const ValueType& b) {
     if (const auto both = dataset::common_element(a.element(), b.element())) return ValueType(*both);
     return std::nullopt;
   }
-  if (!a.is_record() || a.members().size() != b.members().size()) return std::nullopt;
+  if (!a.is_record() || a.members().size() != b.members().size() || a.is_variant() != b.is_variant())
+    return std::nullopt;
   std::vector<ValueType::Member> members;
   for (const auto& [name, type] : a.members()) {
     const std::size_t other = b.find_member(name);
@@ -323,11 +353,35 @@ std::optional<ValueType> common_type(const ValueType& a, const ValueType& b) {
     if (!both) return std::nullopt;
     members.emplace_back(name, std::move(*both));
   }
-  return ValueType::record(a.class_name(), std::move(members));
+  if (!a.is_variant()) return record_of(a.class_name(), std::move(members));
+  std::vector<ValueType> alternatives;
+  for (const auto& [name, type] : members) alternatives.push_back(type.item());
+  return ValueType::variant(alternatives);
 }
 
+namespace {
+
+// The values of a column as optionals, each an array of one item.
+ColumnShape always_present(ColumnShape value) {
+  ColumnShape shape;
+  shape.kind = Kind::array;
+  shape.type = ValueType::optional(value.type);
+  shape.field = value.field;
+  shape.length = 1;
+  shape.children.push_back(std::move(value));
+  return shape;
+}
+
+}  // namespace
+
 bool read_as(ColumnShape& shape, const Descriptor& descriptor, const ValueType& type) {
+  if (type.is_optional() && !(shape.type.is_optional() && common_type(shape.type.item(), type.item()))) {
+    if (!read_as(shape, descriptor, type.item())) return false;
+    shape = always_present(std::move(shape));
+    return true;
+  }
   const ValueType own = std::exchange(shape.type, type);
+  if (own.kind() != type.kind()) return false;
   switch (shape.kind) {
     case Kind::scalar:
       shape.stored.element = type.element();
@@ -349,6 +403,10 @@ bool read_as(ColumnShape& shape, const Descriptor& descriptor, const ValueType& 
       shape.children = std::move(ordered);
       return true;
     }
+    case Kind::variant:
+      for (std::size_t k = 0; k < shape.children.size(); ++k)
+        if (!read_as(shape.children[k], descriptor, type.members()[k].second.item())) return false;
+      return true;
     case Kind::count:
       return type.is_integer() && size_of(type.element()) >= 4;
     default:

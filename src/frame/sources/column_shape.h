@@ -19,9 +19,10 @@ struct ColumnShape {
     scalar,
     text,
     list,
-    array,   // a list with exactly `length` items
-    record,  // a child for each member
-    count,   // the number of items of a list
+    array,    // a list with exactly `length` items
+    record,   // a child for each member
+    variant,  // a child for each alternative
+    count,    // the number of items of a list
     array_count
   };
   // A stored column by its physical ids, one per representation.
@@ -34,7 +35,7 @@ struct ColumnShape {
   Kind kind = Kind::scalar;
   ValueType type;
   std::uint32_t field = invalid_id;
-  StoredColumn stored;                // scalar: the elements; text, list, count: the ends
+  StoredColumn stored;                // scalar: the elements; text, list, count: the ends; variant: the tags
   StoredColumn characters;            // of a text
   std::optional<StoredColumn> items;  // of a list, count: gives the number of items
   std::uint64_t length = 0;           // of an array

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "colonnade/error.h"
@@ -37,7 +39,8 @@ void DataSetCursor::expect(const ColumnShape& shape, bool is_certain) {
   const auto expect_column = [&](const std::vector<std::uint32_t>& columns, ElementType element) {
     source_->pool().expect(columns, element, PageReader::form_of(element), is_certain);
   };
-  if (shape.kind == Kind::scalar) expect_column(shape.stored.columns, shape.stored.element);
+  if (shape.kind == Kind::scalar || shape.kind == Kind::variant)
+    expect_column(shape.stored.columns, shape.stored.element);
   if (shape.kind == Kind::text || shape.kind == Kind::list || shape.kind == Kind::count)
     expect_column(shape.stored.columns, ElementType::index);
   if (shape.kind == Kind::text) expect_column(shape.characters.columns, shape.characters.element);
@@ -74,7 +77,7 @@ DataSetCursor::EndsReader& DataSetCursor::ends_of(const ColumnShape& shape) {
 DataSetCursor::Bound DataSetCursor::bind(const ColumnShape& shape) {
   Bound bound;
   bound.shape = &shape;
-  if (shape.kind == Kind::scalar) bound.pages = &pages_of(shape.stored);
+  if (shape.kind == Kind::scalar || shape.kind == Kind::variant) bound.pages = &pages_of(shape.stored);
   if (shape.kind == Kind::text) bound.pages = &pages_of(shape.characters);
   if (shape.kind == Kind::text || shape.kind == Kind::list || shape.kind == Kind::count)
     bound.ends = &ends_of(shape);
@@ -167,6 +170,8 @@ ValuesPtr DataSetCursor::read(Bound& bound, const WantedRef& wanted, BlockMemory
       for (Bound& child : bound.children) members.push_back(read(child, wanted, memory));
       return make_record(bound.shape->type, wanted->size, std::move(members));
     }
+    case Kind::variant:
+      return read_variants(bound, *wanted, memory);
     case Kind::count:
       return read_counts(bound, wanted, memory);
     case Kind::array:
@@ -210,7 +215,59 @@ ValuesPtr DataSetCursor::read_array(Bound& bound, const WantedRef& wanted, Block
   auto values = read(bound.children.front(), items, memory);
   auto [offsets, owner] = memory.array<std::int64_t>(wanted->size + 1);
   for (std::uint64_t i = 0; i <= wanted->size; ++i) offsets[i] = static_cast<std::int64_t>(i * length);
-  return make_list(wanted->size, offsets, std::move(values), std::move(owner));
+  return as_type(make_list(wanted->size, offsets, std::move(values), std::move(owner)), bound.shape->type);
+}
+
+// The values of an alternative are stored in the order of the variants that hold them.
+ValuesPtr DataSetCursor::read_variants(Bound& bound, const Wanted& wanted, BlockMemory& memory) {
+  bound.pages->check(wanted);
+  struct Alternative {
+    std::shared_ptr<Wanted> items = std::make_shared<Wanted>();
+    std::int64_t* offsets = nullptr;
+    std::shared_ptr<void> owner;
+    std::size_t cluster = ~std::size_t{0};
+    std::uint64_t end = 0;  // of its values in this cluster that were seen
+  };
+  std::vector<Alternative> alternatives(bound.children.size());
+  for (Alternative& each : alternatives) {
+    std::tie(each.offsets, each.owner) = memory.array<std::int64_t>(wanted.size + 1);
+    std::fill_n(each.offsets, wanted.size + 1, 0);
+  }
+  std::size_t row = 0;
+  for (const Span& span : wanted.spans)
+    for (std::uint64_t at = span.begin; at < span.end; ++at) {
+      const SwitchElement element = bound.pages->map(span.cluster, at).at<SwitchElement>(at);
+      ++row;
+      if (element.tag == 0) continue;
+      if (element.tag > alternatives.size())
+        fail_variant(span.cluster, fmt::format("a variant has the tag {}, but there are {} alternatives",
+                                               element.tag, alternatives.size()));
+      Alternative& own = alternatives[element.tag - 1];
+      if (std::exchange(own.cluster, span.cluster) != span.cluster) own.end = 0;
+      if (element.index < own.end || element.index >= most_items)
+        fail_variant(span.cluster,
+                     fmt::format("a variant points to value {} of its alternative, behind value {}",
+                                 element.index, own.end));
+      own.end = element.index + 1;
+      own.items->add(span.cluster, element.index, own.end);
+      own.offsets[row] = 1;
+    }
+  std::vector<ValuesPtr> members;
+  for (std::size_t k = 0; k < alternatives.size(); ++k) {
+    Alternative& own = alternatives[k];
+    std::partial_sum(own.offsets, own.offsets + wanted.size + 1, own.offsets);
+    own.items->finish();
+    auto items = read(bound.children[k], own.items, memory);
+    members.push_back(as_type(make_list(wanted.size, own.offsets, std::move(items), std::move(own.owner)),
+                              bound.shape->type.members()[k].second));
+  }
+  return make_record(bound.shape->type, wanted.size, std::move(members));
+}
+
+void DataSetCursor::fail_variant(std::size_t cluster, const std::string& problem) const {
+  ErrorContext where = source_->context();
+  where.cluster = cluster;
+  throw Error(ErrorKind::format, problem, "", where);
 }
 
 ValuesPtr DataSetCursor::read_counts(Bound& bound, const WantedRef& wanted, BlockMemory& memory) {

@@ -72,6 +72,8 @@ class DataSetCursor {
   ValuesPtr read(Bound& bound, const WantedRef& wanted, BlockMemory& memory);
   ValuesPtr read_scalars(PageReader& pages, const Wanted& wanted, BlockMemory& memory);
   ValuesPtr read_array(Bound& bound, const WantedRef& wanted, BlockMemory& memory);
+  ValuesPtr read_variants(Bound& bound, const Wanted& wanted, BlockMemory& memory);
+  [[noreturn]] void fail_variant(std::size_t cluster, const std::string& problem) const;
   ValuesPtr read_counts(Bound& bound, const WantedRef& wanted, BlockMemory& memory);
   const Lists& lists(EndsReader& reader, const WantedRef& wanted, BlockMemory& memory);
   std::uint64_t items_in(EndsReader& reader, std::size_t cluster);

@@ -66,7 +66,8 @@ class PageReader {
   // In which form pages of a column are asked for.
   static page::ClusterPool::Form form_of(ElementType element) noexcept {
     using Form = page::ClusterPool::Form;
-    return element == ElementType::index ? Form::elements : Form::parts;
+    const bool is_whole = element == ElementType::index || element == ElementType::switch_;
+    return is_whole ? Form::elements : Form::parts;
   }
 
   // Moves to another part that does not follow the current one.
@@ -86,7 +87,7 @@ class PageReader {
     std::size_t cluster = 0;
     std::uint64_t first = 0;
     std::uint64_t count = 0;
-    const std::byte* data = nullptr;  // null: a page that is decoded in parts; ends of lists never are
+    const std::byte* data = nullptr;  // null: a page that is decoded in parts; ends and tags never are
     page::ClusterPool::Page owner;    // null: permanent memory
     std::uint64_t used = 0;           // number of the last block
 

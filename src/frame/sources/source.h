@@ -4,8 +4,8 @@
 // Every path names a column: "pt", "jets" (a list of records), "jets.pt" (a list), "jets.hits.x" (a list of
 // lists); "#pt" and "R_rdf_sizeof_pt" are the number of items. Types: enum as its integer, atomic as its
 // value, array as list, bitset as list of bool, set as list, map as list of records, pair and tuple as
-// records of _0, _1, optional and unique_ptr as lists of at most one item, cardinality as std::uint64_t,
-// Double32_t as double. Variants and streamer fields are not supported.
+// records of _0, _1, optional and unique_ptr as lists of at most one item, variant as record of optionals,
+// cardinality as an integer, Double32_t as double. Streamer fields are not supported.
 #ifndef COLONNADE_FRAME_SOURCES_SOURCE_H
 #define COLONNADE_FRAME_SOURCES_SOURCE_H
 
@@ -20,6 +20,7 @@
 #include "colonnade/block.h"
 #include "colonnade/options.h"
 #include "colonnade/reader.h"
+#include "dataset/file_names.h"
 
 namespace colonnade::frame {
 
@@ -110,6 +111,9 @@ class Source {
 // `uris` may hold globs of local files and of object stores. `name` may be empty if each has exactly one data
 // set. Throws ErrorKind::not_found, schema (incompatible types), io.
 std::shared_ptr<Source> open_chain(const std::string& name, std::span<const std::string> uris,
+                                   const ReadOptions& options = {});
+// Data sets of different names.
+std::shared_ptr<Source> open_chain(std::span<const dataset::NamedFile> files,
                                    const ReadOptions& options = {});
 std::shared_ptr<Source> empty_source(std::uint64_t entries);
 // Columns as Values of equal size, which own their memory.

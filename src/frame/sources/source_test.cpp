@@ -1,11 +1,15 @@
 // All types of fields in blocks of rows, against whole arrays of them.
 #include <gmock/gmock.h>
 
+#include <cstring>
+#include <deque>
 #include <filesystem>
+#include <variant>
 
 #include "base/test_fixtures.h"
 #include "dataset/test_round_trip.h"
 #include "frame/sources/source_test_tools.h"
+#include "frame/values/values.h"
 
 namespace source_test {
 
@@ -498,22 +502,72 @@ TEST(Source, ReadsWhatRootWrote) {
   EXPECT_GT(columns, 100u);
 }
 
-// ---- Unsupported types
+// ---- Variants
 
-TEST(Source, VariantsHaveNoType) {
-  using Variant = std::variant<int, float>;
+using Variant = std::variant<int, std::string>;
+
+// Random rows of a file with several clusters.
+TEST(Source, VariantsAreOptionalsOfWhichOneIsThere) {
   const MemoryFile file;
-  testing::write_values<std::pair<Variant, int>>(file, testing::random_values<std::pair<Variant, int>>(5),
-                                                 {});
+  const std::deque<Variant> expected = testing::random_values<Variant>(500);
+  testing::write_values<Variant>(file, expected, testing::tiny_pieces());
   const auto source = open(file);
-  EXPECT_THAT(source->names(), ::testing::ElementsAre("x", "x._1"));
-  const Error error = error_of([&] { source->find("x._0"); });
-  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
-  EXPECT_EQ(error.context().field, "x._0");
-  EXPECT_EQ(error.context().uri, file.uri());
-  const ValueType rest = source->type(*source->find("x"));
-  ASSERT_EQ(rest.members().size(), 1u);
-  EXPECT_EQ(rest.members()[0].first, "_1");
+  EXPECT_THAT(source->names(), ::testing::ElementsAre("x"));
+  const std::uint32_t x = source->find("x").value();
+  EXPECT_EQ(source->type(x).name(), "std::variant<std::int32_t,std::string>");
+  EXPECT_EQ(source->type(x).members()[1].second.name(), "std::optional<std::string>");
+  testing::Random random(3);
+  BlockMemory memory;
+  const auto cursor = source->open();
+  for (const Part& part : source->parts(0, expected.size())) {
+    cursor->start(part, nullptr);
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t i = 0; i < part.last - part.first; ++i)
+      if (random() % 3 == 0) rows.push_back(i);
+    if (rows.empty()) continue;
+    const auto values = cursor->read(x, {part.first, rows.size(), rows.data()}, memory);
+    const std::vector<std::int32_t> tags = tags_of(*values);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Variant& wanted = expected[part.first + rows[i]];
+      ASSERT_EQ(tags[i], static_cast<std::int32_t>(wanted.index()) + 1);
+      if (wanted.index() == 0) {
+        EXPECT_EQ(text_of(*values, i), std::to_string(std::get<0>(wanted)));
+      }
+    }
+  }
+}
+
+TEST(Source, DamagedTagsOfVariantsAreErrors) {
+  const std::deque<Variant> expected = {1, "a", 2, "b"};
+  // As they are stored: 8 bytes of the index and 4 of the tag.
+  const auto packed = [](const SwitchElement& element) {
+    std::string bytes(12, 0);
+    std::memcpy(bytes.data(), &element.index, 8);
+    std::memcpy(bytes.data() + 8, &element.tag, 4);
+    return bytes;
+  };
+  const std::string good = packed({.index = 1, .tag = 1}) + packed({.index = 1, .tag = 2});
+  for (const SwitchElement bad : {SwitchElement{.index = 0, .tag = 3}, SwitchElement{.index = 5, .tag = 1},
+                                  SwitchElement{.index = ~std::uint64_t{0}, .tag = 2}}) {
+    const MemoryFile file;
+    testing::write_values<Variant>(file, expected, {.compression = "none", .page_checksums = Checksums::off});
+    Bytes content = file.content();
+    const std::string text(reinterpret_cast<const char*>(content.data()), content.size());
+    const std::size_t at = text.find(good);
+    ASSERT_NE(at, std::string::npos);
+    const std::string damaged = packed(bad);
+    std::memcpy(content.data() + at + damaged.size(), damaged.data(), damaged.size());
+    const MemoryFile copy;
+    copy.store(content);
+    const auto source = open(copy);
+    const std::uint32_t x = source->find("x").value();
+    const auto cursor = source->open();
+    cursor->start({0, 4, 0}, nullptr);
+    BlockMemory memory;
+    const Error error = error_of([&] { cursor->read(x, {0, 4, nullptr}, memory); });
+    EXPECT_EQ(error.kind(), ErrorKind::format) << error.what();
+    EXPECT_EQ(error.context().uri, copy.uri());
+  }
 }
 
 }  // namespace

@@ -68,7 +68,13 @@ std::shared_ptr<Source> make_source(const nlohmann::json& json) {
   const ReadOptions options = read_options_from(json.value("options", nlohmann::json::object()));
   if (json.contains("index"))
     return std::make_shared<Chain>(name, dataset::chain_index_from(json.at("index")), options);
-  return open_chain(name, json.at("uris").get<std::vector<std::string>>(), options);
+  const auto uris = json.at("uris").get<std::vector<std::string>>();
+  const auto data_sets = json.at("data_sets").get<std::vector<std::string>>();
+  if (uris.size() != data_sets.size())
+    throw Error(ErrorKind::format, "a chain does not name the data set of each file");
+  std::vector<dataset::NamedFile> files;
+  for (std::size_t i = 0; i < uris.size(); ++i) files.push_back({uris[i], data_sets[i]});
+  return std::make_shared<Chain>(name, files, options);
 }
 
 }  // namespace

@@ -15,6 +15,12 @@ namespace colonnade {
 
 // ---- ValueType
 
+namespace {
+
+constexpr std::string_view variant_prefix = "std::variant<";
+
+}  // namespace
+
 struct ValueType::Parts {
   std::string class_name;
   std::vector<Member> members;  // of a record; for a list, only the item
@@ -51,6 +57,20 @@ ValueType ValueType::record(std::string class_name, std::vector<Member> members)
   type.kind_ = Kind::record;
   type.parts_ = std::make_shared<Parts>(Parts{std::move(class_name), std::move(members)});
   return type;
+}
+
+ValueType ValueType::variant(const std::vector<ValueType>& alternatives) {
+  std::string name;
+  std::vector<Member> members;
+  for (const ValueType& alternative : alternatives) {
+    name += fmt::format("{}{}", name.empty() ? "" : ",", alternative.name());
+    members.emplace_back(fmt::format("_{}", members.size()), optional(alternative));
+  }
+  return record(fmt::format("{}{}>", variant_prefix, name), std::move(members));
+}
+
+bool ValueType::is_variant() const noexcept {
+  return is_record() && parts_->class_name.starts_with(variant_prefix);
 }
 
 const ValueType& ValueType::item() const {
@@ -221,6 +241,18 @@ ValuesPtr make_list(std::size_t size, const std::int64_t* offsets, ValuesPtr ite
   values->children.push_back(std::move(items));
   own(*values, std::move(owner));
   return values;
+}
+
+std::vector<std::int32_t> tags_of(const Values& variants) {
+  std::vector<std::int32_t> tags(variants.size);
+  for (std::size_t k = 0; k < variants.children.size(); ++k) {
+    const Values& alternative = *variants.children[k];
+    for (std::size_t i = 0; i < tags.size(); ++i) {
+      const std::size_t at = alternative.constant ? 0 : i;
+      if (alternative.offsets[at + 1] > alternative.offsets[at]) tags[i] = static_cast<std::int32_t>(k + 1);
+    }
+  }
+  return tags;
 }
 
 ValuesPtr as_type(ValuesPtr lists, const ValueType& type) {

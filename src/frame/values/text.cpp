@@ -72,6 +72,14 @@ std::string text_of(const Values& values, std::size_t index) {
     case ValueType::Kind::record:
       break;
   }
+  if (values.type.is_variant()) {  // as the value that it has
+    for (const ValuesPtr& alternative : values.children) {
+      const std::size_t at = alternative->constant ? 0 : i;
+      if (alternative->offsets[at + 1] > alternative->offsets[at])
+        return text_of(alternative->items(), static_cast<std::size_t>(alternative->offsets[at]));
+    }
+    return "{}";
+  }
   std::string text = "{";
   for (std::size_t m = 0; m < values.children.size(); ++m) {
     const Values& child = *values.children[m];
