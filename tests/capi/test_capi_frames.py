@@ -190,6 +190,28 @@ def test_columns_and_snapshots(files: list[str], tmp_path: Path) -> None:
         c.LIBRARY.colonnade_result_release(count)
 
 
+def test_variants(tmp_path: Path) -> None:
+    file, copy = str(tmp_path / "v.root"), str(tmp_path / "copy.root")
+    values = [1, "one", 2, "", 3]
+    with colonnade.create(file, "Events", {"v": "std::variant<std::int32_t,std::string>"}) as writing:
+        for value in values:
+            writing.fill(v=value)
+    with frame([file], ("filter", "v._1.has_value() || v._0.value() < 3", "small")) as made:
+        taken = c.made("colonnade_frame_take", made, c.texts(["v"]), ctypes.c_size_t(1))
+        out = c.ArrowStruct()
+        c.call("colonnade_result_stream", taken, ctypes.byref(out))
+        c.LIBRARY.colonnade_result_release(taken)
+        table = pa.RecordBatchReader._import_from_c(out.address).read_all()
+        table.validate(full=True)
+        assert table["v"].to_pylist() == values[:4]
+        entries = c.U64()
+        c.call(
+            "colonnade_frame_snapshot", made, b"Cut", copy.encode(), c.texts(["v"]), ctypes.c_size_t(1), None,
+            ctypes.byref(entries),
+        )  # fmt: skip
+    assert colonnade.open(copy, "Cut").to_arrow().column("v").to_pylist() == values[:4]
+
+
 def test_misuse_is_an_error(files: list[str]) -> None:
     with frame(files) as made:
         for wrong, says in (

@@ -131,6 +131,11 @@ def type_of(content: Content, *, optional: bool = False) -> _core.ValueType:
     if content.is_list:
         return _core.ValueType.list_of(type_of(content.content, optional=optional))
     members = [(name, type_of(part, optional=optional)) for name, part in _members(content).items()]
+    kinds = [kind for _, kind in members]
+    if content.is_tuple and all(
+        innermost(kind).kind != "record" or innermost(kind).class_name for kind in kinds
+    ):
+        return _core.ValueType.record(f"std::tuple<{','.join(kind.name for kind in kinds)}>", members)
     return _core.ValueType.record(content.parameter("__record__") or "", members)
 
 
