@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/test_child.h"
 #include "dataset/test_round_trip.h"
 #include "io/memory/fault_store.h"
 #include "io/memory/memory_store.h"
@@ -244,18 +245,16 @@ TEST(ObjectStore, PagesLargerThanAValueAreRefusedAtOnce) {
 }
 
 TEST(ObjectStore, AKilledProcessLeavesNothingVisibleAndGcRemovesIt) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
   const FolderStore store("killed");
-  EXPECT_EXIT(
-      {
-        std::shared_ptr<std::int64_t> value;
-        write_numbers(store, 0, 100, "Old");
-        write_numbers(store, 0, 100);
-        auto writer = writer_of_numbers(store, value);
-        for (int i = 0; i < 5; ++i) fill(*writer, *value, 0, 1000);
-        kill(getpid(), SIGKILL);
-      },
-      ::testing::KilledBySignal(SIGKILL), "");
+  const int status = status_of_child([&] {
+    std::shared_ptr<std::int64_t> value;
+    write_numbers(store, 0, 100, "Old");
+    write_numbers(store, 0, 100);
+    auto writer = writer_of_numbers(store, value);
+    for (int i = 0; i < 5; ++i) fill(*writer, *value, 0, 1000);
+    return ::kill(::getpid(), SIGKILL);
+  });
+  ASSERT_EQ(status, -1);
   expect_numbers(store, 0, 100);
   const GarbageReport report = collect_garbage(store);
   ASSERT_EQ(report.removed.size(), 1u);
