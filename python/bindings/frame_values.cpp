@@ -209,12 +209,6 @@ void register_frame_values(nb::module_& module) {
       .def("data", &data_of, nb::sig(array), "Elements of scalars.")
       .def("offsets", &offsets_of, nb::sig(offsets), "Where lists and strings begin and end.")
       .def_prop_ro("children", &children_of, "Items of lists, characters of strings, members of records.")
-      .def_prop_ro(
-          "tags",
-          [](const PyValues& self) {
-            return self.values->type.is_variant() ? tags_of(*self.values) : std::vector<std::int32_t>();
-          },
-          "Of variants: the number of the alternative, from 1 on; 0 for no value.")
       .def("spread", &spread_out, "With one element per value at every level.")
       .def("as_constant", &as_constant, nb::arg("size"), "One value that stands for many.");
   const char* scalars =

@@ -132,6 +132,18 @@ def test_variants(tmp_path):
     assert "one" in str(frame.display().value)
 
 
+@pytest.mark.parametrize(("how", "expected"), [("inner", ["a", 20, 20]), ("left", ["a", 20, None, 20])])
+def test_variants_are_joined(tmp_path, how, expected):
+    path = tmp_path / "runs.root"
+    with colonnade.create(
+        path, "Runs", {"k": "std::int32_t", "v": "std::variant<std::int32_t,std::string>"}
+    ) as writer:
+        for key, value in [(3, "c"), (1, "a"), (2, 20)]:
+            writer.fill(k=key, v=value)
+    frame = DataFrame.from_arrays({"k": np.array([1, 2, 9, 2], dtype=np.int32)})
+    assert frame.join("Runs", path, on="k", how=how).take("v").value.to_list() == expected
+
+
 def test_fixtures_with_variants_read_as_by_open():
     data = colonnade.open(FIXTURES / "types_variants.root")
     frame = DataFrame(data)

@@ -59,7 +59,10 @@ def assemble(values: _core.Values, builder: Builder[A]) -> A:
         return add(values.offsets(), assemble(values.children[0], builder))
     if kind.is_variant:
         contents = [assemble(child.children[0], builder) for child in values.children]
-        return builder.variant(np.array(values.tags, dtype=np.int32), contents)
+        tags = np.zeros(len(values), dtype=np.int32)
+        for number, child in enumerate(values.children):
+            tags[np.diff(child.offsets()) > 0] = number + 1
+        return builder.variant(tags, contents)
     names = [name for name, _ in kind.members]
     contents = [assemble(child, builder) for child in values.children]
     is_tuple = names == [f"_{k}" for k in range(len(names))]

@@ -15,8 +15,8 @@ namespace colonnade::frame {
 // Whether align_optionals() may change arguments of these types.
 bool have_optionals_to_align(std::span<const ValueType> types);
 
-// The reason why arguments of these types cannot be combined item by item, which is an optional beside the
-// items of a list; empty if they can be.
+// Why arguments of these types cannot be combined item by item: an optional beside the items of a list. Empty
+// if they can be.
 std::string why_not_combined(std::span<const ValueType> types);
 
 // Removes the values of optionals where another argument is missing, so that all of them have equally many;
