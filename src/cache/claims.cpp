@@ -80,11 +80,11 @@ bool Claims::set(const Claim& claim, short type) {
   return file < 0 || ::fcntl(file, F_OFD_SETLK, &range) == 0 || (errno != EAGAIN && errno != EACCES);
 }
 
-Claims::Turn Claims::take(const Claim& claim, const void* owner) {
+Claims::Turn Claims::take(const Claim& claim, Reader reader) {
   const std::lock_guard lock(mutex_);
   const std::thread::id here = std::this_thread::get_id();
   if (const auto found = taken_.find(claim.at); found != taken_.end()) {
-    if (found->second.owner == owner) return Turn::ours;
+    if (found->second.reader == reader) return Turn::ours;
     company_until_ = std::chrono::steady_clock::now() + company_lasts;
     // Two readers in one thread: the other one cannot continue while this one waits.
     return found->second.thread == here ? Turn::ours : Turn::others;
@@ -94,13 +94,13 @@ Claims::Turn Claims::take(const Claim& claim, const void* owner) {
     company_until_ = std::chrono::steady_clock::now() + company_lasts;
     return Turn::others;
   }
-  taken_.emplace(claim.at, Owner{claim.size, owner, here});
+  taken_.emplace(claim.at, Taken{claim.size, reader, here});
   return Turn::ours_now;
 }
 
-bool Claims::is_others(const Claim& claim, const void* owner) {
+bool Claims::is_others(const Claim& claim, Reader reader) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = taken_.find(claim.at); found != taken_.end()) return found->second.owner != owner;
+  if (const auto found = taken_.find(claim.at); found != taken_.end()) return found->second.reader != reader;
   const int file = this->file();
   struct flock range = range_at(claim, F_WRLCK);
   return file >= 0 && ::fcntl(file, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
@@ -111,16 +111,16 @@ void Claims::release(const Claim& claim) {
   if (taken_.erase(claim.at) > 0) set(claim, F_UNLCK);
 }
 
-void Claims::release_all(const void* owner) {
+void Claims::release_all(Reader reader) {
   const std::lock_guard lock(mutex_);
   std::erase_if(taken_, [&](const auto& entry) {
-    if (entry.second.owner != owner) return false;
+    if (entry.second.reader != reader) return false;
     set({entry.first, entry.second.size}, F_UNLCK);
     return true;
   });
 }
 
-bool Claims::has_company(const void* owner) {
+bool Claims::has_company(Reader reader) {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   if (now < next_look_) return now < company_until_;
@@ -132,7 +132,7 @@ bool Claims::has_company(const void* owner) {
   const int file = this->file();
   const bool is_found =
       (file >= 0 && ::fcntl(file, F_OFD_GETLK, &sign) == 0 && sign.l_type != F_UNLCK) ||
-      std::ranges::any_of(taken_, [&](const auto& each) { return each.second.owner != owner; });
+      std::ranges::any_of(taken_, [&](const auto& each) { return each.second.reader != reader; });
   if (is_found) company_until_ = now + company_lasts;
   return now < company_until_;
 }

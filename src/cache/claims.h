@@ -11,6 +11,7 @@
 #ifndef COLONNADE_CACHE_CLAIMS_H
 #define COLONNADE_CACHE_CLAIMS_H
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -39,20 +40,25 @@ class Claims {
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
+  // A reader, by a number of its own: an address is soon that of the next reader, while the claims of the
+  // last one wait to be released.
+  enum class Reader : std::uint64_t { none };
+  Reader add_reader() noexcept { return Reader{++readers_}; }
+
   enum class Turn { ours, ours_now, others };
   // `ours_now`: it was free before. Beyond some thousands, further windows are not claimed.
-  Turn take(const Claim& claim, const void* owner);
+  Turn take(const Claim& claim, Reader reader);
   // Whether another process that is alive has it.
-  bool is_others(const Claim& claim, const void* owner);
+  bool is_others(const Claim& claim, Reader reader);
   void release(const Claim& claim);
-  void release_all(const void* owner);
+  void release_all(Reader reader);
   // Whether other readers use the home, or have used it recently.
-  bool has_company(const void* owner);
+  bool has_company(Reader reader);
 
  private:
-  struct Owner {
+  struct Taken {
     std::uint64_t size = 0;  // of the claim
-    const void* owner = nullptr;
+    Reader reader = Reader::none;
     std::thread::id thread;
   };
 
@@ -60,10 +66,11 @@ class Claims {
   bool set(const Claim& claim, short type);
 
   const std::string path_;
+  std::atomic<std::uint64_t> readers_ = 0;
   std::mutex mutex_;
   bool is_open_ = false;
   int file_ = -1;
-  std::map<std::uint64_t, Owner> taken_;  // by this process
+  std::map<std::uint64_t, Taken> taken_;  // by this process
   std::chrono::steady_clock::time_point company_until_;
   std::chrono::steady_clock::time_point next_look_;
 };

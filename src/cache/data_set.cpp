@@ -108,6 +108,7 @@ std::optional<Metadata> kept_metadata(const Settings& settings, const Identity& 
 
 DataSet::DataSet(const std::shared_ptr<Home>& home, const Identity& identity, Origin origin)
     : home_(home),
+      reader_(home->claims().add_reader()),
       contents_(Contents::of(home, identity)),
       origin_(std::move(origin)),
       is_origin_near_(origin_.file->traits().reads_are_copies),
@@ -117,7 +118,7 @@ DataSet::DataSet(const std::shared_ptr<Home>& home, const Identity& identity, Or
 DataSet::~DataSet() {
   if (!home_->is_here()) return;
   try {
-    home_->filler().finish(contents_, this);
+    home_->filler().finish(contents_, reader_);
   } catch (...) {  // what could not be written is read again
   }
 }
@@ -319,13 +320,13 @@ std::optional<PageDescriptor> DataSet::share_page(std::uint32_t column, std::siz
   const std::optional<WindowRef> window = window_of(column, cluster, page);
   if (!window) return std::nullopt;
   const RunKey& key = window->all->keys[window->at];
-  const Claims::Turn turn = home_->claims().take(window->claim, this);
+  const Claims::Turn turn = home_->claims().take(window->claim, reader_);
   if (turn == Claims::Turn::ours) return std::nullopt;
   if (turn == Claims::Turn::others && !home_->wait_policy().may_wait()) return std::nullopt;
   const RunKey whole = key.with_size(window->all->ends[window->at].back());
   if (turn == Claims::Turn::ours_now) {
     // Another reader may have added it since the home was listed.
-    if (!home_->claims().has_company(this)) return std::nullopt;
+    if (!home_->claims().has_company(reader_)) return std::nullopt;
     const io::ValueAddress address = pages_value(contents_->number(), column, whole);
     const auto size = home_->ask([address](io::ObjectStore& store) { return store.size(address); });
     if (!size || !*size) return std::nullopt;
@@ -349,7 +350,7 @@ bool DataSet::await(const RunRange& range) {
   while (policy.may_continue(begin) && !run.failed.load(std::memory_order_relaxed)) {
     const std::shared_ptr<io::ObjectStore> store = home_->store();
     if (store == nullptr) return false;
-    const bool comes = home_->claims().is_others(*run.awaited, this);
+    const bool comes = home_->claims().is_others(*run.awaited, reader_);
     try {
       fetch(*store, range);
       policy.note_arrival(Home::Clock::now() - begin);

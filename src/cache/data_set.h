@@ -139,6 +139,7 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   bool is_bypassed() const noexcept;
 
   const std::shared_ptr<Home> home_;
+  const Claims::Reader reader_;
   const std::shared_ptr<Contents> contents_;
   const Origin origin_;
   const bool is_origin_near_;  // reading it costs as much as copying

@@ -95,10 +95,10 @@ void Filler::complete(WindowRef window) {
   write_more();
 }
 
-void Filler::finish(const std::shared_ptr<Contents>& of, const void* owner) {
+void Filler::finish(const std::shared_ptr<Contents>& of, Claims::Reader reader) {
   const std::lock_guard lock(mutex_);
   close_windows(of.get());
-  finished_.push_back({of, owner});
+  finished_.push_back({of, reader});
   write_more();
 }
 
@@ -207,8 +207,8 @@ void Filler::carry_out(Window* window, const Finished& finished) noexcept {
   }
   if (window != nullptr)
     home_->claims().release(window->claim);
-  else if (finished.owner != nullptr)
-    home_->claims().release_all(finished.owner);
+  else if (finished.reader != Claims::Reader::none)
+    home_->claims().release_all(finished.reader);
 }
 
 // The lock is held.

@@ -54,8 +54,8 @@ class Filler {
   bool add(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
            const std::vector<std::uint64_t>& ends);
   // Writes the incomplete windows, and when data were used. Then releases the claims of
-  // `owner`.
-  void finish(const std::shared_ptr<Contents>& of, const void* owner);
+  // `reader`.
+  void finish(const std::shared_ptr<Contents>& of, Claims::Reader reader);
   // The same for all data sets, until nothing is left to write. Returns false if something is left because
   // there was no progress, or the time is over.
   bool wait(Home::Clock::time_point end);
@@ -81,7 +81,7 @@ class Filler {
   using WindowRef = std::shared_ptr<Window>;
   struct Finished {
     std::shared_ptr<Contents> contents;
-    const void* owner = nullptr;  // of claims; null: none
+    Claims::Reader reader = Claims::Reader::none;  // whose claims are released
   };
   using Key = std::tuple<const Contents*, std::uint32_t, RunKey>;
 

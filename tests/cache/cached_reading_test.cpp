@@ -512,39 +512,55 @@ TEST(Claims, GoWithTheirProcess) {
   const TestFolder folder;
   const std::string path = (folder.path() / "claims").string();
   cache::Claims claims(path);
-  const int me = 0;
-  const int other = 0;
-  EXPECT_EQ(claims.take({7}, &me), Turn::ours_now);
-  EXPECT_EQ(claims.take({7}, &me), Turn::ours);
-  EXPECT_EQ(claims.take({7}, &other), Turn::ours);  // in this thread: nobody else would come to it
-  std::thread([&] { EXPECT_EQ(claims.take({7}, &other), Turn::others); }).join();
+  const auto me = claims.add_reader();
+  const auto other = claims.add_reader();
+  EXPECT_EQ(claims.take({7}, me), Turn::ours_now);
+  EXPECT_EQ(claims.take({7}, me), Turn::ours);
+  EXPECT_EQ(claims.take({7}, other), Turn::ours);  // in this thread: nobody else would come to it
+  std::thread([&] { EXPECT_EQ(claims.take({7}, other), Turn::others); }).join();
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t child = in_a_child([&] {
     cache::Claims own(path);
-    const bool right = own.take({7}, &me) == Turn::others && own.is_others({7}, &me) &&
-                       own.take({8}, &me) == Turn::ours_now && own.has_company(&me);
+    const bool right = own.take({7}, me) == Turn::others && own.is_others({7}, me) &&
+                       own.take({8}, me) == Turn::ours_now && own.has_company(me);
     if (::write(ends[1], right ? "y" : "n", 1) == 1) ::pause();
   });
   char answer = 0;
   ASSERT_EQ(::read(ends[0], &answer, 1), 1);
   EXPECT_EQ(answer, 'y');
-  EXPECT_EQ(claims.take({8}, &me), Turn::others);
-  EXPECT_TRUE(claims.is_others({8}, &me));
+  EXPECT_EQ(claims.take({8}, me), Turn::others);
+  EXPECT_TRUE(claims.is_others({8}, me));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  EXPECT_FALSE(claims.is_others({8}, &me));
-  EXPECT_EQ(claims.take({8}, &me), Turn::ours_now);
-  claims.release_all(&me);
-  EXPECT_FALSE(claims.is_others({7}, &other));
+  EXPECT_FALSE(claims.is_others({8}, me));
+  EXPECT_EQ(claims.take({8}, me), Turn::ours_now);
+  claims.release_all(me);
+  EXPECT_FALSE(claims.is_others({7}, other));
+}
+
+// The claims of a reader that is gone are released when its pages are written: the next reader, which may
+// have its address, keeps its own.
+TEST(Claims, OfAReaderThatIsGoneAreNotThoseOfTheNext) {
+  const TestFolder folder;
+  cache::Claims claims((folder.path() / "claims").string());
+  const auto gone = claims.add_reader();
+  const auto next = claims.add_reader();
+  EXPECT_NE(gone, next);
+  EXPECT_EQ(claims.take({7}, gone), cache::Claims::Turn::ours_now);
+  EXPECT_EQ(claims.take({8}, next), cache::Claims::Turn::ours_now);
+  std::thread([&] { EXPECT_EQ(claims.take({7}, next), cache::Claims::Turn::others); }).join();
+  claims.release_all(gone);
+  EXPECT_EQ(claims.take({7}, next), cache::Claims::Turn::ours_now);
+  EXPECT_EQ(claims.take({8}, next), cache::Claims::Turn::ours);
 }
 
 TEST(Claims, CannotBeMadeAndNobodyCares) {
   cache::Claims claims("/proc/nowhere");
-  const int me = 0;
-  EXPECT_EQ(claims.take({7}, &me), cache::Claims::Turn::ours_now);
-  EXPECT_FALSE(claims.is_others({7}, &me));
-  EXPECT_FALSE(claims.has_company(&me));
+  const auto me = claims.add_reader();
+  EXPECT_EQ(claims.take({7}, me), cache::Claims::Turn::ours_now);
+  EXPECT_FALSE(claims.is_others({7}, me));
+  EXPECT_FALSE(claims.has_company(me));
 }
 
 // Whatever the order, the system has one lock for windows that follow each other, and so never many.
@@ -552,7 +568,7 @@ TEST(Claims, OfConsecutiveWindowsAreOneLock) {
   const TestFolder folder;
   const std::string path = (folder.path() / "claims").string();
   cache::Claims claims(path);
-  const int me = 0;
+  const auto me = claims.add_reader();
   constexpr std::uint64_t clusters = 300;
   constexpr std::size_t windows = 3;
   std::vector<std::pair<std::uint64_t, std::size_t>> all;
@@ -560,7 +576,7 @@ TEST(Claims, OfConsecutiveWindowsAreOneLock) {
     for (std::size_t window = 0; window < windows; ++window) all.emplace_back(cluster, window);
   std::ranges::shuffle(all, Random(1));
   for (const auto& [cluster, window] : all)
-    EXPECT_EQ(claims.take(cache::claim_of(1, 2, cluster, window, windows), &me),
+    EXPECT_EQ(claims.take(cache::claim_of(1, 2, cluster, window, windows), me),
               cache::Claims::Turn::ours_now);
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   const auto lock_at = [&](const cache::Claim& claim) {
@@ -578,7 +594,7 @@ TEST(Claims, OfConsecutiveWindowsAreOneLock) {
   EXPECT_EQ(held.l_type, F_WRLCK);
   EXPECT_EQ(held.l_start, static_cast<off_t>(first.at) + 1);
   EXPECT_EQ(held.l_len, static_cast<off_t>(last.at + last.size - first.at));
-  claims.release_all(&me);
+  claims.release_all(me);
   EXPECT_EQ(lock_at(first).l_type, F_UNLCK);
   EXPECT_EQ(lock_at(last).l_type, F_UNLCK);
   ::close(file);
@@ -628,12 +644,12 @@ void fill_slowly(const std::string& from, const std::string& to, int told) {
   const auto source = io::open_object_store("obj://" + from);
   const auto target = io::open_object_store("obj://" + to, {.create = true});
   cache::Claims claims(to + "/claims");
-  const int me = 0;
+  const auto me = claims.add_reader();
   const std::vector<cache::RegisterEntry> entries = cache::read_register(*source, false);
   for (const cache::RegisterEntry& entry : entries)
     for (const auto& [column, runs] : entry.columns)
       for (const cache::RunKey& run : runs)
-        claims.take(cache::claim_of(entry.number, column, run.cluster, 0, 1), &me);
+        claims.take(cache::claim_of(entry.number, column, run.cluster, 0, 1), me);
   if (::write(told, "r", 1) != 1) return;
   for (const cache::RegisterEntry& entry : entries)
     for (const auto& [column, runs] : entry.columns)
