@@ -10,6 +10,15 @@
 
 namespace colonnade {
 
+inline constexpr std::size_t huge_page_size = std::size_t{2} << 20;
+
+// How large to make a block of `bytes` that is aligned to huge_page_size, so that its end is in a huge page,
+// too, unless that would waste more than a quarter.
+constexpr std::size_t in_huge_pages(std::size_t bytes) noexcept {
+  const std::size_t whole = (bytes + huge_page_size - 1) / huge_page_size * huge_page_size;
+  return whole - bytes <= bytes / 4 ? whole : bytes;
+}
+
 // Below this size, the gain is not worth the system call.
 inline constexpr std::size_t huge_page_threshold = std::size_t{512} << 10;
 

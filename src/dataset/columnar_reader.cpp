@@ -286,8 +286,13 @@ ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element,
   std::uint64_t bytes = 0;
   const bool fits = !__builtin_mul_overflow(size, size_of(element), &bytes) &&
                     bytes <= machine_memory() - std::min(machine_memory(), bytes_before);
-  void* memory =
-      fits ? ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{64}, std::nothrow) : nullptr;
+  // Unaligned, the ends of an array were in small pages, whose faults took a third of the time.
+  const bool is_large = bytes >= huge_page_size;
+  const std::size_t reserved = is_large ? in_huge_pages(bytes) : std::max<std::size_t>(bytes, 1);
+  constexpr std::align_val_t small_alignment{64};
+  constexpr std::align_val_t large_alignment{huge_page_size};
+  void* memory = nullptr;
+  if (fits) memory = ::operator new(reserved, is_large ? large_alignment : small_alignment, std::nothrow);
   if (memory == nullptr)
     throw Error(
         ErrorKind::resource,
@@ -295,9 +300,10 @@ ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element,
             "an array of {} elements of {} bytes does not fit in memory beside the {} bytes that were read",
             size, size_of(element), bytes_before),
         "read fewer entries at once");
-  prefer_huge_pages(memory, bytes);  // faults of small pages would cost a third of the time
+  prefer_huge_pages(memory, reserved);
   array.data = {static_cast<std::byte*>(memory),
-                [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); }};
+                is_large ? [](std::byte* p) { ::operator delete(p, large_alignment); }
+                         : [](std::byte* p) { ::operator delete(p, small_alignment); }};
   return array;
 }
 

@@ -46,6 +46,9 @@ std::string to_text(const ValueAddress& address);
 struct StoreTraits {
   std::size_t max_value = std::size_t{64} << 20;  // bytes; larger values are refused (ErrorKind::usage)
   std::size_t best_value = std::size_t{1} << 20;  // bytes: how large values should be made
+  // Bytes of a value that are best read at once, however small the pieces that the writer meant to be; 0:
+  // those.
+  std::size_t best_request = 0;
   bool ranges = true;             // reading a part of a value costs little more than its share
   bool vectors = false;           // several items in one operation cost about as much as one
   std::size_t max_items = 1024;   // of an operation; more are refused

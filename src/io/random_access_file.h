@@ -22,8 +22,10 @@ namespace colonnade::io {
 // The properties of a back end that the scheduler uses.
 struct IoTraits {
   std::size_t max_request = 64u << 20;  // bytes; larger reads are split
-  std::size_t worthwhile_gap = 4096;    // bytes worth reading over to save a request
-  unsigned concurrency = 1;             // requests in flight that pay
+  // Bytes that are best read at once where reading goes on. 0: as many as the reader asks for.
+  std::size_t best_request = 0;
+  std::size_t worthwhile_gap = 4096;  // bytes worth reading over to save a request
+  unsigned concurrency = 1;           // requests in flight that pay
   // And that pay where the way is long. 0: it never is; nothing is adapted to it.
   unsigned most_concurrency = 0;
   // Bytes are mostly in memory already, so that reading is copying: best done by the thread that uses them,
@@ -31,7 +33,7 @@ struct IoTraits {
   bool reads_are_copies = false;
   std::size_t alignment = 1;  // of offsets, lengths and memory, for the fastest requests; a power of 2
   // A power of 2; 1: none. Ranges that begin in the same unit of the file should be read together, ranges
-  // that begin in different ones never.
+  // that begin in different ones only as a best_request, and without gaps.
   std::uint64_t read_unit = 1;
 };
 

@@ -1,6 +1,7 @@
 // See read_scheduler.h. Planning works on ranges in the order of the file, rounded to the transport's
 // alignment: neighbours join while the gap between them is cheaper than another request and the extent stays
-// within its limit; in a file with read units, while they begin in the same unit.
+// within its limit; in a file with read units, while they begin in the same unit, or follow without a gap up
+// to the best size of a request.
 #include "io/read_scheduler.h"
 
 #include <unistd.h>
@@ -44,10 +45,10 @@ class Planner {
     const std::uint64_t end = std::min(round_up(range.offset + range.size, traits_.alignment), file_size_);
     if (extents_.empty() || !joins(range.offset, begin, end)) {
       extents_.push_back({.offset = begin, .size = 0});
-      unit_ = range.offset / traits_.read_unit;
       needs_.push_back(need);
       wanted_end_ = range.offset;
     }
+    unit_ = range.offset / traits_.read_unit;
     ReadExtent& extent = extents_.back();
     extent.size = std::max(extent.size, static_cast<std::size_t>(end - extent.offset));
     const std::uint64_t fresh = std::max(wanted_end_, range.offset);
@@ -84,11 +85,12 @@ class Planner {
   bool joins(std::uint64_t offset, std::uint64_t begin, std::uint64_t end) const noexcept {
     const ReadExtent& extent = extents_.back();
     const std::uint64_t extent_end = extent.offset + extent.size;
-    const bool has_units = traits_.read_unit > 1;
-    if (has_units && offset / traits_.read_unit != unit_) return false;
+    const bool is_in_unit = traits_.read_unit > 1 && offset / traits_.read_unit == unit_;
+    const bool is_beyond_unit = traits_.read_unit > 1 && !is_in_unit;
+    if (is_beyond_unit) return begin <= extent_end && end - extent.offset <= traits_.best_request;
     if (end <= extent_end) return true;
     if (begin > extent_end && begin - extent_end > traits_.worthwhile_gap) return false;
-    return has_units || end - extent.offset <= max_extent_;
+    return is_in_unit || end - extent.offset <= max_extent_;
   }
 
   const IoTraits& traits_;

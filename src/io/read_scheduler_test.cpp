@@ -95,6 +95,60 @@ TEST(ReadPlan, JoinsWhatBeginsInOneUnitAndNothingElse) {
   EXPECT_EQ(plan.extents[1].wanted, 50u);
 }
 
+TEST(ReadPlan, JoinsUnitsWithoutAGapUpToTheBestRequest) {
+  const IoTraits traits{.best_request = 192, .worthwhile_gap = 60, .read_unit = 64};
+  const std::vector<WantedRange> wanted{{0, 64}, {64, 40}, {104, 60}, {164, 92}, {256, 10}, {321, 5}};
+  const ReadPlan plan = plan_reads(wanted, traits, 1, large_file);
+  // What begins in a unit comes whole; the fourth range would make the request larger than is best; between
+  // the last two there is a gap.
+  EXPECT_THAT(offsets(plan), ElementsAre(0, 164, 321));
+  EXPECT_EQ(plan.extents[0].size, 164u);
+  EXPECT_EQ(plan.extents[1].size, 102u);
+}
+
+// Each extent of a file with units is one unit's or, without any gap, at most a best request.
+void check_units(const std::vector<WantedRange>& wanted, const IoTraits& traits, std::uint64_t file_size) {
+  const ReadPlan plan = plan_reads(wanted, traits, 1, file_size);
+  std::vector<std::vector<WantedRange>> parts(plan.extents.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const ReadPlan::PlannedRange range = plan.ranges[i];
+    ASSERT_LT(range.extent, plan.extents.size());
+    ASSERT_EQ(plan.extents[range.extent].offset + range.position, wanted[i].offset);
+    parts[range.extent].push_back(wanted[i]);
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::sort(parts[i].begin(), parts[i].end(),
+              [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    std::uint64_t end = parts[i].front().offset;
+    std::uint64_t unit = end / traits.read_unit;
+    for (const WantedRange& part : parts[i]) {
+      const bool is_in_unit = part.offset / traits.read_unit == unit;
+      EXPECT_TRUE(is_in_unit || part.offset <= end) << "a gap between units is read over";
+      EXPECT_TRUE(is_in_unit || part.offset + part.size - plan.extents[i].offset <= traits.best_request);
+      unit = part.offset / traits.read_unit;
+      end = std::max(end, part.offset + part.size);
+    }
+  }
+}
+
+TEST(ReadPlan, JoinsUnitsAsItPromisesForRandomRanges) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 300; ++round) {
+    const IoTraits traits{.best_request = random() % 4 == 0 ? 0 : random() % 20'000,
+                          .worthwhile_gap = random() % 300,
+                          .read_unit = std::uint64_t{1} << (4 + random() % 10)};
+    std::vector<WantedRange> wanted;
+    // Pages one after the other, some of them not wanted.
+    for (std::uint64_t offset = random() % 1000; offset < 100'000;) {
+      const std::size_t size = 1 + random() % 3000;
+      if (random() % 5 != 0) wanted.push_back({offset, size});
+      offset += size + (random() % 6 == 0 ? random() % 500 : 0);
+    }
+    std::shuffle(wanted.begin(), wanted.end(), random);
+    check_units(wanted, traits, 200'000);
+  }
+}
+
 // What a plan promises, for one random set of ranges.
 void check_plan(const std::vector<WantedRange>& wanted, const IoTraits& traits, std::size_t max_extent,
                 std::uint64_t file_size) {

@@ -25,9 +25,9 @@ constexpr std::size_t bulk_batch = std::size_t{64} << 20;
 constexpr std::size_t worth_a_request = std::size_t{64} << 10;
 constexpr std::size_t most_depth = 16;
 // Announced pages that are brought here where the line needs less: bytes. And those that are planned
-// together.
+// together, unless larger requests are best.
 constexpr std::size_t least_brought = std::size_t{32} << 20;
-constexpr std::size_t brought_at_once = std::size_t{4} << 20;
+constexpr std::size_t least_brought_at_once = std::size_t{4} << 20;
 
 // Where in its cluster a page begins, from 0 to 1: pages of different columns are needed in this order.
 double fraction_of(const ColumnSegment& segment, std::size_t page) {
@@ -354,13 +354,25 @@ bool ClusterPool::has_room_for_next(const Stream& stream) const {
   return !parallel_ || decoded_ahead_ + decoded <= most_decoded_ahead_;
 }
 
-// May the next page be planned with the one before although the room for what is read ahead is used up? Only
-// the memory budget limits that, of which each stream has a part: where it is too small for the units of all,
-// none of them shall read page by page.
-bool ClusterPool::has_room_in_unit(const Stream& stream, const PageJob& before, std::size_t planned) const {
+// Should the next page of a stream come with the request for the one planned last, which starts at `begin`?
+bool ClusterPool::belongs_to_request(const Stream& stream, std::uint64_t begin) const {
+  const PageJob& before = *stream.planned.back();
   if (!stream.next.segment || stream.next.segment->cluster != before.cluster) return false;
   const PageDescriptor page = stream.next.segment->page(stream.next.page);
-  if (page.locator.offset / unit_ != before.description.locator.offset / unit_) return false;
+  const std::uint64_t offset = page.locator.offset;
+  if (unit_ > 1 && offset / unit_ == before.description.locator.offset / unit_) return true;
+  const io::IoTraits traits = source_->file_of(page).traits();
+  const std::size_t best = std::min(traits.best_request, depth_ * source_->options().read_ahead);
+  const std::uint64_t end = before.description.locator.offset + stored_size(before.description);
+  return depth_ > 1 && offset >= end && offset - end <= (unit_ > 1 ? 0 : traits.worthwhile_gap) &&
+         offset + stored_size(page) - begin <= best;
+}
+
+// May the next page be planned with the one before although the room for what is read ahead is used up? Only
+// the memory budget limits that, of which each stream has a part: where it is too small for the requests of
+// all, none of them shall read page by page.
+bool ClusterPool::has_room_in_request(const Stream& stream, std::size_t planned) const {
+  const PageDescriptor page = stream.next.segment->page(stream.next.page);
   const std::size_t budget = source_->options().memory_budget / 2;
   const std::uint64_t sealed = stored_size(page);
   const std::uint64_t decoded = page.elements * size_of(stream.element);
@@ -368,13 +380,14 @@ bool ClusterPool::has_room_in_unit(const Stream& stream, const PageJob& before, 
          planned + sealed <= budget / std::max<std::size_t>(active_.size(), 1);
 }
 
-// Plans the next page and those that begin in the same unit.
-void ClusterPool::plan_unit(Stream& stream, std::vector<JobRef>& batch) {
+// Plans the next page and those that are best read with it: what begins in the same unit and, once reading
+// goes on, what makes a request large enough.
+void ClusterPool::plan_request(Stream& stream, std::vector<JobRef>& batch) {
   if (plan_next(stream)) batch.push_back(stream.planned.back());
-  if (unit_ == 1) return;
+  const std::uint64_t begin = stream.planned.back()->description.locator.offset;
   std::size_t planned = 0;
   for (const JobRef& job : stream.planned) planned += stored_size(job->description);
-  while (has_room_in_unit(stream, *stream.planned.back(), planned)) {
+  while (belongs_to_request(stream, begin) && has_room_in_request(stream, planned)) {
     if (plan_next(stream)) batch.push_back(stream.planned.back());
     planned += stored_size(stream.planned.back()->description);
   }
@@ -389,6 +402,13 @@ std::size_t ClusterPool::line_needs() const noexcept {
   return 4 * product;
 }
 
+// The depth at which requests have the size that is best for the file. Reading that goes on has it at once:
+// large requests cost a server much less per byte.
+std::size_t ClusterPool::depth_of_requests() const noexcept {
+  const std::size_t once = std::max<std::size_t>(source_->options().read_ahead, 1);
+  return std::min(source_->file().traits().best_request / once, most_depth);
+}
+
 // How much is read ahead: at first so much per column, more while it goes on - as long as bytes are waited
 // for, or to keep many threads busy; and what the line needs once it is known how far the reading will go.
 void ClusterPool::adapt_depth(bool goes_on) {
@@ -398,6 +418,7 @@ void ClusterPool::adapt_depth(bool goes_on) {
     more = true;
   }
   if (more) depth_ = std::min(2 * depth_, most_depth);
+  if (goes_on) depth_ = std::max(depth_, depth_of_requests());
   const ReadOptions& options = source_->options();
   std::size_t wanted = 0;
   if (__builtin_mul_overflow(options.read_ahead, depth_ * active_.size(), &wanted))
@@ -417,7 +438,7 @@ void ClusterPool::plan_ahead(Stream* needed) {
   adapt_depth(needed == nullptr);
   std::vector<JobRef> batch;
   if (needed != nullptr) {
-    plan_unit(*needed, batch);
+    plan_request(*needed, batch);
     // It is taken at once, and in need of no room.
     sealed_ahead_ -= stored_size(needed->planned.front()->description);
     decoded_ahead_ -= needed->planned.front()->decoded;
@@ -433,7 +454,7 @@ void ClusterPool::plan_ahead(Stream* needed) {
     Stream& stream = *order.top().stream;
     order.pop();
     if (!has_room_for_next(stream)) break;
-    plan_unit(stream, batch);
+    plan_request(stream, batch);
     if (stream.next.segment && stream.is_certain) order.push(Later::queued(stream));
   }
   const bool is_read_ahead = lanes_[0].scheduler || lanes_[1].scheduler || lanes_[2].scheduler;
@@ -457,13 +478,17 @@ void ClusterPool::plan_pages(const std::vector<JobRef>& jobs, bool urgent) {
   start_reading(jobs, urgent);
 }
 
+std::size_t ClusterPool::largest_extent(const io::IoTraits& traits) const noexcept {
+  return std::max({source_->options().read_ahead, traits.best_request, std::size_t{1}});
+}
+
 void ClusterPool::plan_in(Lane& lane, const std::vector<JobRef>& jobs) {
   const io::IoTraits traits = lane.file->traits();
-  const std::size_t limit = std::max<std::size_t>(source_->options().read_ahead, 1);
+  const std::size_t limit = largest_extent(traits);
   const std::size_t most = traits.reads_are_copies ? std::min(limit, copied_at_once) : limit;
   const std::uint64_t file_size = lane.file->size();
-  // Units that are not just copied from memory are read in one piece.
-  const bool straight = unit_ == 1 || traits.reads_are_copies;
+  // What is best read in large requests is.
+  const bool straight = (unit_ == 1 && traits.best_request == 0) || traits.reads_are_copies;
   std::vector<JobRef> together;
   std::vector<io::WantedRange> ranges;
   const auto join = [&](const std::vector<JobRef>& group, const io::ReadPlan& plan) {
@@ -684,6 +709,10 @@ void ClusterPool::announce(std::vector<Coming> coming) {
   bring();
 }
 
+std::size_t ClusterPool::brought_at_once() const noexcept {
+  return std::max(least_brought_at_once, source_->file().traits().best_request);
+}
+
 // Asks for announced pages, when half of those that were asked for before are used.
 void ClusterPool::bring() {
   if (coming_.empty()) return;
@@ -693,7 +722,7 @@ void ClusterPool::bring() {
   for (Lane& lane : lanes_)
     if (lane.scheduler) lane.scheduler->hold();
   while (!coming_.empty() && brought_bytes_ < most)
-    bring_some(std::min(brought_at_once, most - brought_bytes_));
+    bring_some(std::min(brought_at_once(), most - brought_bytes_));
   for (Lane& lane : lanes_)
     if (lane.scheduler) lane.scheduler->release();
   counters_.peak_ahead_bytes = std::max<std::uint64_t>(counters_.peak_ahead_bytes, brought_bytes_);
@@ -713,7 +742,7 @@ void ClusterPool::bring_some(std::size_t most) {
     const std::size_t lane = source_->is_cached(page) ? 1 : 0;
     const std::uint64_t stored = stored_size(page);
     const bool is_wanted = can_plan(*next.segment, next.first) && lanes_[lane].is_far &&
-                           stored <= brought_at_once && !brought_.contains(page.locator.offset) &&
+                           stored <= brought_at_once() && !brought_.contains(page.locator.offset) &&
                            uses_.contains(page.locator.offset) &&
                            !comes_from_others(*next.segment, next.first);
     if (is_wanted && sealed > 0 && sealed + stored > most) break;
@@ -731,8 +760,8 @@ void ClusterPool::bring_some(std::size_t most) {
 void ClusterPool::bring_in(Lane& lane, const std::vector<PageDescriptor>& pages) {
   std::vector<io::WantedRange> ranges;
   for (const PageDescriptor& page : pages) ranges.push_back({page.locator.offset, stored_size(page)});
-  const std::size_t limit = std::max<std::size_t>(source_->options().read_ahead, 1);
-  const io::ReadPlan plan = io::plan_reads(ranges, lane.file->traits(), limit, lane.file->size());
+  const io::IoTraits traits = lane.file->traits();
+  const io::ReadPlan plan = io::plan_reads(ranges, traits, largest_extent(traits), lane.file->size());
   std::vector<std::shared_ptr<SealedExtent>> extents;
   for (const io::ReadExtent& planned : plan.extents) {
     auto& extent = extents.emplace_back(std::make_shared<SealedExtent>());

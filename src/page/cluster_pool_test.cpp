@@ -33,14 +33,16 @@ std::uint64_t value_at(std::uint32_t column, std::uint64_t element) {
 // A file whose transport reads several requests at once.
 class QueuedFile final : public io::RandomAccessFile {
  public:
-  explicit QueuedFile(std::unique_ptr<io::RandomAccessFile> file) : file_(std::move(file)) {}
+  QueuedFile(std::unique_ptr<io::RandomAccessFile> file, const io::IoTraits& traits)
+      : file_(std::move(file)), traits_(traits) {}
   const std::string& uri() const noexcept override { return file_->uri(); }
   std::uint64_t size() const override { return file_->size(); }
-  io::IoTraits traits() const noexcept override { return {.worthwhile_gap = 0, .concurrency = 4}; }
+  io::IoTraits traits() const noexcept override { return traits_; }
   void read(std::uint64_t offset, MutableByteSpan into) const override { file_->read(offset, into); }
 
  private:
   std::unique_ptr<io::RandomAccessFile> file_;
+  io::IoTraits traits_;
 };
 
 struct Way {
@@ -98,9 +100,11 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
   ReadOptions options(std::size_t read_ahead = 1 << 20, std::size_t budget = 1 << 20) const {
     return {.read_ahead = read_ahead, .memory_budget = budget, .parallel_decompression = GetParam().helped};
   }
-  std::unique_ptr<PageSource> open(const ReadOptions& how, const io::Faults& faults = {}) {
+  std::unique_ptr<PageSource> open(const ReadOptions& how, const io::Faults& faults = {},
+                                   const io::IoTraits& traits = {.worthwhile_gap = 0, .concurrency = 4}) {
     auto file = io::with_faults(io::open_for_reading(uri), faults);
-    if (GetParam().queued) file = std::make_unique<QueuedFile>(std::move(file));
+    const bool is_queued = GetParam().queued || traits.best_request > 0;
+    if (is_queued) file = std::make_unique<QueuedFile>(std::move(file), traits);
     return PageSource::open(
         "Data", std::shared_ptr<container::ReadContainer>(container::open_container(std::move(file))), how);
   }
@@ -135,6 +139,45 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
               value_at(column, element));
   }
 
+  static io::IoTraits large_requests(std::size_t best) {
+    return {.best_request = best, .worthwhile_gap = 0, .concurrency = 4};
+  }
+  // One way to use readers of some columns, with random numbers from `any`.
+  template <class Any>
+  static void use_somehow(PageSource& source, const std::vector<std::unique_ptr<ColumnReader>>& readers,
+                          Any any) {
+    constexpr std::uint64_t all = clusters * per_cluster;
+    const std::uint64_t first = any(all);
+    const std::uint64_t last = first + any(all - first) + 1;
+    const std::uint64_t step = any(3) == 0 ? 1 + any(2 * per_page) : 1;
+    switch (any(4)) {
+      case 0:  // some entries of some columns, in order
+        for (std::uint64_t i = first; i < last; i += step)
+          for (std::uint32_t k = 0; k < columns; ++k)
+            if ((first >> k) % 2 == 0) expect_value(*readers[k], k, i);
+        break;
+      case 1:  // here and there
+        for (int i = 0; i < 20; ++i) {
+          const auto k = static_cast<std::uint32_t>(any(columns));
+          expect_value(*readers[k], k, any(all));
+        }
+        break;
+      case 2:  // whole clusters
+        expect_read(source, static_cast<std::uint32_t>(any(columns)), first / per_cluster,
+                    (last - 1) / per_cluster + 1);
+        break;
+      default: {  // within slices
+        const double begin = static_cast<double>(any(8)) / 8;
+        const std::uint64_t cluster = first / per_cluster;
+        source.pool().keep_within({{.cluster = cluster, .begin = begin, .end = 1}});
+        const auto begin_at = static_cast<std::uint64_t>(begin * per_cluster);
+        for (std::uint64_t i = begin_at; i < per_cluster; ++i)
+          for (std::uint32_t k = 0; k < columns; ++k) expect_value(*readers[k], k, cluster * per_cluster + i);
+        source.pool().keep_within({});
+      }
+    }
+  }
+
   const std::string uri = "memory:cluster-pool-test";
 };
 
@@ -151,6 +194,33 @@ TEST_P(ClusterPools, ReadAColumnInOrderOnceInFewRequests) {
   EXPECT_EQ(counters.pages, clusters * pages_per_cluster);
   EXPECT_EQ(counters.prefetched_used, clusters * pages_per_cluster - 1);
   EXPECT_EQ(counters.prefetched_unused, 0u);
+}
+
+TEST_P(ClusterPools, MakeRequestsLargeWhereTheTransportLikesThatOnceReadingGoesOn) {
+  constexpr std::size_t best = 4 * stored;
+  const auto source = open(options(stored, 64 * stored), {}, large_requests(best));
+  {
+    ColumnReader a(*source, {0}, ElementType::uint64);
+    ColumnReader b(*source, {2}, ElementType::uint64);
+    for (std::uint64_t i = 0; i < clusters * per_cluster; ++i) {
+      expect_value(a, 0, i);
+      expect_value(b, 2, i);
+    }
+  }
+  const ReadCounters counters = source->counters();
+  EXPECT_EQ(counters.bytes, 2 * clusters * pages_per_cluster * stored);
+  EXPECT_EQ(counters.prefetched_unused, 0u);
+  // Two of one page at first; then at most four pages come together, and none of another cluster.
+  EXPECT_GE(counters.requests, 2 * clusters * pages_per_cluster / 4);
+  EXPECT_LE(counters.requests, 2 * clusters * 3 + 2);
+}
+
+TEST_P(ClusterPools, ReadOnlyWhatIsAskedForAtFirstWhereRequestsAreBestLarge) {
+  const auto source = open(options(stored, 64 * stored), {}, large_requests(8 * stored));
+  ColumnReader reader(*source, {0}, ElementType::uint64);
+  expect_value(reader, 0, 0);
+  EXPECT_EQ(source->counters().bytes, 2 * stored)
+      << "the page asked for, and as much ahead as the options say";
 }
 
 TEST_P(ClusterPools, ReadPagesThatColumnsShareOnce) {
@@ -478,6 +548,26 @@ TEST_P(ClusterPools, GiveTheValuesWhateverWasAnnounced) {
   }
 }
 
+TEST_P(ClusterPools, GiveTheValuesWhateverRequestsAreBest) {
+  std::mt19937_64 random(17);
+  const auto any = [&](std::uint64_t below) { return random() % below; };
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(round);
+    const io::IoTraits traits{.max_request = 1 + any(8 * stored),
+                              .best_request = any(3) == 0 ? 0 : 1 + any(12 * stored),
+                              .worthwhile_gap = any(2) * any(3 * stored),
+                              .concurrency = 2 + static_cast<unsigned>(any(6)),
+                              .read_unit = any(2) == 0 ? 1 : std::uint64_t{256} << any(6)};
+    const auto source = open(options(1 + any(6 * stored), any(64 * stored)), {}, traits);
+    std::vector<std::unique_ptr<ColumnReader>> readers;
+    for (std::uint32_t k = 0; k < columns; ++k)
+      readers.push_back(
+          std::make_unique<ColumnReader>(*source, std::vector<std::uint32_t>{k}, ElementType::uint64));
+    for (int use = 0; use < 4; ++use) use_somehow(*source, readers, any);
+    readers.clear();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, ClusterPools,
                          ::testing::Values(Way{false, false}, Way{true, false}, Way{false, true},
                                            Way{true, true}),
@@ -491,6 +581,34 @@ TEST(PageBuffersTest, TakeLittleMemoryForSmallPages) {
   std::vector<PageBuffers::Loan> many;
   for (int i = 0; i < 1000; ++i) many.push_back(buffers->lend(16));
   EXPECT_LE(buffers->statistics().lent, 1000u * 256);
+}
+
+TEST(PageBuffersTest, KeepBlocksOfRandomSizesApart) {
+  const auto buffers = std::make_shared<PageBuffers>(std::size_t{64} << 20);
+  std::mt19937_64 random(3);
+  struct Lent {
+    PageBuffers::Loan loan;
+    std::size_t size;
+    std::byte mark;
+  };
+  std::vector<Lent> all;
+  for (int round = 0; round < 400; ++round) {
+    const std::size_t size = 1 + (random() >> (40 + random() % 20));  // up to 16 MiB, small ones as often
+    const std::size_t alignment = std::size_t{1} << (random() % 19);
+    all.push_back({buffers->lend(size, alignment), size, std::byte(round)});
+    ASSERT_GE(all.back().loan.capacity(), size);
+    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(all.back().loan.data()) % std::max(alignment, std::size_t{64}),
+              0u);
+    std::fill_n(all.back().loan.data(), size, all.back().mark);
+    if (random() % 3 == 0 || all.size() > 20) {
+      const auto leaving = all.begin() + static_cast<std::ptrdiff_t>(random() % all.size());
+      for (std::size_t i = 0; i < leaving->size; i += 1 + leaving->size / 1000)
+        ASSERT_EQ(leaving->loan.data()[i], leaving->mark) << "another block has the same memory";
+      all.erase(leaving);
+    }
+  }
+  all.clear();
+  EXPECT_EQ(buffers->statistics().lent, 0u);
 }
 
 TEST(PageBuffersTest, HandOutAgainWhatComesBack) {

@@ -1,12 +1,13 @@
-// See page_buffers.h. Blocks have power-of-two sizes up to 1 MiB, so that pages of similar sizes share them.
-// A reader that needs more than a little memory takes them from slabs of one huge page: a page fault per 4
-// KiB of memory costs more than decoding the data into it.
+// See page_buffers.h. Blocks have power-of-two sizes up to 1 MiB, so that pages of similar sizes share them,
+// and few sizes above. A reader that needs more than a little memory takes them from slabs of whole huge
+// pages: a page fault per 4 KiB of memory costs more than decoding the data into it.
 #include "page/page_buffers.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "base/huge_pages.h"
 
@@ -15,16 +16,21 @@ namespace {
 
 // Files may have many pages of a few bytes: reading them ahead must not take 4 KiB for each.
 constexpr std::size_t smallest = 256;
-constexpr std::size_t slab_size = std::size_t{2} << 20;  // a huge page
-constexpr std::size_t largest_shared = slab_size / 2;
-constexpr std::size_t smallest_shared = slab_size / 32;
+constexpr std::size_t huge_page = huge_page_size;
+constexpr std::size_t smallest_shared = huge_page / 32;
 // Below this total, a reader gets its blocks one by one.
 constexpr std::size_t little = std::size_t{4} << 20;
 
 std::size_t block_size_for(std::size_t size) noexcept {
-  if (size <= largest_shared) return std::max(std::bit_ceil(size), smallest);
-  constexpr std::size_t step = std::size_t{256} << 10;
+  if (size <= huge_page / 2) return std::max(std::bit_ceil(size), smallest);
+  if (size > huge_page && in_huge_pages(size) > size) return in_huge_pages(size);
+  constexpr std::size_t step = huge_page / 8;
   return (size + step - 1) / step * step;
+}
+
+// Whole huge pages, with no more than eight of the blocks that do not divide one.
+std::size_t slab_size_for(std::size_t block) noexcept {
+  return huge_page % block == 0 ? huge_page : std::lcm(block, huge_page);
 }
 
 }  // namespace
@@ -58,11 +64,11 @@ PageBuffers::Loan PageBuffers::lend(std::size_t size, std::size_t alignment) {
 PageBuffers::Block PageBuffers::allocate(std::size_t size) {
   ++statistics_.allocations;
   const bool shared =
-      size >= smallest_shared && size <= largest_shared && statistics_.lent + statistics_.kept >= little;
-  const std::size_t whole = shared ? slab_size : size;
-  const std::size_t alignment = shared || size > largest_shared ? slab_size : std::max(size, smallest);
+      size >= smallest_shared && size <= huge_page && statistics_.lent + statistics_.kept >= little;
+  const std::size_t whole = shared ? slab_size_for(size) : size;
+  const std::size_t alignment = shared || size > huge_page / 2 ? huge_page : std::max(size, smallest);
   auto slab = std::make_shared<AlignedBuffer>(whole, alignment);
-  if (whole >= slab_size) prefer_huge_pages(slab->data(), whole);
+  if (whole >= huge_page) prefer_huge_pages(slab->data(), whole);
   for (std::size_t at = size; at < whole; at += size) {
     free_[size].push_back({slab->data() + at, size, slab});
     statistics_.kept += size;

@@ -54,7 +54,7 @@ class PageBuffers : public std::enable_shared_from_this<PageBuffers> {
     Block block_;
   };
 
-  // At least `size` bytes, aligned to `alignment` (a power of 2, at most 1 MiB) and to 64.
+  // At least `size` bytes, aligned to `alignment` (a power of 2, at most 256 KiB) and to 64.
   Loan lend(std::size_t size, std::size_t alignment = AlignedBuffer::default_alignment);
 
   struct Statistics {

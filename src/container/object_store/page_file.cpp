@@ -61,6 +61,7 @@ ObjectPageFile::ObjectPageFile(std::shared_ptr<io::ObjectStore> store, AnchorRec
   const std::uint64_t unit = unit_for(descriptor);
   io_traits_ = {
       .max_request = store_traits_.ranges ? std::max(large_request, 2 * unit) : std::size_t{1} << 40,
+      .best_request = store_traits_.ranges ? store_traits_.best_request : 0,
       .worthwhile_gap = store_traits_.worthwhile_gap,
       .concurrency = std::max(store_traits_.concurrency, 1U),
       .most_concurrency = store_traits_.most_concurrency,

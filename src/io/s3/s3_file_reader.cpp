@@ -12,6 +12,7 @@ namespace {
 // and 16 requests under way it is about 1 ms of its bandwidth, 100 KiB at 100 MB/s. Requests up to 8 MiB lose
 // nothing of the rate, and that much is repeated after a failure at most.
 constexpr IoTraits s3_traits{.max_request = std::size_t{8} << 20,
+                             .best_request = std::size_t{8} << 20,
                              .worthwhile_gap = std::size_t{256} << 10,
                              .concurrency = 16,
                              .most_concurrency = 64};
