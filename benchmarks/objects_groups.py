@@ -152,18 +152,22 @@ def curl_ranges(place: Store, keys: list[str], ranges: list[tuple[int, int, int]
     return {"seconds": seconds, "bytes": sum(last + 1 - first for _, first, last in ranges)}
 
 
-def megabytes_of(place: Store, wanted: int) -> tuple[list[str], list[tuple[int, int, int]]]:
-    """The objects of a bucket, and ranges of 1 MiB of them that together have so many bytes."""
+def ranges_of(place: Store, wanted: int, size: int) -> tuple[list[str], list[tuple[int, int, int]]]:
+    """The objects of a bucket, and ranges of them of at most that size that together have so many bytes."""
     assert place.server is not None
     data = place.server.data
     files = sorted(path for path in data.rglob("*") if path.is_file() and path.stat().st_size >= MIB)
     keys = [str(path.relative_to(data)) for path in files]
-    ranges = [
-        (number, first, first + MIB - 1)
-        for number, path in enumerate(files)
-        for first in range(0, path.stat().st_size - MIB + 1, MIB)
-    ]
-    return keys, ranges[: max(1, round(wanted / MIB))]
+    left = wanted
+    ranges: list[tuple[int, int, int]] = []
+    for number, path in enumerate(files):
+        for first in range(0, path.stat().st_size, size):
+            last = min(first + size, path.stat().st_size, first + left) - 1
+            if last < first:
+                return keys, ranges
+            ranges.append((number, first, last))
+            left -= last + 1 - first
+    return keys, ranges
 
 
 def s3(session: Session) -> None:
@@ -174,27 +178,30 @@ def s3(session: Session) -> None:
             run(session.program("lhcb_write"), session.sample()[0], uri, codec, "append")
             read = partial(run, session.program("lhcb_read"), uri, "view")
             wanted = int(read()["read_bytes"])
-            keys, ranges = megabytes_of(place, wanted)
-            sides: dict[str, Callable[[], Run]] = {
-                "ours": read,
-                "curl": partial(curl_ranges, place, keys, ranges, session.work / "curl.conf"),
-            }
+            sides: dict[str, Callable[[], Run]] = {"ours": read}
+            for size in (1, 8):
+                keys, ranges = ranges_of(place, wanted, size * MIB)
+                sides[f"curl {size}"] = partial(
+                    curl_ranges, place, keys, ranges, session.work / f"curl-{size}.conf"
+                )
             series = session.turns(f"LHCb from S3, {codec}", sides, warm=True)
             check_analysis(session, f"LHCb from S3, {codec}", {"ours": series["ours"]})
-            session.add(
-                Row(
-                    "s3",
-                    f"LHCb analysis from S3, {codec}",
-                    "our bandwidth / curl's, parallel ranges of 1 MiB",
-                    [
-                        (a["read_bytes"] / a["seconds"]) / (b["bytes"] / b["seconds"])
-                        for a, b in zip(series["ours"].runs, series["curl"].runs, strict=True)
-                    ],
-                    0.7,
-                    ours=rate_of(series["ours"], "read_bytes"),
-                    reference=f"curl {rate_of(series['curl'])}",
+            for size, target in ((1, 0.85), (8, None)):
+                curl = series[f"curl {size}"]
+                session.add(
+                    Row(
+                        "s3",
+                        f"LHCb analysis from S3, {codec}, against ranges of {size} MiB",
+                        f"our bandwidth / curl's, parallel ranges of {size} MiB",
+                        [
+                            (a["read_bytes"] / a["seconds"]) / (b["bytes"] / b["seconds"])
+                            for a, b in zip(series["ours"].runs, curl.runs, strict=True)
+                        ],
+                        target,
+                        ours=rate_of(series["ours"], "read_bytes"),
+                        reference=f"curl {rate_of(curl)}",
+                    )
                 )
-            )
 
 
 # ---- A folder of objects against a file
