@@ -357,14 +357,16 @@ bool ClusterPool::has_room_for_next(const Stream& stream) const {
 // Should the next page of a stream come with the request for the one planned last, which starts at `begin`?
 bool ClusterPool::belongs_to_request(const Stream& stream, std::uint64_t begin) const {
   const PageJob& before = *stream.planned.back();
+  if (unit_ == 1 && depth_ == 1) return false;
   if (!stream.next.segment || stream.next.segment->cluster != before.cluster) return false;
   const PageDescriptor page = stream.next.segment->page(stream.next.page);
   const std::uint64_t offset = page.locator.offset;
   if (unit_ > 1 && offset / unit_ == before.description.locator.offset / unit_) return true;
   const io::IoTraits traits = source_->file_of(page).traits();
+  if (traits.best_request == 0 || depth_ == 1) return false;
   const std::size_t best = std::min(traits.best_request, depth_ * source_->options().read_ahead);
   const std::uint64_t end = before.description.locator.offset + stored_size(before.description);
-  return depth_ > 1 && offset >= end && offset - end <= (unit_ > 1 ? 0 : traits.worthwhile_gap) &&
+  return offset >= end && offset - end <= (unit_ > 1 ? 0 : traits.worthwhile_gap) &&
          offset + stored_size(page) - begin <= best;
 }
 
@@ -385,12 +387,14 @@ bool ClusterPool::has_room_in_request(const Stream& stream, std::size_t planned)
 void ClusterPool::plan_request(Stream& stream, std::vector<JobRef>& batch) {
   if (plan_next(stream)) batch.push_back(stream.planned.back());
   const std::uint64_t begin = stream.planned.back()->description.locator.offset;
+  if (!belongs_to_request(stream, begin)) return;
   std::size_t planned = 0;
   for (const JobRef& job : stream.planned) planned += stored_size(job->description);
-  while (belongs_to_request(stream, begin) && has_room_in_request(stream, planned)) {
+  do {
+    if (!has_room_in_request(stream, planned)) return;
     if (plan_next(stream)) batch.push_back(stream.planned.back());
     planned += stored_size(stream.planned.back()->description);
-  }
+  } while (belongs_to_request(stream, begin));
 }
 
 // Bytes that have to be planned or on their way for the line never to run dry: pages are planned when half of
