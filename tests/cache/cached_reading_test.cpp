@@ -516,7 +516,7 @@ TEST(Claims, GoWithTheirProcess) {
   const auto other = claims.add_reader();
   EXPECT_EQ(claims.take({7}, me), Turn::ours_now);
   EXPECT_EQ(claims.take({7}, me), Turn::ours);
-  EXPECT_EQ(claims.take({7}, other), Turn::ours);  // in this thread: nobody else would come to it
+  EXPECT_EQ(claims.take({7}, other), Turn::ours);  // in the same thread, waiting for it would never end
   std::thread([&] { EXPECT_EQ(claims.take({7}, other), Turn::others); }).join();
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
