@@ -40,8 +40,8 @@ class Claims {
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
-  // A reader, by a number of its own: an address is soon that of the next reader, while the claims of the
-  // last one wait to be released.
+  // Identifies a reader. Its address would not do: the next reader may get the same one while claims of the
+  // last one still wait to be released.
   enum class Reader : std::uint64_t { none };
   Reader add_reader() noexcept { return Reader{++readers_}; }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/aligned_buffer.h"
 #include "base/huge_pages.h"
 #include "base/memory_limit.h"
 #include "dataset/element_types.h"
@@ -286,13 +287,12 @@ ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element,
   std::uint64_t bytes = 0;
   const bool fits = !__builtin_mul_overflow(size, size_of(element), &bytes) &&
                     bytes <= machine_memory() - std::min(machine_memory(), bytes_before);
-  // Unaligned, the ends of an array were in small pages, whose faults took a third of the time.
+  // In huge pages to its ends, if it is large: faults of small pages would take much of the time.
   const bool is_large = bytes >= huge_page_size;
   const std::size_t reserved = is_large ? in_huge_pages(bytes) : std::max<std::size_t>(bytes, 1);
-  constexpr std::align_val_t small_alignment{64};
-  constexpr std::align_val_t large_alignment{huge_page_size};
+  const std::align_val_t alignment{is_large ? huge_page_size : AlignedBuffer::default_alignment};
   void* memory = nullptr;
-  if (fits) memory = ::operator new(reserved, is_large ? large_alignment : small_alignment, std::nothrow);
+  if (fits) memory = ::operator new(reserved, alignment, std::nothrow);
   if (memory == nullptr)
     throw Error(
         ErrorKind::resource,
@@ -302,8 +302,7 @@ ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element,
         "read fewer entries at once");
   prefer_huge_pages(memory, reserved);
   array.data = {static_cast<std::byte*>(memory),
-                is_large ? [](std::byte* p) { ::operator delete(p, large_alignment); }
-                         : [](std::byte* p) { ::operator delete(p, small_alignment); }};
+                [alignment](std::byte* p) { ::operator delete(p, alignment); }};
   return array;
 }
 

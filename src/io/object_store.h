@@ -46,8 +46,7 @@ std::string to_text(const ValueAddress& address);
 struct StoreTraits {
   std::size_t max_value = std::size_t{64} << 20;  // bytes; larger values are refused (ErrorKind::usage)
   std::size_t best_value = std::size_t{1} << 20;  // bytes: how large values should be made
-  // Bytes of a value that are best read at once, however small the pieces that the writer meant to be; 0:
-  // those.
+  // Bytes of a value that are best read in one request, once reading goes on. 0: what the writer spliced.
   std::size_t best_request = 0;
   bool ranges = true;             // reading a part of a value costs little more than its share
   bool vectors = false;           // several items in one operation cost about as much as one

@@ -491,7 +491,7 @@ void ClusterPool::plan_in(Lane& lane, const std::vector<JobRef>& jobs) {
   const std::size_t limit = largest_extent(traits);
   const std::size_t most = traits.reads_are_copies ? std::min(limit, copied_at_once) : limit;
   const std::uint64_t file_size = lane.file->size();
-  // What is best read in large requests is.
+  // Where large requests are best, pages share them, even those that could go straight to their place.
   const bool straight = (unit_ == 1 && traits.best_request == 0) || traits.reads_are_copies;
   std::vector<JobRef> together;
   std::vector<io::WantedRange> ranges;
@@ -735,6 +735,7 @@ void ClusterPool::bring() {
 // The next pages of together at most so many bytes; larger ones are read when they are asked for.
 void ClusterPool::bring_some(std::size_t most) {
   std::array<std::vector<PageDescriptor>, 2> pages;
+  const std::size_t largest = brought_at_once();
   std::size_t sealed = 0;
   while (!coming_.empty()) {
     Coming& next = coming_.front();
@@ -745,9 +746,8 @@ void ClusterPool::bring_some(std::size_t most) {
     const PageDescriptor page = next.segment->page(next.first);
     const std::size_t lane = source_->is_cached(page) ? 1 : 0;
     const std::uint64_t stored = stored_size(page);
-    const bool is_wanted = can_plan(*next.segment, next.first) && lanes_[lane].is_far &&
-                           stored <= brought_at_once() && !brought_.contains(page.locator.offset) &&
-                           uses_.contains(page.locator.offset) &&
+    const bool is_wanted = can_plan(*next.segment, next.first) && lanes_[lane].is_far && stored <= largest &&
+                           !brought_.contains(page.locator.offset) && uses_.contains(page.locator.offset) &&
                            !comes_from_others(*next.segment, next.first);
     if (is_wanted && sealed > 0 && sealed + stored > most) break;
     ++next.first;

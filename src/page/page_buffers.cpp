@@ -16,21 +16,20 @@ namespace {
 
 // Files may have many pages of a few bytes: reading them ahead must not take 4 KiB for each.
 constexpr std::size_t smallest = 256;
-constexpr std::size_t huge_page = huge_page_size;
-constexpr std::size_t smallest_shared = huge_page / 32;
+constexpr std::size_t smallest_shared = huge_page_size / 32;
 // Below this total, a reader gets its blocks one by one.
 constexpr std::size_t little = std::size_t{4} << 20;
 
 std::size_t block_size_for(std::size_t size) noexcept {
-  if (size <= huge_page / 2) return std::max(std::bit_ceil(size), smallest);
-  if (size > huge_page && in_huge_pages(size) > size) return in_huge_pages(size);
-  constexpr std::size_t step = huge_page / 8;
+  if (size <= huge_page_size / 2) return std::max(std::bit_ceil(size), smallest);
+  if (size > huge_page_size && in_huge_pages(size) > size) return in_huge_pages(size);
+  constexpr std::size_t step = huge_page_size / 8;
   return (size + step - 1) / step * step;
 }
 
 // Whole huge pages, with no more than eight of the blocks that do not divide one.
 std::size_t slab_size_for(std::size_t block) noexcept {
-  return huge_page % block == 0 ? huge_page : std::lcm(block, huge_page);
+  return huge_page_size % block == 0 ? huge_page_size : std::lcm(block, huge_page_size);
 }
 
 }  // namespace
@@ -43,7 +42,8 @@ void PageBuffers::note_lent(std::size_t size) {
 }
 
 PageBuffers::Loan PageBuffers::lend(std::size_t size, std::size_t alignment) {
-  // Blocks are aligned to their size, up to that of a slab; larger alignments need larger blocks.
+  // Blocks up to 1 MiB are aligned to their size, larger ones to 256 KiB at least; larger alignments need
+  // larger blocks.
   const std::size_t wanted = block_size_for(std::max(size, alignment));
   const std::lock_guard lock(mutex_);
   auto found = free_.lower_bound(wanted);
@@ -64,11 +64,12 @@ PageBuffers::Loan PageBuffers::lend(std::size_t size, std::size_t alignment) {
 PageBuffers::Block PageBuffers::allocate(std::size_t size) {
   ++statistics_.allocations;
   const bool shared =
-      size >= smallest_shared && size <= huge_page && statistics_.lent + statistics_.kept >= little;
+      size >= smallest_shared && size <= huge_page_size && statistics_.lent + statistics_.kept >= little;
   const std::size_t whole = shared ? slab_size_for(size) : size;
-  const std::size_t alignment = shared || size > huge_page / 2 ? huge_page : std::max(size, smallest);
+  const std::size_t alignment =
+      shared || size > huge_page_size / 2 ? huge_page_size : std::max(size, smallest);
   auto slab = std::make_shared<AlignedBuffer>(whole, alignment);
-  if (whole >= huge_page) prefer_huge_pages(slab->data(), whole);
+  if (whole >= huge_page_size) prefer_huge_pages(slab->data(), whole);
   for (std::size_t at = size; at < whole; at += size) {
     free_[size].push_back({slab->data() + at, size, slab});
     statistics_.kept += size;
