@@ -37,10 +37,19 @@
 
 namespace colonnade {
 
+class AttributeAppender;
+
 namespace page {
 class DataSetSink;
 class PageSource;
 }  // namespace page
+
+namespace dataset {
+// Calls `add`, unless it is empty, with what adds attribute sets to a data set that is about to be committed.
+// The result belongs to these sets; keep it until the commit.
+std::unique_ptr<AttributeAppender> add_before_commit(std::shared_ptr<page::DataSetSink> data_set,
+                                                     const std::function<void(AttributeAppender&)>& add);
+}  // namespace dataset
 
 class AttributeSet {
  public:
@@ -125,6 +134,9 @@ class AttributeSetWriter {
 
 // Adds attribute sets to an existing data set, and rows to its existing sets; its entries do not change.
 // Nothing is visible before close(); without it nothing is added.
+//
+// What `before_commit` of a copy or a SharedWriter gets adds them to a data set whose entries are written but
+// not committed. One commit makes both visible.
 class AttributeAppender {
  public:
   // Throws ErrorKind::not_found. Only the options for compression, durability and pages apply.
@@ -140,6 +152,8 @@ class AttributeAppender {
   void close();
 
  private:
+  friend std::unique_ptr<AttributeAppender> dataset::add_before_commit(
+      std::shared_ptr<page::DataSetSink> data_set, const std::function<void(AttributeAppender&)>& add);
   struct Impl;
   explicit AttributeAppender(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

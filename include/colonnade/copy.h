@@ -22,6 +22,8 @@
 
 namespace colonnade {
 
+class AttributeAppender;
+
 // The address of a data set: what Reader::open() and Writer::recreate() take.
 struct DataSetPlace {
   std::string uri;
@@ -82,6 +84,8 @@ struct CopyOptions {
   // so.
   WriteOptions writing = {};
   ReadOptions reading = {};  // of the sources; its memory budget limits the whole copy
+  // Called when all entries are written and before they are committed; not with resume or append.
+  std::function<void(AttributeAppender&)> before_commit = {};
 };
 
 struct CopyProgress {

@@ -3,8 +3,13 @@
 #define COLONNADE_FRAME_RESULTS_H
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+namespace colonnade {
+class Writer;
+}
 
 namespace colonnade::frame {
 
@@ -55,6 +60,7 @@ struct GraphValue {
 struct SnapshotValue {
   std::string uri, name;
   std::uint64_t entries = 0;
+  std::shared_ptr<Writer> writer = nullptr;  // of a snapshot that is left uncommitted, {"commit": false}
 };
 
 // How many rows a filter of a report let pass.

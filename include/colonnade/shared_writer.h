@@ -12,6 +12,7 @@
 #define COLONNADE_SHARED_WRITER_H
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@
 #include "colonnade/options.h"
 
 namespace colonnade {
+
+class AttributeAppender;
 
 class SharedWriter {
  public:
@@ -37,7 +40,9 @@ class SharedWriter {
   const std::string& ticket() const noexcept;
   // Makes the data set of these parts, and returns its number of entries. Throws ErrorKind::not_found for a
   // part that was not closed, schema for one with other fields, usage for one that is given twice.
-  std::uint64_t commit(std::span<const std::string> parts);
+  // `before_commit` may add attribute sets to the data set.
+  std::uint64_t commit(std::span<const std::string> parts,
+                       const std::function<void(AttributeAppender&)>& before_commit = {});
   void discard() noexcept;
 
  private:

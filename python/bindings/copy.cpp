@@ -14,6 +14,7 @@
 #include "colonnade/merge.h"
 #include "register.h"
 #include "text.h"
+#include "writer_handles.h"
 
 namespace nb = nanobind;
 
@@ -54,7 +55,8 @@ CopyReport copy_data_sets(const std::vector<FileAndName>& sources, const FileAnd
                           const std::optional<std::size_t>& page_size,
                           const std::optional<std::size_t>& cluster_size, bool overwrite, bool resume,
                           int verify, std::size_t memory_budget, bool direct_io, bool check_pages,
-                          double progress_every, const WriteOptions& writing, nb::object progress) {
+                          double progress_every, const WriteOptions& writing, nb::object progress,
+                          nb::handle add) {
   CopyOptions options{.columns = columns,
                       .max_page_size = page_size,
                       .approximate_cluster_size = cluster_size,
@@ -67,6 +69,7 @@ CopyReport copy_data_sets(const std::vector<FileAndName>& sources, const FileAnd
   options.reading.memory_budget = memory_budget;
   options.reading.direct_io = direct_io;
   options.check_pages = check_pages;
+  options.before_commit = before_commit(add);
   std::vector<DataSetPlace> places;
   for (const auto& [uri, name] : sources) places.push_back({uri, name});
   Watcher watcher(std::move(progress));
@@ -166,7 +169,8 @@ void register_copy(nb::module_& module) {
              nb::arg("compression").none(), nb::arg("page_size").none(), nb::arg("cluster_size").none(),
              nb::arg("overwrite"), nb::arg("resume"), nb::arg("verify"), nb::arg("memory_budget"),
              nb::arg("direct_io"), nb::arg("check_pages"), nb::arg("progress_every"), nb::arg("writing"),
-             nb::arg("progress").none(), "Copy a data set, or several into one.");
+             nb::arg("progress").none(), nb::arg("before_commit").none() = nb::none(),
+             "Copy a data set, or several into one.");
 }
 
 }  // namespace colonnade::python

@@ -8,6 +8,7 @@
 #include "frame_python.h"
 #include "register.h"
 #include "text.h"
+#include "writer_handles.h"
 
 namespace nb = nanobind;
 
@@ -108,6 +109,9 @@ void register_frame_results(nb::module_& module) {
   text_property<&frame::SnapshotValue::uri>(snapshot, "uri");
   text_property<&frame::SnapshotValue::name>(snapshot, "name");
   snapshot.def_ro("entries", &frame::SnapshotValue::entries);
+  snapshot.def_prop_ro(
+      "writer", [](const frame::SnapshotValue& self) { return to_python(self.writer); },
+      nb::sig("def writer(self) -> Writer | None"));
 }
 
 }  // namespace colonnade::python

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "register.h"
+#include "writer_handles.h"
 
 namespace nb = nanobind;
 
@@ -18,8 +19,14 @@ void register_shared_writer(nb::module_& module) {
       .def_prop_ro("ticket", &SharedWriter::ticket)
       .def(
           "commit",
-          [](SharedWriter& self, const std::vector<std::string>& parts) { return self.commit(parts); },
-          nb::arg("parts"), Released())
+          [](SharedWriter& self, const std::vector<std::string>& parts, nb::handle call) {
+            const auto add = before_commit(call);
+            const nb::gil_scoped_release released;
+            return self.commit(parts, add);
+          },
+          nb::arg("parts"), nb::arg("before_commit").none() = nb::none(),
+          nb::sig("def commit(self, parts: collections.abc.Sequence[str], before_commit: "
+                  "collections.abc.Callable[[AttributeAppender], object] | None = None) -> int"))
       .def("discard", &SharedWriter::discard, Released());
   module.def(
       "open_shared_writer",

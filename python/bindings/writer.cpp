@@ -16,6 +16,7 @@
 #include "colonnade/attributes.h"
 #include "colonnade/error.h"
 #include "register.h"
+#include "writer_handles.h"
 #include "written_arrays.h"
 
 namespace nb = nanobind;
@@ -47,8 +48,10 @@ class AttributeSets {
 // Holds the interpreter lock in all calls.
 class PyAppender {
  public:
-  explicit PyAppender(std::unique_ptr<AttributeAppender> appender)
-      : appender_(std::move(appender)), entries_(appender_->num_entries()) {}
+  explicit PyAppender(std::unique_ptr<AttributeAppender> appender) : PyAppender(*appender) {
+    owned_ = std::move(appender);
+  }
+  explicit PyAppender(AttributeAppender& appender) : appender_(&appender), entries_(appender.num_entries()) {}
 
   std::uint64_t num_entries() const { return entries_; }
   void add_attribute_set(const std::string& name, const std::vector<const Field*>& fields) {
@@ -61,24 +64,28 @@ class PyAppender {
   }
   void close() {
     open().close();
-    appender_.reset();
+    abandon();
   }
-  void abandon() { appender_.reset(); }
+  void abandon() {
+    appender_ = nullptr;
+    owned_.reset();
+  }
 
  private:
   AttributeAppender& open() {
-    if (!appender_) throw Error(ErrorKind::usage, "the data set is closed");
+    if (appender_ == nullptr) throw Error(ErrorKind::usage, "the data set is closed");
     return *appender_;
   }
 
-  std::unique_ptr<AttributeAppender> appender_;
+  std::unique_ptr<AttributeAppender> owned_;
+  AttributeAppender* appender_;
   AttributeSets sets_;  // of it
   std::uint64_t entries_;
 };
 
 class PyWriter {
  public:
-  explicit PyWriter(std::unique_ptr<Writer> writer)
+  explicit PyWriter(std::shared_ptr<Writer> writer)
       : writer_(std::move(writer)), entries_(writer_->num_entries()) {}
   ~PyWriter() { abandon(); }
   PyWriter(const PyWriter&) = delete;
@@ -128,7 +135,7 @@ class PyWriter {
     if (!writer_) return;
     struct Abandon {};
     try {
-      const std::unique_ptr<Writer> gone = std::move(writer_);
+      const std::shared_ptr<Writer> gone = std::move(writer_);
       throw Abandon{};
     } catch (const Abandon&) {
     }
@@ -143,7 +150,7 @@ class PyWriter {
     entries_ = writer_->num_entries();
   }
 
-  std::unique_ptr<Writer> writer_;
+  std::shared_ptr<Writer> writer_;
   AttributeSets sets_;  // of it
   std::atomic<std::uint64_t> entries_ = 0;
   std::mutex mutex_;
@@ -237,6 +244,28 @@ std::unique_ptr<PyWriter> resume_writer(const std::string& uri, const std::strin
 }
 
 }  // namespace
+
+nb::object to_python(std::shared_ptr<Writer> writer) {
+  if (!writer) return nb::none();
+  return nb::cast(std::make_unique<PyWriter>(std::move(writer)));
+}
+
+std::function<void(AttributeAppender&)> before_commit(nb::handle call) {
+  if (call.is_none()) return {};
+  return [call](AttributeAppender& appender) {
+    const nb::gil_scoped_acquire held;
+    auto made = std::make_unique<PyAppender>(appender);
+    PyAppender& lent = *made;
+    const nb::object handle = nb::cast(std::move(made));
+    try {
+      call(handle);
+    } catch (...) {
+      lent.abandon();
+      throw;
+    }
+    lent.abandon();
+  };
+}
 
 void register_writer(nb::module_& module) {
   register_options(module);

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from locations import FIXTURES
 
 import colonnade
+from colonnade.frame.carried import CarriedAttributes
 
 FIXTURE = FIXTURES / "attribute_sets.root"
 SCHEMA = {"number": "std::int32_t", "text": "std::string", "values": "std::vector<float>"}
@@ -254,3 +256,68 @@ def test_snapshots_take_them_over_on_request(tmp_path, where, executor):
         selected.snapshot(tmp_path / "other.root", "Kept", ["x"], attributes=["two"])
     with pytest.raises(colonnade.UsageError, match="lazy"):
         selected.snapshot(tmp_path / "other.root", "Kept", ["x"], lazy=True, attributes=True)
+    with pytest.raises(colonnade.UsageError, match="each task leaves one in the folder"):
+        selected.snapshot(f"{tmp_path}/folder/", "Kept", ["x"], attributes=True)
+
+
+@pytest.mark.parametrize("where", ["file", "store"])
+@pytest.mark.parametrize("executor", [None, 2])
+def test_a_snapshot_whose_attribute_sets_fail_is_not_there(tmp_path, where, executor, monkeypatch):
+    source = tmp_path / "in.root"
+    with colonnade.create(source, "Events", {"x": "int"}) as writer:
+        writer.extend({"x": np.arange(20)})
+        writer.attributes("runs").add({"run": 1}, 0, 20)
+    place = str(tmp_path / "out.root") if where == "file" else f"obj://{tmp_path}/out"
+    frame = colonnade.DataFrame("Events", source, executor=executor)
+
+    def fail(*_):
+        raise ZeroDivisionError("on purpose")
+
+    for before in ([], [7]):
+        if before:
+            frame.filter("x == 7").snapshot(place, "Kept", ["x"])
+        with monkeypatch.context() as patch:
+            patch.setattr(CarriedAttributes, "add_to", fail)
+            with pytest.raises(ZeroDivisionError, match="on purpose"):
+                frame.snapshot(place, "Kept", ["x"], attributes=True)
+        if before:
+            with colonnade.open(place, "Kept") as data:
+                assert data["x"].to_list() == before
+        else:
+            with pytest.raises(colonnade.NotFoundError):
+                colonnade.open(place, "Kept")
+    frame.snapshot(place, "Kept", ["x"], attributes=True)
+    with colonnade.open(place, "Kept") as data:
+        assert data["x"].to_list() == list(range(20))
+        assert list(data.attributes["runs"]) == [(0, 20, {"run": 1})]
+
+
+def test_a_copy_is_committed_with_what_is_added_to_it(tmp_path):
+    source, place = tmp_path / "in.root", tmp_path / "out.root"
+    with colonnade.create(source, "Events", {"x": "int"}) as writer:
+        writer.extend({"x": np.arange(20)})
+        writer.attributes("runs").add({"run": 1}, 0, 20)
+
+    def add(out):
+        assert out.num_entries == 20
+        out.attributes("quality").add({"good": True}, 5, 9)
+        lent.append(out)
+
+    lent: list[Any] = []
+    with pytest.raises(ZeroDivisionError):
+        colonnade.copy(source, place, before_commit=lambda out: 1 // 0)
+    assert not place.exists()
+    with pytest.raises(colonnade.UsageError, match="continues another one"):
+        colonnade.copy(source, place, before_commit=add, resume=True)
+    colonnade.copy(source, place, before_commit=add, verify="values")
+    with colonnade.open(place) as data:
+        assert list(data.attributes["runs"]) == [(0, 20, {"run": 1})]
+        assert list(data.attributes["quality"]) == [(5, 9, {"good": True})]
+    with pytest.raises(colonnade.UsageError, match="closed"):
+        lent[0].attributes("late")
+    with pytest.raises(colonnade.UsageError, match="there is already an attribute set 'runs'"):
+        colonnade.copy(
+            source, place, overwrite=True, before_commit=lambda out: out.attributes("runs", {"run": "int"})
+        )
+    with colonnade.open(place) as data:
+        assert set(data.attributes) == {"runs", "quality"}

@@ -1,8 +1,8 @@
 """Snapshots whose client is killed at any moment: either nothing is visible or all of it, and `gc` removes the rest.
 
-Sources are files, with friends, joined, with variations, or chains of TTrees; destinations are a file, a folder of
-files, and object stores in a folder and in S3, each empty or with something that is to be replaced. A client that
-writes on two processes is killed at a random moment.
+Sources are files, some with attribute sets that the snapshot takes over, with friends, joined, with variations, or
+chains of TTrees; destinations are a file, a folder of files, and object stores in a folder and in S3, each empty or
+with something that is to be replaced. A client that writes itself or on two processes is killed at a random moment.
 
 COLONNADE_RANDOM_SEED=<seed> does one case again; COLONNADE_RANDOM_SECONDS says for how long seeds are tried.
 """
@@ -51,7 +51,7 @@ CLIENT = """
 
     if __name__ == "__main__":
         source, target = json.loads(sys.argv[1]), sys.argv[2]
-        df = frame(source, executor=2, npartitions=source["tasks"])
+        df = frame(source, **({} if source["alone"] else {"executor": 2, "npartitions": source["tasks"]}))
         df.count().value
         print("begin", flush=True)
         df.snapshot(target, "Events", source["columns"], **source["options"])
@@ -64,10 +64,21 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", "50")
 
 
-def write(path: Path, name: str, columns: dict[str, Any]) -> str:
+Rows = list[tuple[int, int, int]]
+"""Of an attribute set: first entry, the entry after the last one, run."""
+
+
+def write(path: Path, name: str, columns: dict[str, Any], runs: Rows | None = None) -> str:
     with colonnade.create(path, name, cluster_size="8 KiB") as writer:
         writer.extend(columns)
+        for first, last, run in runs or []:
+            writer.attributes("runs").add({"run": run}, first, last)
     return str(path)
+
+
+def random_runs(chosen: random.Random, entries: int) -> Rows:
+    ranges = [sorted(chosen.choices(range(entries + 1), k=2)) for _ in range(chosen.randint(1, 4))]
+    return [(first, last, run) for run, (first, last) in enumerate(ranges)]
 
 
 def random_source(chosen: random.Random, folder: Path) -> dict[str, Any]:
@@ -83,7 +94,9 @@ def random_source(chosen: random.Random, folder: Path) -> dict[str, Any]:
         "columns": ["n", "x", "v"],
         "filters": [],
         "options": {},
+        "alone": False,
     }
+    has_runs = kind in ("files", "friends", "empty") and chosen.random() < 0.5
     for k, (first, last) in enumerate(itertools.pairwise(edges)):
         own = {"n": n[first:last], "x": x[first:last], "v": v[first:last]}
         path = folder / f"{k}.root"
@@ -92,7 +105,8 @@ def random_source(chosen: random.Random, folder: Path) -> dict[str, Any]:
                 tree = file.mktree("Events", {"n": "int64", "x": "float64", "v": "3 * float64"})
                 tree.extend({**own, "v": ak.to_numpy(own["v"])})
         else:
-            write(path, "Events", {name: own[name] for name in own if (kind, name) != ("friends", "x")})
+            kept = {name: own[name] for name in own if (kind, name) != ("friends", "x")}
+            write(path, "Events", kept, random_runs(chosen, last - first) if has_runs else None)
         source["files"].append(str(path))
     if kind == "friends":
         source["friends"] = {"beside": [write(folder / "friend.root", "Events", {"x": x})]}
@@ -106,6 +120,8 @@ def random_source(chosen: random.Random, folder: Path) -> dict[str, Any]:
         source["filters"] = [f"n % {chosen.randint(2, 5)} == 1"]
     if chosen.random() < 0.3:
         source["options"] = {"cluster_size": "2 KiB", "compression": "none"}
+    if has_runs:
+        source["options"]["attributes"] = True
     source["tasks"] = chosen.randint(1, 12)
     return source
 
@@ -126,7 +142,11 @@ def rows_at(target: str) -> list[Any] | None:
         files = f"{target}*.root" if target.endswith("/") else target
         if target.endswith("/") and not os.path.isdir(target):
             return None
-        return list(DataFrame("Events", files, progress=False).to_awkward().tolist())
+        rows = list(DataFrame("Events", files, progress=False).to_awkward().tolist())
+        if target.endswith("/"):
+            return rows
+        with colonnade.open(target, "Events") as data:
+            return [*rows, *([list(data.attributes["runs"])] if "runs" in data.attributes else [])]
     except NotFoundError:
         return None
 
@@ -152,10 +172,12 @@ def check_killed_client(seed: int, folder: Path, s3_uri: Callable[[str], str] | 
     (folder / "in").mkdir()
     (folder / "out").mkdir()
     source = random_source(chosen, folder / "in")
-    frame(source).snapshot(folder / "expected.root", "Events", source["columns"], **source["options"])
-    expected = rows_at(str(folder / "expected.root"))
     kinds = ["file", "folder", "obj", *(["s3", "s3 file"] if s3_uri else [])]
     kind = chosen.choice(kinds)
+    if kind == "folder":
+        source["options"].pop("attributes", None)
+    else:
+        source["alone"] = chosen.random() < 0.3
     target = f"{folder}/out/snap.root"
     if kind == "folder":
         target = f"{folder}/out/snap/"
@@ -163,6 +185,8 @@ def check_killed_client(seed: int, folder: Path, s3_uri: Callable[[str], str] | 
         target = f"obj://{folder}/out/store"
     elif s3_uri is not None and kind.startswith("s3"):
         target = s3_uri(f"{seed}") + (".root" if kind == "s3 file" else "")
+    frame(source).snapshot(folder / "expected.root", "Events", source["columns"], **source["options"])
+    expected = rows_at(str(folder / "expected.root"))
     before = None
     if kind != "folder" and chosen.random() < 0.5:
         write_old = {"n": np.arange(3), "x": np.ones(3), "v": ak.Array([[1.0, 2.0, 3.0]] * 3)}
@@ -180,6 +204,8 @@ def check_killed_client(seed: int, folder: Path, s3_uri: Callable[[str], str] | 
         end_of(client)
     found = rows_at(target)
     assert found in (before, expected), f"{kind} of {source['kind']}"
+    if kind == "obj" and not (folder / "out" / "store").exists():
+        kind = "nothing"  # killed before it made the store
     if kind in ("file", "folder", "obj"):
         colonnade.collect_garbage(target)
     if kind == "obj":

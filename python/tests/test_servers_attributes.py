@@ -44,3 +44,17 @@ def test_a_history_in_ceph(tmp_path: Path, rados_uri: str) -> None:
         history.step()
     for model in history.models:
         check(model)
+
+
+@pytest.mark.usefixtures("s3")
+@pytest.mark.parametrize("executor", [None, 2])
+@pytest.mark.parametrize("place", ["file.root", "store"])
+def test_a_snapshot_into_s3_has_them_in_its_one_commit(
+    tmp_path: Path, s3_uri: Callable[[str], str], executor: int | None, place: str
+) -> None:
+    with colonnade.create(tmp_path / "in.root", "Events", {"x": "int"}) as writer:
+        writer.extend({"x": range(20)})
+        writer.attributes("runs").add({"run": 1}, 4, 20)
+    frame = colonnade.DataFrame("Events", tmp_path / "in.root", executor=executor)
+    frame.filter("x % 2 == 0").snapshot(s3_uri(place), "Events", attributes=True)
+    check(Model(s3_uri(place), list(range(0, 20, 2)), {"runs": [colonnade.Attribute(2, 10, {"run": 1})]}))

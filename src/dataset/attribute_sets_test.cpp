@@ -726,6 +726,32 @@ TEST(AttributeSets, OfOtherSchemasAreLeftOutWithANote) {
   EXPECT_EQ(rows_of(all, "a"), expected.at("a"));
 }
 
+TEST(AttributeSets, AreCommittedWithTheCopyThatTheyAreAddedTo) {
+  const MemoryFile from, to;
+  Sets expected = write_random(from, 5, {"a", "b"});
+  for (CopyOptions options : ways_to_copy()) {
+    options.overwrite = true;
+    const std::uint64_t entries = Reader::open("Data", from)->num_entries();
+    const std::vector<Row> rows{{.first = 1, .count = entries - 1, .number = 7, .text = "all"}};
+    options.before_commit = [&](AttributeAppender& out) {
+      EXPECT_EQ(out.num_entries(), entries);
+      AttributeSetWriter& set = out.add_attribute_set(row_model(), "added");
+      add(set, rows[0], true);
+      EXPECT_EQ(error_of([&] { set.add({0, entries + 1}); }).kind(), ErrorKind::usage);
+      EXPECT_EQ(error_of([&] { out.add_attribute_set(row_model(), "a"); }).kind(), ErrorKind::usage);
+    };
+    EXPECT_TRUE(copy({from}, {to}, options).verified);
+    for (const auto& [name, of_source] : expected) EXPECT_EQ(rows_of(to, name), of_source);
+    EXPECT_EQ(rows_of(to, "added"), rows);
+    options.before_commit = [](AttributeAppender& out) {
+      out.add_attribute_set(row_model(), "lost");
+      throw Error(ErrorKind::usage, "on purpose");
+    };
+    EXPECT_EQ(error_of([&] { copy({from}, {to}, options); }).problem(), "on purpose");
+    EXPECT_EQ(rows_of(to, "added"), rows);
+  }
+}
+
 TEST(AttributeSets, ComeWithTheEndOfACopyThatIsResumed) {
   const MemoryFile from, to;
   const Sets expected = write_random(from, 9, {"a"});

@@ -204,10 +204,19 @@ void AttributeSetWriter::end() noexcept {
   impl_->state->set_closed();
 }
 
-// ---- Adding to a data set that is there
+// ---- Adding to a data set that is there, or is about to be
 
 struct AttributeAppender::Impl {
-  std::unique_ptr<page::PageSource> before;
+  ErrorContext context() const {
+    return before ? before->context()
+                  : ErrorContext{.uri = data_set->uri(), .data_set = data_set->descriptor().name};
+  }
+  // Ends the sets once they are committed.
+  void end() const noexcept {
+    for (const auto& set : sets) set->end();
+  }
+
+  std::unique_ptr<page::PageSource> before;  // null: others commit the data set
   std::shared_ptr<page::DataSetSink> data_set;
   std::vector<std::unique_ptr<AttributeSetWriter>> sets;
   bool closed = false;
@@ -243,16 +252,19 @@ AttributeAppender::~AttributeAppender() {
     leave_to_parent(impl_);
     return;
   }
-  if (!impl_->closed) impl_->data_set->abandon();
+  if (!impl_->before)
+    impl_->end();
+  else if (!impl_->closed)
+    impl_->data_set->abandon();
 }
 
 std::uint64_t AttributeAppender::num_entries() const noexcept {
-  return impl_->before->descriptor().entries();
+  return impl_->data_set->entries();
 }
 
 AttributeSetWriter& AttributeAppender::add_attribute_set(std::unique_ptr<Model> model,
                                                          std::string_view name) {
-  return with_context(impl_->before->context(), [&]() -> AttributeSetWriter& {
+  return with_context(impl_->context(), [&]() -> AttributeSetWriter& {
     if (impl_->closed) throw Error(ErrorKind::usage, "nothing can be added after close()", "open it again");
     std::unique_ptr<AttributeSetWriter> set(new AttributeSetWriter(
         std::move(model), name, *impl_->data_set, impl_->before.get(), [this] { return num_entries(); }));
@@ -261,8 +273,8 @@ AttributeSetWriter& AttributeAppender::add_attribute_set(std::unique_ptr<Model> 
 }
 
 void AttributeAppender::close() {
-  if (std::exchange(impl_->closed, true)) return;
-  with_context(impl_->before->context(), [&] {
+  if (std::exchange(impl_->closed, true) || !impl_->before) return;
+  with_context(impl_->context(), [&] {
     try {
       impl_->sets.empty() ? impl_->data_set->abandon() : impl_->data_set->close();
     } catch (...) {
@@ -270,7 +282,18 @@ void AttributeAppender::close() {
       throw;
     }
   });
-  for (const auto& set : impl_->sets) set->end();
+  impl_->end();
+}
+
+std::unique_ptr<AttributeAppender> dataset::add_before_commit(
+    std::shared_ptr<page::DataSetSink> data_set, const std::function<void(AttributeAppender&)>& add) {
+  if (!add) return nullptr;
+  auto impl = std::make_unique<AttributeAppender::Impl>();
+  impl->data_set = std::move(data_set);
+  std::unique_ptr<AttributeAppender> appender(new AttributeAppender(std::move(impl)));
+  add(*appender);
+  appender->close();
+  return appender;
 }
 
 }  // namespace colonnade

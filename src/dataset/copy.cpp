@@ -21,6 +21,7 @@
 #include "base/thread_pool.h"
 #include "codec/column_codec.h"
 #include "codec/compression.h"
+#include "colonnade/attributes.h"
 #include "dataset/copy_attribute_sets.h"
 #include "dataset/copy_schema.h"
 #include "dataset/copy_sources.h"
@@ -108,6 +109,9 @@ class Copy {
     if (options_.append && options_.overwrite)
       throw Error(ErrorKind::usage, "an existing data set cannot be both kept and replaced",
                   "choose between append and overwrite");
+    if (options_.before_commit && (options_.append || options_.resume))
+      throw Error(ErrorKind::usage, "nothing can be added to a copy that continues another one",
+                  "AttributeAppender::open() once it is complete");
     WriteOptions writing = options_.writing;
     if (options_.compression) writing.compression = *options_.compression;
     if (options_.max_page_size) writing.max_page_size = *options_.max_page_size;
@@ -483,6 +487,7 @@ class Copy {
       if (!complete && checkpoints()) sink_->commit_data_set();
       if (complete || (checkpoints() && sink_->has_committed())) {
         if (complete && options_.provenance) keep_inputs();
+        const auto added = complete ? dataset::add_before_commit(sink_, options_.before_commit) : nullptr;
         sink_->close();
         report_.entries = sink_->entries();
         report_.clusters = sink_->descriptor().clusters.size();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "colonnade/attributes.h"
 #include "colonnade/error.h"
 #include "container/object_store/part_writer.h"
 #include "container/object_store/writer.h"
@@ -18,7 +19,7 @@ namespace colonnade {
 struct SharedWriter::Impl {
   std::string name;
   std::shared_ptr<io::ObjectStore> store;
-  std::unique_ptr<page::DataSetSink> sink;
+  std::shared_ptr<page::DataSetSink> sink;
   container::ObjectContainerWriter* container = nullptr;  // of the sink
   std::string ticket;
   bool closed = false;
@@ -45,7 +46,8 @@ struct SharedWriter::Impl {
     for (ClusterDescriptor& cluster : part.clusters) sink->add_cluster(std::move(cluster));
   }
 
-  std::uint64_t commit(std::span<const std::string> parts) const {
+  std::uint64_t commit(std::span<const std::string> parts,
+                       const std::function<void(AttributeAppender&)>& before_commit) const {
     std::vector<container::PartRecord> records;
     for (const std::string& called : parts) {
       const auto named = container::PartName::parse(called);
@@ -59,6 +61,7 @@ struct SharedWriter::Impl {
       add(std::move(descriptor), called);
     }
     container->take_parts(records);
+    const auto added = dataset::add_before_commit(sink, before_commit);
     sink->close();
     return sink->entries();
   }
@@ -81,7 +84,7 @@ std::unique_ptr<SharedWriter> SharedWriter::open(std::string_view name, const st
   impl->ticket = container->begin_parts().text();
   WriteOptions at_the_end = options;
   at_the_end.checkpoint_every = {};  // one commit contains all parts
-  impl->sink = std::make_unique<page::DataSetSink>(std::move(container), at_the_end);
+  impl->sink = std::make_shared<page::DataSetSink>(std::move(container), at_the_end);
   return std::unique_ptr<SharedWriter>(new SharedWriter(std::move(impl)));
 }
 
@@ -97,7 +100,8 @@ const std::string& SharedWriter::ticket() const noexcept {
   return impl_->ticket;
 }
 
-std::uint64_t SharedWriter::commit(std::span<const std::string> parts) {
+std::uint64_t SharedWriter::commit(std::span<const std::string> parts,
+                                   const std::function<void(AttributeAppender&)>& before_commit) {
   return with_context({.uri = impl_->store->uri(), .data_set = impl_->name}, [&] {
     if (impl_->closed)
       throw Error(ErrorKind::usage, "the data set is already committed or discarded", "open another writer");
@@ -105,7 +109,7 @@ std::uint64_t SharedWriter::commit(std::span<const std::string> parts) {
       throw Error(ErrorKind::usage, "a data set cannot be made of no parts", "at least one part");
     impl_->closed = true;
     try {
-      return impl_->commit(parts);
+      return impl_->commit(parts, before_commit);
     } catch (...) {
       impl_->sink->abandon();
       throw;

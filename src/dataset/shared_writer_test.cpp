@@ -9,6 +9,7 @@
 
 #include "base/test_environment.h"
 #include "base/test_errors.h"
+#include "colonnade/attributes.h"
 #include "colonnade/garbage.h"
 #include "colonnade/reader.h"
 #include "colonnade/writer.h"
@@ -57,6 +58,11 @@ class SharedWriterTest : public ::testing::TestWithParam<ObjectMapping> {
     auto view = reader->view<std::int64_t>("n");
     ASSERT_EQ(view.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(view(i), expected[i]) << "entry " << i;
+  }
+  static std::unique_ptr<Model> run_model() {
+    auto model = Model::create();
+    model->make_field<std::int64_t>("run");
+    return model;
   }
   static std::vector<std::int64_t> numbers(std::int64_t first, std::int64_t count) {
     std::vector<std::int64_t> all;
@@ -120,6 +126,38 @@ TEST_P(SharedWriterTest, PartsAreOneDataSetInTheOrderGivenAndNoPageIsMoved) {
   expect_numbers(expected);
   expect_clean();
   EXPECT_TRUE(collect_garbage(uri_).removed.empty());
+}
+
+TEST_P(SharedWriterTest, AttributeSetsAreCommittedWithTheParts) {
+  const auto commit = [&](const std::function<void(AttributeAppender&)>& add) {
+    const auto shared = open();
+    const std::vector<std::string> parts{next_part(*shared), next_part(*shared)};
+    write(parts[0], 0, 250);
+    write(parts[1], 250, 100);
+    shared->commit(parts, add);
+  };
+  const auto fail = [](AttributeAppender& out) {
+    out.add_attribute_set(run_model(), "runs");
+    throw Error(ErrorKind::usage, "on purpose");
+  };
+  EXPECT_EQ(error_of([&] { commit(fail); }).problem(), "on purpose");
+  EXPECT_EQ(error_of([&] { Reader::open("Data", uri_); }).kind(), ErrorKind::not_found);
+  for (int i = 0; i < 2; ++i) {
+    commit([&](AttributeAppender& out) {
+      AttributeSetWriter& runs = out.add_attribute_set(run_model(), "runs");
+      EXPECT_EQ(runs.begin_range(), 350u);
+      for (std::int64_t run = 0; run < 300; ++run) {
+        *runs.model().default_entry().ptr<std::int64_t>("run") = run + i;
+        runs.add({static_cast<std::uint64_t>(run), 350});
+      }
+    });
+    expect_numbers(numbers(0, 350));
+    const auto runs = Reader::open("Data", uri_)->attribute_set("runs");
+    ASSERT_EQ(runs->num_rows(), 300u);
+    EXPECT_EQ(runs->range(299).size(), 51u);
+    EXPECT_EQ(runs->view<std::int64_t>("run")(299), 299 + i);
+    EXPECT_TRUE(collect_garbage(uri_).removed.empty());
+  }
 }
 
 TEST_P(SharedWriterTest, WhatWasThereStaysUntilTheCommit) {

@@ -571,13 +571,19 @@ def finish(plan: Plan, session: Session, partial: Partial) -> None:
             )
         nothing = loaded(plan).nothing
         whole.append([nothing(place, p.slice) if p.data is None else p.data for p in pieces])
-    for place, (number, data) in enumerate(zip(plan.numbers, whole, strict=True)):
-        if session.is_ready(number) or number not in session.bookings:
-            continue
-        if plan.is_snapshot(place):
-            commit(session.bookings[number], parts_of(data[0]), plan.claims.get(place))
-            session.written.add(number)
-        else:
+    wanted = [
+        (place, number, data)
+        for place, (number, data) in enumerate(zip(plan.numbers, whole, strict=True))
+        if not session.is_ready(number) and number in session.bookings
+    ]
+    for place, number, data in wanted:
+        if not plan.is_snapshot(place):
             session.graph.retry(number)
             for each in data:
                 session.graph.merge_result(number, each)
+    # Their attribute sets may need the other results.
+    for place, number, data in wanted:
+        if plan.is_snapshot(place):
+            add = session.before_commit.get(number)
+            commit(session.bookings[number], parts_of(data[0]), plan.claims.get(place), add)
+            session.written.add(number)

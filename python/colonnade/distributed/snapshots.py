@@ -13,7 +13,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from colonnade.errors import Error, StorageError, UnsupportedError
 from colonnade.frame.session import Booking
 from colonnade.importing.copying import CopySettings, copy
 from colonnade.maintenance.garbage import remove_data_set
+from colonnade.writing.attributes import AttributeAppender, adding
 from colonnade.writing.options import write_options
 
 from .presence import Presence, run_name
@@ -121,6 +122,7 @@ def part_booking(booking: Booking, task: Task) -> tuple[Booking, tuple[str, str]
     changed = {"part_of": place[1]} if to.ticket else {"uri": place[0], "name": place[1]}
     options = json.loads(booking.options) | changed
     options.pop("run", None)
+    options.pop("commit", None)  # parts are committed, whatever comes before the commit of the whole
     return Booking("snapshot", booking.node, booking.arguments, json.dumps(options)), place
 
 
@@ -205,19 +207,26 @@ def claimed(booking: Booking) -> tuple[Booking, Claim]:
     return claim.of(booking), claim
 
 
-def commit(booking: Booking, parts: list[tuple[str, str]], claim: Claim | None = None) -> None:
+def commit(
+    booking: Booking,
+    parts: list[tuple[str, str]],
+    claim: Claim | None = None,
+    before_commit: Callable[[AttributeAppender], object] | None = None,
+) -> None:
     """Make one data set from parts, and remove them.
 
     Args:
         booking: the snapshot.
         parts: the places of the parts.
         claim: from `claimed`.
+        before_commit: adds attribute sets.
     """
     to = Destination.of(booking if claim is None else claim.of(booking))
     if not parts:
         raise StorageError("none of the entries for the snapshot could be read", uri=to.uri)
     if claim is not None and claim.writer is not None:
-        claim.writer.commit([name for _, name in parts])
+        add = None if before_commit is None else adding(before_commit, to.uri, to.name)
+        claim.writer.commit([name for _, name in parts], add)
         return
     if to.is_folder:
         _publish(to, parts)
@@ -228,7 +237,9 @@ def commit(booking: Booking, parts: list[tuple[str, str]], claim: Claim | None =
         for key, value in to.write.items()
         if key in CopySettings.__annotations__ and key != "checkpoint_every"
     }
-    copy(list(parts), to.uri, destination_name=to.name, overwrite=True, **settings)
+    copy(
+        list(parts), to.uri, destination_name=to.name, overwrite=True, before_commit=before_commit, **settings
+    )
     remove(parts)
 
 

@@ -20,6 +20,7 @@ from colonnade.arrays.numpy import to_numpy
 from colonnade.errors import TypeMismatchError, UnsupportedError, UsageError, redacted
 from colonnade.misuse import advised, function_of, names_of, path_text
 from colonnade.reading.steps import check_step
+from colonnade.writing.attributes import AttributeAppender
 from colonnade.writing.options import check_names, check_order, write_options
 
 from .expressions import ExpressionLike
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from colonnade.reading.dataset import Library
     from colonnade.writing.options import WriteSettings
 
+    from .carried import CarriedAttributes
     from .dataframe import DataFrame
 
 __all__ = ["Actions"]
@@ -690,8 +692,8 @@ class Actions(Node):
             name: of the data set.
             columns: what to write; all columns if None.
             lazy: only book it. Otherwise it is written now, and all earlier bookings are computed in the same pass.
-            attributes: take over the attribute sets of the files, all or those named, as soon as it is written: their
-                ranges are those of the entries that are left.
+            attributes: take over the attribute sets of the files, all or those named, in the same commit: their ranges
+                are those of the entries that are left.
             **options: see `colonnade.create`.
 
         Returns:
@@ -705,7 +707,13 @@ class Actions(Node):
         check_order(uri, name, "snapshot")
         carry = attributes if isinstance(attributes, bool) else names_of(attributes, "attribute set")
         if carry and lazy:
-            raise UsageError("attribute sets are added when the snapshot is complete", "leave out lazy=True")
+            raise UsageError("a snapshot with attribute sets is written now", "leave out lazy=True")
+        if carry and target.endswith("/"):
+            raise UsageError(
+                "attribute sets belong to one data set, but each task leaves one in the folder",
+                "a file or an object store",
+                uri=target,
+            )
         names = self._select(columns)
         check_names(options, "a snapshot")
         write_options(**options)  # refuses invalid options
@@ -717,19 +725,19 @@ class Actions(Node):
         if target.endswith("/"):
             self._check_folder(target)
 
+        carried = CarriedAttributes(self, None if isinstance(carry, bool) else carry) if carry else None
+        if carried is not None:
+            settings["commit"] = False
         # The graph has no snapshot if other processes wrote it.
         result = Result(
             self._session,
             Booking("snapshot", self._node, tuple(self._texts(names)), json.dumps(settings)),
             f"snapshot to '{redacted(target)}'",
-            _Written(name, f"{target}*.root" if target.endswith("/") else target, self._session),
+            _Written(name, f"{target}*.root" if target.endswith("/") else target, self._session, carried),
         )
-        if not carry:
-            return result if lazy else result.value
-        carried = CarriedAttributes(self, None if isinstance(carry, bool) else carry)
-        _ = result.value
-        carried.write(target, name)
-        return _Written(name, target, self._session)()
+        if carried is not None:
+            self._session.before_commit[result._number] = carried.add_to
+        return result if lazy else result.value
 
     # ---- Inside
 
@@ -739,7 +747,7 @@ class Actions(Node):
         before = self._session
         kept = CachePlace(place, of_tasks=before.remote is not None)
         _ = self.snapshot(kept.target, kept.name, columns, lazy=True, compression="lz4:1").value
-        made = _Written(kept.name, kept.files, before)()
+        made = _Written(kept.name, kept.files, before).open()
         session = made._session
         session.place, session.block_entries = f"columns of {before.place}", before.block_entries
         session.graph.set_block_entries(before.block_entries)
@@ -888,13 +896,27 @@ class Actions(Node):
 
 
 class _Written:
-    """Opens the data set that a snapshot wrote, with the settings of the original DataFrame."""
+    """Opens the data set that a snapshot wrote, with the settings of the original DataFrame.
 
-    def __init__(self, name: str, files: str, session: Session) -> None:
-        self._name, self._files = name, files
+    If attribute sets are carried over, it commits what a pass in this process left uncommitted.
+    """
+
+    def __init__(
+        self, name: str, files: str, session: Session, carried: CarriedAttributes | None = None
+    ) -> None:
+        self._name, self._files, self._carried = name, files, carried
         self._threads, self._progress, self._remote = session.threads, session.progress, session.remote
 
-    def __call__(self, *_: object) -> DataFrame:
+    def __call__(self, graph: _core.FrameGraph, number: int, variation: str) -> DataFrame:
+        if self._carried is not None and graph.is_ready(number):
+            writer = cast("_core.SnapshotValue", graph.value(number, variation)).writer
+            assert writer is not None
+            with AttributeAppender(self._files, self._name, lambda: writer) as out:
+                self._carried.add_to(out)
+        return self.open()
+
+    def open(self) -> DataFrame:
+        """Open it."""
         from .dataframe import DataFrame
 
         made = DataFrame(self._name, self._files, threads=self._threads, progress=self._progress)

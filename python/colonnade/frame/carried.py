@@ -11,9 +11,10 @@ from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, SchemaError
 from colonnade.reading.dataset import DataSet
 from colonnade.schema.spec import Spec, spec_of
-from colonnade.writing.creating import add_attributes
 
 if TYPE_CHECKING:
+    from colonnade.writing.attributes import AttributeAppender
+
     from .actions import Actions
     from .results import Result
 
@@ -66,14 +67,13 @@ class CarriedAttributes:
                 for (first, last), row in zip(ranges, values, strict=True)
             )
 
-    def write(self, uri: str, name: str) -> None:
-        """Add the sets to the snapshot, which is complete."""
+    def add_to(self, out: AttributeAppender) -> None:
+        """Add the sets to the snapshot, which has all its entries and is not committed yet."""
         if self._counts is None:
             return
         bins = np.rint(self._counts.value.values(flow=True)).astype(np.int64)
         left = dict(zip(self._borders, np.cumsum(bins).tolist(), strict=False))
-        with add_attributes(uri, name) as out:
-            for set_name, rows in self._rows.items():
-                into = out.attributes(set_name, self._schemas[set_name])
-                for first, last, values in rows:
-                    into.add(values, left[first], left[last])
+        for name, rows in self._rows.items():
+            into = out.attributes(name, self._schemas[name])
+            for first, last, values in rows:
+                into.add(values, left[first], left[last])

@@ -17,6 +17,8 @@ from .progress import PassBar
 from .values import layout_of, python_array
 
 if TYPE_CHECKING:
+    from colonnade.writing.attributes import AttributeAppender
+
     from .sample_info import Specification
 
 __all__ = ["BLOCK_ENTRIES", "Booking", "PythonCalls", "Remote", "Session", "Skipped", "run_sessions"]
@@ -147,6 +149,8 @@ class Session:
         """Results that are computed for all variations."""
         self.written: set[int] = set()
         """Snapshots that other processes wrote."""
+        self.before_commit: dict[int, Callable[[AttributeAppender], object]] = {}
+        """What adds attribute sets to snapshots before they are committed."""
         self.failed: set[int] = set()
         """Results that made a remote run fail: left out until they are requested."""
         self.watchers: dict[int, list[Callable[[_core.FrameGraph, int], object]]] = {}
@@ -196,6 +200,7 @@ class Session:
         for numbers in (self.varied, self.written, self.failed):
             numbers.discard(result)
         self.watchers.pop(result, None)
+        self.before_commit.pop(result, None)
         self.graph.drop(result)
 
 

@@ -13,6 +13,7 @@ from colonnade.errors import UsageError
 from colonnade.misuse import advised, files_of, names_of
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.reading.steps import byte_count
+from colonnade.writing.attributes import AttributeAppender, adding
 from colonnade.writing.options import CheckpointEvery, ContainerSettings, Size, check_names, write_options
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def copy(
     memory_budget: Size = "256 MiB",
     direct_io: bool = False,
     check_pages: bool = True,
+    before_commit: Callable[[AttributeAppender], object] | None = None,
     **settings: Unpack[CopySettings],
 ) -> CopyReport:
     """Copy a data set between any two places: files, files in S3, object stores.
@@ -148,6 +150,8 @@ def copy(
         check_pages: compare each page with its checksum. Without it, pages that the system copies from file to file, or
             lets both files share, are not read: damage is carried along, to be found by readers of the output. All
             other pages are checked in any case.
+        before_commit: called when all entries are written, to add attribute sets that are committed with them; not with
+            `resume`. If it raises, there is no copy.
         settings: of the writer, as in `colonnade.create`: container, checksums (for pages without one),
             checkpoint_every, durability, max_key_size, clusters_per_group, object_mapping, splice_size, ...
 
@@ -182,6 +186,7 @@ def copy(
         progress_every,
         options,
         native_watch(progress),
+        None if before_commit is None else adding(before_commit, target[0], target[1] or sources[0][1]),
     )
     return report_of(report)
 

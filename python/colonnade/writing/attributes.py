@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "AttributeSetWriter",
     "ContextAttributes",
     "SharedAttributeSet",
+    "adding",
     "find_or_make",
 ]
 
@@ -276,13 +277,16 @@ class AttributeAppender(Closing):
     """Adds attribute sets to an existing data set, and rows to its existing sets. Made by `add_attributes`.
 
     Used as a context manager it commits at the end of the block; if the block is left by an exception, nothing changes.
+    The one that `before_commit` of `copy` gets adds to a data set that is committed afterwards, with what was added.
     """
 
-    def __init__(self, uri: str, name: str, options: _core.WriteOptions) -> None:
+    def __init__(
+        self, uri: str, name: str, begin: Callable[[], _core.AttributeAppender | _core.Writer]
+    ) -> None:
         super().__init__(uri, name)
         self._sets: dict[str, AttributeSetWriter] = {}
         self._closed = True  # while there is nothing to close
-        self._writer = self._guard(lambda: _core.open_appender(uri, name, options))
+        self._writer = self._guard(begin)
         self._closed = False
         self._remember()
 
@@ -313,6 +317,18 @@ class AttributeAppender(Closing):
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
         return f"<AttributeAppender of '{self._name}' in '{redacted(self._uri)}', {state}>"
+
+
+def adding(
+    add: Callable[[AttributeAppender], object], uri: str, name: str
+) -> Callable[[_core.AttributeAppender], None]:
+    """Return a function that calls `add` before a data set is committed, for `_core`."""
+
+    def call(core: _core.AttributeAppender) -> None:
+        with AttributeAppender(uri, name, lambda: core) as out:
+            add(out)
+
+    return call
 
 
 def find_or_make(

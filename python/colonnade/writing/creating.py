@@ -349,7 +349,8 @@ def add_attributes(
         StorageError: the file cannot be written.
     """
     uri, found = target_of(target, name)
-    return AttributeAppender(uri, found, write_options(compression=compression, durability=durability))
+    options = write_options(compression=compression, durability=durability)
+    return AttributeAppender(uri, found, lambda: _core.open_appender(uri, found, options))
 
 
 def target_of(target: PathLike | tuple[PathLike, str], name: str | None) -> tuple[str, str]:

@@ -16,7 +16,7 @@
 //   take        any                  {"names": [..]}                                     ArraysValue, in entry order
 //   display     any                  {"names": [..], "rows": 5}                          ArraysValue of the first rows
 //   snapshot    any                  {"names": [..], "uri", "name", "mode": "recreate"|"update",
-//                                    "write": {..}}                                      SnapshotValue
+//                                    "write": {..}, "commit": true}                      SnapshotValue
 // clang-format on
 //
 // Scalars, and for all but take, display and snapshot the items of lists of any depth: a list counts once per
@@ -31,7 +31,8 @@
 //
 // "write" has the options of Python's colonnade.create(), with parallel_sealing on by default. A snapshot is
 // opened in the first begin() and committed in finish(); without finish() nothing of it remains, and a local
-// file of that name stays unchanged.
+// file of that name stays unchanged. With "commit": false the value has the writer, which the receiver closes
+// while the graph exists; otherwise nothing remains, either.
 //
 // Results depend on the entries and their order alone, not on the partition into parts; numbers, histograms
 // and profiles not even on the order. So partial results may be merged in any grouping.

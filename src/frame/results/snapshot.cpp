@@ -27,6 +27,7 @@ struct SnapshotSettings {
   std::string uri;
   std::string name;
   bool update = false;
+  bool commit = true;  // else the writer is part of the value
   WriteOptions write;
   std::vector<std::string> names;
   std::vector<ValueType> types;
@@ -134,10 +135,13 @@ class SnapshotAccumulator final : public ResultAccumulator {
   void finish() override {
     open();
     write_collected();
+    if (!settings_->commit) return;
     writer_->close();
     writer_.reset();
   }
-  ResultValue value() const override { return SnapshotValue{settings_->uri, settings_->name, entries_}; }
+  ResultValue value() const override {
+    return SnapshotValue{settings_->uri, settings_->name, entries_, writer_};
+  }
 
   std::vector<std::byte> save() const override {
     throw Error(ErrorKind::unsupported,
@@ -212,7 +216,7 @@ class SnapshotAccumulator final : public ResultAccumulator {
 
   std::shared_ptr<const SnapshotSettings> settings_;
   std::mutex opening_;
-  std::unique_ptr<colonnade::Writer> writer_;
+  std::shared_ptr<colonnade::Writer> writer_;
   ColumnsBuilder collected_;
   std::uint64_t entries_ = 0;
 };
@@ -221,7 +225,7 @@ class SnapshotAccumulator final : public ResultAccumulator {
 
 std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
   const Options& options = request.options;
-  options.only({"names", "uri", "name", "mode", "write", "part_of"});
+  options.only({"names", "uri", "name", "mode", "write", "part_of", "commit"});
   require_arguments(request.spec, request.types, 1, std::numeric_limits<std::size_t>::max(),
                     "at least one column");
   auto settings = std::make_shared<SnapshotSettings>();
@@ -230,6 +234,7 @@ std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
   if (settings->uri.empty()) options.refuse("uri", "the file or object store to write to");
   if (settings->name.empty()) options.refuse("name", "the name of the data set");
   settings->update = options.choice("mode", {"recreate", "update"}) == "update";
+  settings->commit = options.flag("commit", true);
   settings->write = write_options_of(options.object("write"));
   settings->write.part_of = options.text("part_of");
   settings->write.replace_at_close = true;  // the rows may be read from the replaced file
