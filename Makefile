@@ -12,7 +12,8 @@ PYTHON_ENV := .venv/bin/python
 STAGES := lint build unit simulate-histories package python-package typing pytest examples sanitize fuzz tsan tidy
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
-export CTEST_PARALLEL_LEVEL := $(JOBS)
+# Tests with servers wait now and then.
+export CTEST_PARALLEL_LEVEL := $(shell echo $$(($(JOBS) + 1)))
 # Tests find the C++ programs of the build here.
 export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 
@@ -174,9 +175,11 @@ typing: python-package
 # Random graphs are tried for so long. The whole run has an end too: where a worker dies late, the others wait for ever.
 RANDOM_SECONDS ?= 60
 PYTEST_SECONDS ?= 3600
+# Many tests wait, for processes and servers: with as many processes as processors a third of the time is idle.
+PYTEST_JOBS ?= $(shell echo $$(($(JOBS) * 2)))
 pytest: build python-package
 	COLONNADE_RANDOM_SECONDS=$(RANDOM_SECONDS) \
-	  timeout $(PYTEST_SECONDS) $(PYTHON_ENV) -m pytest -q -n $(JOBS) --dist loadfile
+	  timeout $(PYTEST_SECONDS) $(PYTHON_ENV) -m pytest -q -n $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder
 
 examples: build python-package
 	ctest --preset default -L example --no-tests=error

@@ -10,6 +10,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "tests" / "servers"))
 
 pytest_plugins = ["server_fixtures"]
 
+LONGEST = (
+    "test_random_faults.py",
+    "test_distributed.py",
+    "test_random_graphs.py",
+    "test_random_snapshots.py",
+    "test_servers_random_faults.py",
+    "test_engines.py",
+    "test_gpu.py",
+    "test_root_getters.py",
+    "test_frame_against_root.py",
+    "test_servers_xrootd.py",
+    "test_ml.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long come first, so that no process works on one of them while the others have nothing to do."""
+    rank = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(LONGEST)))
+
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """In continuous integration, failures are told at once: a run that is stopped prints no summary."""

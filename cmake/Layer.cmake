@@ -67,7 +67,8 @@ function(colonnade_test name)
   cmake_parse_arguments(arg "" "" "LABELS;LAYERS;SOURCES" ${ARGN})
   colonnade_test_program(${name} LAYERS ${arg_LAYERS} SOURCES ${arg_SOURCES})
   add_test(NAME ${name} COMMAND colonnade_${name}_test)
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+  list(LENGTH arg_SOURCES cost)  # the longest first
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" COST ${cost})
   if(DEFINED ENV{CI})
     # What could not run is no success there; elsewhere `make unit` names it.
     set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")

@@ -13,5 +13,5 @@ function(colonnade_server_test name)
   endif()
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/servers/run_with.py
                                 ${arg_SERVERS} -- ${program} ${arg_COMMAND})
-  set_tests_properties(${name} PROPERTIES LABELS "server;${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES LABELS "server;${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} COST 30)
 endfunction()
