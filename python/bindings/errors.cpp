@@ -33,9 +33,9 @@ void translate(const std::exception_ptr& pointer, void*) {
   } catch (const Error& error) {
     raise(error);
   } catch (const std::bad_alloc&) {
-    raise(Error(ErrorKind::resource, "there is not enough memory", "read less at once"));
+    raise(Error(ErrorKind::resource, "there is not enough memory", "less at once"));
   } catch (const std::length_error&) {
-    raise(Error(ErrorKind::resource, "there is not enough memory", "read less at once"));
+    raise(Error(ErrorKind::resource, "there is not enough memory", "less at once"));
   }
 }
 

@@ -45,8 +45,7 @@ ErrorContext redacted(const ErrorContext& context) {
 }  // namespace
 
 void detail::fail_memory(const ErrorContext& context) {
-  throw Error(ErrorKind::resource, "there is not enough memory", "read less at once, or on another machine",
-              context);
+  throw Error(ErrorKind::resource, "there is not enough memory", "less at once, or another machine", context);
 }
 
 const char* name_of(ErrorKind kind) noexcept {

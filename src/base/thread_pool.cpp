@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <utility>
 
 #include "base/process.h"
@@ -14,8 +15,12 @@
 namespace colonnade {
 
 ThreadPool::ThreadPool(unsigned threads) {
-  threads_.reserve(threads);
-  for (unsigned i = 0; i < std::max(threads, 1u); ++i) threads_.emplace_back([this] { work(); });
+  threads_.reserve(std::max(threads, 1u));
+  try {
+    for (unsigned i = 0; i < std::max(threads, 1u); ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::exception&) {
+    if (threads_.empty()) throw;  // fewer suffice
+  }
 }
 
 ThreadPool::~ThreadPool() {

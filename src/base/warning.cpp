@@ -21,8 +21,8 @@ WarningHandler& current_handler() {
   return handler;
 }
 
-void print(const std::string& message) noexcept {
-  std::fprintf(stderr, "colonnade: %s\n", message.c_str());
+void print(const char* message, const char* more = "") noexcept {
+  std::fprintf(stderr, "colonnade: %s%s\n", message, more);
 }
 
 }  // namespace
@@ -42,13 +42,18 @@ void warn(const std::string& text) noexcept {
       const std::lock_guard lock(handler_mutex());
       handler = current_handler();
     }
-    handler ? handler(message) : print(message);
+    handler ? handler(message) : print(message.c_str());
   } catch (const std::exception& error) {
-    print(message);
-    print(std::string("the handler of warnings failed: ") + error.what());
+    if (message.empty()) return detail::warn_of_memory();
+    print(message.c_str());
+    print("the handler of warnings failed: ", error.what());
   } catch (...) {
-    print(message);
+    print(message.c_str());
   }
+}
+
+void detail::warn_of_memory() noexcept {
+  print("there is not enough memory for a warning");
 }
 
 }  // namespace colonnade

@@ -1,86 +1,44 @@
-// Reading by the C interface when memory is short: whatever allocation fails, the caller gets
+// The C interface when memory is short: whatever allocation fails, the caller gets
 // COLONNADE_RESOURCE and a text, and nothing ends the program.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
-#include <limits>
-#include <new>
+#include <filesystem>
 #include <string>
 #include <thread>
+#include <vector>
 
-#include "base/test_allocation.h"
+#include "base/test_short_memory.h"
 #include "capi/capi_testing.h"
-
-// ---- allocations of this thread, which can be made to fail
-
-namespace {
-
-constexpr long never = std::numeric_limits<long>::max();
-thread_local long left = never;      // allocations that succeed
-thread_local bool fails_on = false;  // behind the one that failed
-thread_local bool failed = false;
-
-void take() {
-  if (left == never) return;
-  if (left > 0) {
-    --left;
-    return;
-  }
-  failed = true;
-  if (!fails_on) left = never;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* colonnade::testing::allocate(std::size_t size, std::size_t alignment) {
-  take();
-  void* const memory = system_memory(size, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void colonnade::testing::release(void* memory) noexcept {
-  std::free(memory);
-}
+#include "colonnade/reader.h"
 
 namespace colonnade::capi {
 namespace {
 
+using colonnade::testing::Shortage;
+using colonnade::testing::ShortMemory;
 using testing::MemoryDataSet;
+using testing::Table;
 
-// Memory that ends behind so many allocations, for one of them or for all that follow.
-class ShortMemory {
- public:
-  ShortMemory(long allocations, bool for_good) {
-    fails_on = for_good;
-    failed = false;
-    left = allocations;
-  }
-  ~ShortMemory() { end(); }
-  ShortMemory(const ShortMemory&) = delete;
-  ShortMemory& operator=(const ShortMemory&) = delete;
-  void end() {
-    fails_on = false;
-    left = never;
-  }
-};
-
-// Calls work(allocations, for_good) with more and more of them, until none fails: every one of the first,
-// then in steps that grow, so that it does not take long. What it returns, whether it succeeded, is free
-// where one failed.
+// Calls work(shortage) with more and more memory, until no allocation fails: every one of the first, then in
+// steps that grow, so that it does not take long. What it returns, whether it succeeded, is free where one
+// failed.
 template <class Work>
 void with_little_memory(Work&& work) {
-  for (const bool for_good : {false, true})
-    for (long allocations = 0;; allocations += 1 + allocations / 40) {
-      SCOPED_TRACE(std::to_string(allocations) + (for_good ? " for good" : ""));
-      const bool succeeded = work(allocations, for_good);
-      ASSERT_FALSE(::testing::Test::HasFailure());
-      if (failed) continue;
-      EXPECT_TRUE(succeeded);
-      break;
-    }
+  for (const bool everywhere : {false, true})
+    for (const bool for_good : {false, true})
+      for (long allocations = 0;; allocations += 1 + allocations / 40) {
+        const Shortage shortage{for_good, everywhere, allocations};
+        SCOPED_TRACE(shortage.text());
+        const bool succeeded = work(shortage);
+        ASSERT_FALSE(::testing::Test::HasFailure());
+        if (ShortMemory::failed()) continue;
+        EXPECT_TRUE(succeeded);
+        break;
+      }
 }
 
 void expect_said(colonnade_status status) {
@@ -112,14 +70,14 @@ bool drain(ArrowArrayStream& stream, std::int64_t& rows) {
 TEST(CInterfaceShortOfMemory, ReadingAndStreaming) {
   const MemoryDataSet data("memory:capi-short", 3, 100);
   ASSERT_EQ(data.status(), COLONNADE_OK);
-  with_little_memory([&](long allocations, bool for_good) {
+  with_little_memory([&](const Shortage& shortage) {
     colonnade_reader* reader = nullptr;
     ArrowSchema schema{};
     ArrowArray array{};
     ArrowArrayStream stream{};
     std::int64_t rows = 0;
     bool is_read = false;
-    ShortMemory memory(allocations, for_good);
+    const ShortMemory memory(shortage);
     colonnade_status status = colonnade_open("E", data.uris(), 1, nullptr, &reader);
     if (status == COLONNADE_OK) status = colonnade_reader_schema(reader, nullptr, 0, &schema);
     if (status == COLONNADE_OK) status = colonnade_reader_read(reader, nullptr, 0, 50, 150, &array);
@@ -130,7 +88,7 @@ TEST(CInterfaceShortOfMemory, ReadingAndStreaming) {
     if (array.release != nullptr) array.release(&array);
     if (schema.release != nullptr) schema.release(&schema);
     colonnade_reader_release(reader);
-    memory.end();
+    ShortMemory::end();
     if (status != COLONNADE_OK) expect_said(status);
     if (is_read) {
       EXPECT_EQ(rows, 300);
@@ -139,14 +97,61 @@ TEST(CInterfaceShortOfMemory, ReadingAndStreaming) {
   });
 }
 
+std::vector<std::int32_t> values_of(const std::string& uri) {
+  std::vector<std::int32_t> all;
+  const auto reader = Reader::open("E", uri);
+  auto x = reader->view<std::int32_t>("x");
+  for (const std::uint64_t entry : reader->entries()) all.push_back(x(entry));
+  reader->verify();
+  return all;
+}
+
+// What was there stays until all of the new is there, and then the new is.
+void replace_with_little_memory(const std::string& uri) {
+  auto options = MemoryDataSet::options();
+  options.cluster_size = 4000;
+  Table old(7), fresh(300);
+  ASSERT_EQ(colonnade_write_stream("E", uri.c_str(), old.stream(1), &options, nullptr), COLONNADE_OK);
+  const std::vector<std::int32_t> before = values_of(uri);
+  with_little_memory([&](const Shortage& shortage) {
+    ArrowArrayStream* const stream = fresh.stream(3);
+    const ShortMemory memory(shortage);
+    const colonnade_status status = colonnade_write_stream("E", uri.c_str(), stream, &options, nullptr);
+    ShortMemory::end();
+    if (status != COLONNADE_OK) expect_said(status);
+    const std::vector<std::int32_t> after = values_of(uri);
+    EXPECT_TRUE(after == before || after.size() == 900) << after.size();
+    EXPECT_TRUE(status != COLONNADE_OK || after.size() == 900);
+    if (after.size() == 900) {
+      EXPECT_EQ(colonnade_write_stream("E", uri.c_str(), old.stream(1), &options, nullptr), COLONNADE_OK);
+    }
+    return status == COLONNADE_OK;
+  });
+}
+
+class CInterfaceShortOfMemoryWrites : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CInterfaceShortOfMemoryWrites, AllOrNothing) {
+  const std::string folder = ::testing::TempDir() + "colonnade-capi-short-" + std::to_string(getpid());
+  std::filesystem::create_directories(folder);
+  const std::string uri = fmt::format(fmt::runtime(GetParam()), folder);
+  replace_with_little_memory(uri);
+  io::remove_memory_file(uri);
+  std::filesystem::remove_all(folder);
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, CInterfaceShortOfMemoryWrites,
+                         ::testing::Values("memory:capi-short-written", "{}/f.root", "obj://{}/store",
+                                           "memory+obj:capi-short-written"));
+
 // The first error of a thread has no memory for its description.
 TEST(CInterfaceShortOfMemory, AFirstErrorIsSaid) {
   std::thread([] {
     EXPECT_EQ(colonnade_last_error(), nullptr);
-    ShortMemory memory(0, true);
+    const ShortMemory memory({.for_good = true});
     colonnade_reader* reader = nullptr;
     const colonnade_status status = colonnade_open(nullptr, nullptr, 1, nullptr, &reader);
-    memory.end();
+    ShortMemory::end();
     expect_said(status);
   }).join();
 }

@@ -266,6 +266,7 @@ AttributeSetWriter& AttributeAppender::add_attribute_set(std::unique_ptr<Model> 
                                                          std::string_view name) {
   return with_context(impl_->context(), [&]() -> AttributeSetWriter& {
     if (impl_->closed) throw Error(ErrorKind::usage, "nothing can be added after close()", "open it again");
+    impl_->sets.reserve(impl_->sets.size() + 1);  // see Writer::add_attribute_set()
     std::unique_ptr<AttributeSetWriter> set(new AttributeSetWriter(
         std::move(model), name, *impl_->data_set, impl_->before.get(), [this] { return num_entries(); }));
     return *impl_->sets.emplace_back(std::move(set));

@@ -125,8 +125,10 @@ FillContext::~FillContext() {
   try {
     close();
   } catch (const std::exception& error) {
-    warn(fmt::format("a fill context was destroyed without close(), and {} entries of it are lost: {}",
-                     impl_->filler.open_entries(), error.what()));
+    warn([&] {
+      return fmt::format("a fill context was destroyed without close(), and {} entries of it are lost: {}",
+                         impl_->filler.open_entries(), error.what());
+    });
   }
 }
 
@@ -240,8 +242,10 @@ ParallelWriter::~ParallelWriter() {
       impl_->close();
   } catch (const std::exception& error) {
     impl_->abandon();
-    warn(std::string("a parallel writer was destroyed without close(), and closing it failed: ") +
-         error.what());
+    warn([&] {
+      return std::string("a parallel writer was destroyed without close(), and closing it failed: ") +
+             error.what();
+    });
   }
 }
 
@@ -270,6 +274,8 @@ ParallelAttributeSet& ParallelWriter::add_attribute_set(std::unique_ptr<Model> m
   impl_->state->ensure_open();
   const ErrorContext where{.uri = impl_->data_set.uri(), .data_set = impl_->data_set.descriptor().name};
   return with_context(where, [&]() -> ParallelAttributeSet& {
+    // A commit writes what the data set links to: once it is linked, the set has to stay.
+    impl_->attribute_sets.reserve(impl_->attribute_sets.size() + 1);
     std::unique_ptr<ParallelAttributeSet> set(
         new ParallelAttributeSet(std::move(model), name, impl_->data_set));
     return *impl_->attribute_sets.emplace_back(std::move(set));

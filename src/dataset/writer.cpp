@@ -133,7 +133,9 @@ Writer::~Writer() {
   try {
     close();
   } catch (const std::exception& error) {
-    warn(std::string("a writer was destroyed without close(), and closing it failed: ") + error.what());
+    warn([&] {
+      return std::string("a writer was destroyed without close(), and closing it failed: ") + error.what();
+    });
   }
 }
 
@@ -202,6 +204,8 @@ AttributeSetWriter& Writer::add_attribute_set(std::unique_ptr<Model> model, std:
   impl_->state->ensure_open();
   const ErrorContext where{.uri = impl_->data_set.uri(), .data_set = impl_->data_set.descriptor().name};
   return with_context(where, [&]() -> AttributeSetWriter& {
+    // A commit writes what the data set links to: once it is linked, the set has to stay.
+    impl_->attribute_sets.reserve(impl_->attribute_sets.size() + 1);
     std::unique_ptr<AttributeSetWriter> set(new AttributeSetWriter(
         std::move(model), name, impl_->data_set, impl_->before.get(), [this] { return num_entries(); }));
     return *impl_->attribute_sets.emplace_back(std::move(set));

@@ -2,7 +2,7 @@
 #include "io/thread_queue.h"
 
 #include <deque>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -47,7 +47,13 @@ class ThreadedQueue : public Queue {
     Queue::check_process();
     auto lock = Queue::locked();
     Queue::begin(lock);
-    waiting_.push_back(std::move(request));
+    try {
+      waiting_.push_back(std::move(request));
+    } catch (...) {
+      lock.unlock();
+      Queue::withdraw();
+      throw;
+    }
     if (threads_->size() < depth_ && threads_->size() < waiting_.size() + working_ && !start_thread()) {
       run_next(lock);  // without any thread, this one runs it
       return;
@@ -74,11 +80,11 @@ class ThreadedQueue : public Queue {
     run_next(lock);
   }
 
-  // Returns false if the system refuses the first thread; fewer than requested suffice.
+  // Returns false if there cannot be even one thread; fewer than requested suffice.
   bool start_thread() {
     try {
       threads_->emplace_back([this] { serve(); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       return !threads_->empty();
     }
     return true;

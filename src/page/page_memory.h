@@ -22,12 +22,15 @@ struct PageMemory {
 // thread may release the result.
 class PageMemoryPool : public std::enable_shared_from_this<PageMemoryPool> {
  public:
+  PageMemoryPool() { free_.reserve(most); }
+
   // Returns an unused PageMemory; waits until there is one.
   std::unique_ptr<PageMemory> take() {
     std::unique_lock lock(mutex_);
     if (free_.empty() && made_ < most) {
+      auto memory = std::make_unique<PageMemory>();
       ++made_;
-      return std::make_unique<PageMemory>();
+      return memory;
     }
     returned_.wait(lock, [&] { return !free_.empty(); });
     std::unique_ptr<PageMemory> memory = std::move(free_.back());
@@ -44,7 +47,7 @@ class PageMemoryPool : public std::enable_shared_from_this<PageMemoryPool> {
  private:
   static constexpr int most = 2;
 
-  void give_back(PageMemory* memory) {
+  void give_back(PageMemory* memory) noexcept {  // there is room
     const std::lock_guard lock(mutex_);
     free_.emplace_back(memory);
     returned_.notify_one();

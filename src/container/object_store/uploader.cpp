@@ -86,8 +86,8 @@ void ObjectUploader::begin(std::vector<ObjectUpdate> updates, std::shared_ptr<vo
   check_failure();
   if (updates.empty()) return;
   if (under_way_ == threads_.size()) threads_.emplace_back([this] { work(); });
-  ++under_way_;
   waiting_.push_back({std::move(updates), std::move(memory)});
+  ++under_way_;
   lock.unlock();
   changed_.notify_all();
 }

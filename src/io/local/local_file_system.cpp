@@ -2,6 +2,7 @@
 // that a second writer is refused and the first one's file stays intact. The lock belongs to the descriptor:
 // a process that died leaves none. Between the opening of a file and its lock another writer may put a new
 // file in its place: the locked file is therefore compared with what the name refers to now.
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
@@ -145,12 +146,15 @@ class LocalFileSystem final : public FileSystem {
     }
   }
 
+  // Not by a directory_iterator: without memory the one of libstdc++ ends the program.
   std::vector<std::string> names_beside(const std::string& path) override {
+    const auto close = [](DIR* folder) { ::closedir(folder); };
+    const std::unique_ptr<DIR, decltype(close)> folder(::opendir(folder_of(path).c_str()), close);
     std::vector<std::string> names;
-    std::error_code failure;
-    fs::directory_iterator at(folder_of(path), failure);
-    for (; !failure && at != fs::directory_iterator(); at.increment(failure))
-      names.push_back(at->path().filename().string());
+    while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+    }
     return names;
   }
 

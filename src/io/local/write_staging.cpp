@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include "base/huge_pages.h"
@@ -130,9 +130,10 @@ void WriteStaging::write_edge(Lock& lock, std::uint64_t offset, std::size_t coun
   const std::uint64_t begin = round_down(offset);
   auto block = blocks_.find(begin);
   if (block == blocks_.end()) {
+    AlignedBuffer memory(block_size, block_size);
+    std::memset(memory.data(), 0, block_size);
     block = blocks_.try_emplace(begin).first;
-    block->second.memory = AlignedBuffer(block_size, block_size);
-    std::memset(block->second.memory.data(), 0, block_size);
+    block->second.memory = std::move(memory);
   }
   OpenBlock& open = block->second;
   open.last_use = ++clock_;
@@ -198,30 +199,31 @@ WriteStaging::Window* WriteStaging::try_window(Lock& lock, std::uint64_t index) 
   const auto found = resident_.find(index);
   if (found != resident_.end() && !found->second->in_flight) return found->second;
   if (found == resident_.end()) {
-    if (!free_.empty()) {
-      Window& window = *free_.back();
-      free_.pop_back();
-      return &adopt(window, index);
-    }
-    if (windows_.size() < limits_.windows) {
-      auto window = std::make_unique<Window>();
-      window->memory = AlignedBuffer(window_size, huge_page);
-      prefer_huge_pages(window->memory.data(), window_size);  // fewer for the kernel to pin per request
-      windows_.push_back(std::move(window));
-      return &adopt(*windows_.back(), index);
-    }
+    if (free_.empty() && windows_.size() < limits_.windows) add_window();
+    if (!free_.empty()) return &adopt_free_window(index);
     evict();
   }
   wait(lock);
   return nullptr;
 }
 
-WriteStaging::Window& WriteStaging::adopt(Window& window, std::uint64_t index) {
+void WriteStaging::add_window() {
+  auto window = std::make_unique<Window>();
+  window->memory = AlignedBuffer(window_size, huge_page);
+  prefer_huge_pages(window->memory.data(), window_size);  // fewer for the kernel to pin per request
+  free_.reserve(windows_.size() + 1);                     // so that a written window always returns
+  windows_.push_back(std::move(window));
+  free_.push_back(windows_.back().get());
+}
+
+WriteStaging::Window& WriteStaging::adopt_free_window(std::uint64_t index) {
+  Window& window = *free_.back();
+  resident_.emplace(index, &window);
+  free_.pop_back();
   window.index = index;
   window.full.reset();
   window.in_flight = false;
   window.last_use = window.adopted = ++clock_;
-  resident_.emplace(index, &window);
   return window;
 }
 
@@ -243,12 +245,12 @@ void WriteStaging::submit_if_full(Window& window) {
 }
 
 void WriteStaging::submit(Window& window) {
-  window.in_flight = true;
   to_write_.push_back(&window);
+  window.in_flight = true;
   if (idle_threads_ < to_write_.size() && threads_.size() < limits_.threads) {
     try {
       threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       // Fewer threads suffice; without any, the waiting thread writes.
     }
   }
@@ -364,7 +366,9 @@ WriteStaging::Written WriteStaging::write_blocks(std::uint64_t offset, const std
 void WriteStaging::stop_direct() {
   calls_.set_direct(file_, false);
   if (!wrote_ && !refused_.exchange(true))
-    warn(fmt::format("{}: the file system refuses direct I/O; writing goes through the page cache", uri_));
+    warn([&] {
+      return fmt::format("{}: the file system refuses direct I/O; writing goes through the page cache", uri_);
+    });
 }
 
 void WriteStaging::resume_direct() {
@@ -410,10 +414,11 @@ bool WriteStaging::make_room_for_block(Lock& lock) {
 void WriteStaging::write_open_block(Lock& lock, OpenBlocks::iterator block) {
   const std::uint64_t offset = block->first;
   OpenBlock& open = block->second;
+  AlignedBuffer before(open.known ? 0 : block_size, block_size);
   open.busy = true;
   lock.unlock();
   Written written;
-  if (!open.known) written.failure = fill_up(offset, open);
+  if (!open.known) written.failure = fill_up(offset, open, before.span());
   if (!written.failure) written = write_blocks(offset, open.memory.data(), block_size);
   lock.lock();
   note(written);
@@ -424,11 +429,11 @@ void WriteStaging::write_open_block(Lock& lock, OpenBlocks::iterator block) {
 }
 
 // Reads the bytes that were not given from the file.
-std::optional<WriteStaging::Failure> WriteStaging::fill_up(std::uint64_t offset, OpenBlock& block) {
-  AlignedBuffer before(block_size, block_size);
-  if (const auto failure = read_blocks(offset, before.span())) return failure;
+std::optional<WriteStaging::Failure> WriteStaging::fill_up(std::uint64_t offset, OpenBlock& block,
+                                                           MutableByteSpan before) {
+  if (const auto failure = read_blocks(offset, before)) return failure;
   for (std::size_t i = 0; i < block_size; ++i)
-    if (!block.given.test(i)) block.memory.data()[i] = before.data()[i];
+    if (!block.given.test(i)) block.memory.data()[i] = before[i];
   return std::nullopt;
 }
 

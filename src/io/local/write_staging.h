@@ -103,7 +103,8 @@ class WriteStaging {
 
   static std::uint64_t window_end(const Window& window) noexcept { return (window.index + 1) * window_size; }
   Window* try_window(Lock& lock, std::uint64_t index);
-  Window& adopt(Window& window, std::uint64_t index);
+  void add_window();
+  Window& adopt_free_window(std::uint64_t index);
   void evict();
   void submit_if_full(Window& window);
   void submit(Window& window);
@@ -121,7 +122,7 @@ class WriteStaging {
 
   bool make_room_for_block(Lock& lock);
   void write_open_block(Lock& lock, OpenBlocks::iterator block);
-  std::optional<Failure> fill_up(std::uint64_t offset, OpenBlock& block);
+  std::optional<Failure> fill_up(std::uint64_t offset, OpenBlock& block, MutableByteSpan before);
 
   void flush(Lock& lock);
   void write_windows(Lock& lock);

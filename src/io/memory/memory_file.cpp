@@ -38,15 +38,16 @@ Registry& registry() {
   return instance;
 }
 
-std::string name_in(const std::string& uri) {
+std::string_view name_in(std::string_view uri) noexcept {
   constexpr std::string_view prefix = "memory:";
-  return uri.starts_with(prefix) ? uri.substr(prefix.size()) : uri;
+  if (uri.starts_with(prefix)) uri.remove_prefix(prefix.size());
+  return uri;
 }
 
 std::shared_ptr<Buffer> find_buffer(const std::string& uri, bool make) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  const std::string name = name_in(uri);
+  const std::string_view name = name_in(uri);
   if (const auto found = all.buffers.find(name); found != all.buffers.end()) return found->second;
   if (!make)
     throw Error(ErrorKind::not_found,
@@ -55,7 +56,7 @@ std::shared_ptr<Buffer> find_buffer(const std::string& uri, bool make) {
   return all.buffers.emplace(name, std::make_shared<Buffer>()).first->second;
 }
 
-std::vector<std::string> names_that_begin(const std::string& start) {
+std::vector<std::string> names_that_begin(std::string_view start) {
   std::vector<std::string> names;
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -108,12 +109,18 @@ class MemoryFile final : public RandomAccessFile {
 
 class MemoryWritableFile final : public WritableFile {
  public:
-  // For a buffer whose `has_writer` is set for this object.
-  MemoryWritableFile(std::string uri, std::shared_ptr<Buffer> buffer)
-      : uri_(std::move(uri)), buffer_(std::move(buffer)) {}
+  explicit MemoryWritableFile(std::string uri) : uri_(std::move(uri)) {}
   ~MemoryWritableFile() override { release(); }
   MemoryWritableFile(const MemoryWritableFile&) = delete;
   MemoryWritableFile& operator=(const MemoryWritableFile&) = delete;
+
+  // Makes this the writer of a buffer; false: there is one.
+  bool lock(std::shared_ptr<Buffer> buffer) noexcept {
+    const std::unique_lock lock(buffer->mutex);
+    if (std::exchange(buffer->has_writer, true)) return false;
+    buffer_ = std::move(buffer);
+    return true;
+  }
 
   const std::string& uri() const noexcept override { return uri_; }
   std::uint64_t size() const override {
@@ -166,11 +173,9 @@ class MemoryWritableFile final : public WritableFile {
 };
 
 LockedFile locked(const std::string& uri, std::shared_ptr<Buffer> buffer) {
-  {
-    const std::unique_lock lock(buffer->mutex);
-    if (std::exchange(buffer->has_writer, true)) return {};
-  }
-  return {std::make_unique<MemoryWritableFile>(uri, std::move(buffer))};
+  auto file = std::make_unique<MemoryWritableFile>(uri);
+  if (!file->lock(std::move(buffer))) return {};
+  return {std::move(file)};
 }
 
 class MemoryFileSystem final : public FileSystem {
@@ -179,7 +184,7 @@ class MemoryFileSystem final : public FileSystem {
                                                      const ReadFileOptions&) override {
     return std::make_unique<MemoryFile>(uri, find_buffer(uri, false));
   }
-  std::string path_of(const std::string& uri) override { return name_in(uri); }
+  std::string path_of(const std::string& uri) override { return std::string(name_in(uri)); }
   bool exists(const std::string& path, const std::string&) override {
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
@@ -195,7 +200,6 @@ class MemoryFileSystem final : public FileSystem {
   void rename(const std::string& from, const std::string& to, const std::string&) override {
     Registry& all = registry();
     const std::lock_guard lock(all.mutex);
-    all.buffers.erase(to);
     move(all, from, to);
   }
   bool rename_new(const std::string& from, const std::string& to, const std::string&) override {
@@ -216,9 +220,11 @@ class MemoryFileSystem final : public FileSystem {
   }
 
  private:
-  static void move(Registry& all, const std::string& from, const std::string& to) {
+  static void move(Registry& all, const std::string& from,
+                   std::string to) {  // `to` is ready before anything moves
+    all.buffers.erase(to);
     auto moved = all.buffers.extract(from);
-    moved.key() = to;
+    moved.key() = std::move(to);
     all.buffers.insert(std::move(moved));
   }
 };
