@@ -40,7 +40,12 @@ void OpenValues::keep(const ValueAddress& address, std::shared_ptr<const OpenVal
   if (const auto found = entries_.find(address); found != entries_.end()) drop(found);
   if (entries_.size() >= most_) drop(entries_.find(used_.back()));
   used_.push_front(address);
-  entries_.emplace(address, CachedValue{std::move(value), used_.begin()});
+  try {
+    entries_.emplace(address, CachedValue{std::move(value), used_.begin()});
+  } catch (...) {
+    used_.pop_front();
+    throw;
+  }
 }
 
 void OpenValues::forget(const ValueAddress& address) {

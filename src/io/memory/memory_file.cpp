@@ -220,8 +220,8 @@ class MemoryFileSystem final : public FileSystem {
   }
 
  private:
-  static void move(Registry& all, const std::string& from,
-                   std::string to) {  // `to` is ready before anything moves
+  // `to` is a copy, as nothing may fail once something has moved.
+  static void move(Registry& all, const std::string& from, std::string to) {
     all.buffers.erase(to);
     auto moved = all.buffers.extract(from);
     moved.key() = std::move(to);
