@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "codec/column_codec.h"
 #include "field/field_tools.h"
@@ -89,6 +90,8 @@ std::unique_ptr<Field> Field::clone(std::string_view name) const {
 }
 
 std::shared_ptr<void> Field::make_value() const {
+  // The value may outlive its field, so its destructor works on a field of its own.
+  std::shared_ptr<Field> keeper = copy();
   const std::align_val_t alignment{std::max(alignment_, alignof(std::max_align_t))};
   void* memory = ::operator new(std::max<std::size_t>(value_size_, 1), alignment);
   try {
@@ -97,9 +100,7 @@ std::shared_ptr<void> Field::make_value() const {
     ::operator delete(memory, alignment);
     throw;
   }
-  // The value may outlive its field, so its destructor works on a field of its own.
-  std::shared_ptr<Field> keeper = copy();
-  return {memory, [keeper, alignment](void* value) {
+  return {memory, [keeper = std::move(keeper), alignment](void* value) {
             keeper->destroy(value);
             ::operator delete(value, alignment);
           }};
