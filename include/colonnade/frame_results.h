@@ -1,4 +1,5 @@
-// The values of a DataFrame's results: plain data, copied freely.
+// The values of a DataFrame's results: plain data, copied freely. Copies of a
+// snapshot's value share its writer.
 #ifndef COLONNADE_FRAME_RESULTS_H
 #define COLONNADE_FRAME_RESULTS_H
 

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -17,10 +16,8 @@
 #include "base/test_short_memory.h"
 #include "colonnade/attributes.h"
 #include "colonnade/copy.h"
-#include "colonnade/garbage.h"
 #include "colonnade/parallel_writer.h"
 #include "colonnade/reader.h"
-#include "colonnade/repair.h"
 #include "colonnade/writer.h"
 #include "io/memory/memory_file.h"
 #include "io/memory/memory_store.h"
@@ -213,7 +210,7 @@ class Case {
       case Way::beside:
         return write_one();
       case Way::copied: {
-        CopyOptions options{.overwrite = true, .verify = CopyVerify::off, .writing = options_};
+        CopyOptions options{.overwrite = true, .writing = options_};
         if (inner_seed_ % 3 == 0) options.compression = "lz4:1";
         if (inner_seed_ % 3 == 1) options.max_page_size = 200;
         static_cast<void>(copy({source_, "E"}, {uri_, "E"}, options));

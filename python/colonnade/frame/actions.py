@@ -707,7 +707,7 @@ class Actions(Node):
         check_order(uri, name, "snapshot")
         carry = attributes if isinstance(attributes, bool) else names_of(attributes, "attribute set")
         if carry and lazy:
-            raise UsageError("a snapshot with attribute sets is written now", "leave out lazy=True")
+            raise UsageError("a snapshot with attribute sets cannot be lazy", "leave out lazy=True")
         if carry and target.endswith("/"):
             raise UsageError(
                 "attribute sets belong to one data set, but each task leaves one in the folder",

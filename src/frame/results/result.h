@@ -32,7 +32,7 @@
 // "write" has the options of Python's colonnade.create(), with parallel_sealing on by default. A snapshot is
 // opened in the first begin() and committed in finish(); without finish() nothing of it remains, and a local
 // file of that name stays unchanged. With "commit": false the value has the writer, which the receiver closes
-// while the graph exists; otherwise nothing remains, either.
+// while the graph exists; if it does not, nothing remains.
 //
 // Results depend on the entries and their order alone, not on the partition into parts; numbers, histograms
 // and profiles not even on the order. So partial results may be merged in any grouping.
