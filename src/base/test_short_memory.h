@@ -18,10 +18,12 @@ namespace colonnade::testing {
 struct Shortage {
   bool for_good = false;
   bool everywhere = false;
-  long allocations = 0;  // that succeed before
+  std::size_t smallest = 0;  // smaller ones succeed, and are not counted
+  long allocations = 0;      // that succeed before
 
   std::string text() const {
-    return fmt::format("{}{}{}", allocations, for_good ? " for good" : "", everywhere ? " everywhere" : "");
+    return fmt::format("{} of {} bytes{}{}", allocations, smallest, for_good ? " for good" : "",
+                       everywhere ? " everywhere" : "");
   }
 };
 
@@ -30,7 +32,8 @@ class ShortMemory {
   explicit ShortMemory(const Shortage& shortage) {
     fails_on_ = shortage.for_good;
     failed_ = false;
-    left_ = shortage.allocations;
+    smallest_ = shortage.smallest;
+    left_ = given_ = shortage.allocations;
     of_this_thread_ = true;
     of_all_threads_ = shortage.everywhere;
   }
@@ -40,14 +43,17 @@ class ShortMemory {
 
   static void end() noexcept {
     of_this_thread_ = of_all_threads_ = fails_on_ = false;
-    left_ = never;
+    if (const long left = left_.exchange(never); left != never) used_ = given_ - left;
   }
   // Whether an allocation has failed since the last one was made.
   static bool failed() noexcept { return failed_; }
-  static long left() noexcept { return left_; }
+  // Allocations until the last one ended, if none failed.
+  static long used() noexcept { return used_; }
 
-  static void take() {
-    if ((!of_this_thread_ && !of_all_threads_) || left_ == never || left_.fetch_sub(1) > 0) return;
+  static void take(std::size_t size) {
+    if ((!of_this_thread_ && !of_all_threads_) || size < smallest_ || left_ == never ||
+        left_.fetch_sub(1) > 0)
+      return;
     failed_ = true;
     if (!fails_on_) left_ = never;
     throw std::bad_alloc();
@@ -58,6 +64,9 @@ class ShortMemory {
   static inline thread_local bool of_this_thread_ = false;
   static inline std::atomic<bool> of_all_threads_ = false;
   static inline std::atomic<long> left_ = never;
+  static inline std::atomic<std::size_t> smallest_ = 0;
+  static inline long given_ = 0;
+  static inline long used_ = 0;
   static inline std::atomic<bool> fails_on_ = false;
   static inline std::atomic<bool> failed_ = false;
 };
@@ -65,7 +74,7 @@ class ShortMemory {
 }  // namespace colonnade::testing
 
 void* colonnade::testing::allocate(std::size_t size, std::size_t alignment) {
-  ShortMemory::take();
+  ShortMemory::take(size);
   void* const memory = system_memory(size, alignment);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;

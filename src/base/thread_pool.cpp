@@ -113,10 +113,13 @@ void TaskGroup::run(std::function<void()> task) {
     state_->waiting.emplace_back(state_->added++, std::move(task));
     ++state_->unfinished;
   }
-  pool_->submit([state = state_] {
-    std::unique_lock lock(state->mutex);
-    state->do_one(lock);
-  });
+  try {
+    pool_->submit([state = state_] {
+      std::unique_lock lock(state->mutex);
+      state->do_one(lock);
+    });
+  } catch (const std::bad_alloc&) {  // wait() runs it
+  }
 }
 
 void TaskGroup::wait() {

@@ -120,6 +120,7 @@ DataSet::~DataSet() {
   try {
     home_->filler().finish(contents_, reader_);
   } catch (...) {  // what could not be written is read again
+    home_->claims().release_all(reader_);
   }
 }
 
@@ -154,8 +155,8 @@ DataSet::RunRef DataSet::address_run(std::uint32_t column, const RunKey& key, co
                                      const std::optional<Claim>& awaited) {
   const std::unique_lock lock(mutex_);
   Space& space = spaces_[awaited ? 1 : 0];
-  RunRef& known = space.by_key[{column, key}];
-  if (known != nullptr) return known;
+  const auto known = space.by_key.find({column, key});
+  if (known != space.by_key.end()) return known->second;
   auto run = std::make_shared<Run>();
   run->column = column;
   run->key = key;
@@ -169,10 +170,10 @@ DataSet::RunRef DataSet::address_run(std::uint32_t column, const RunKey& key, co
     run->ends.push_back(end);
     run->origin.push_back(page);
   }
+  space.runs.push_back(run);
   space.end += (end + 2 * hole - 1) / hole * hole;
-  known = run;
-  space.runs.push_back(std::move(run));
-  return known;
+  space.by_key.emplace(std::pair(column, key), run);
+  return run;
 }
 
 // Null for an unknown address.
@@ -199,10 +200,13 @@ bool DataSet::was_served(std::uint64_t address) const {
   return run != nullptr && !run->failed.load(std::memory_order_relaxed);
 }
 
-void DataSet::note_damage(std::uint64_t address) {
+void DataSet::note_damage(std::uint64_t address) noexcept {
   const RunRef run = run_at(address);
   if (run == nullptr || run->failed.exchange(true) || !home_->is_here()) return;
-  contents_->lost(run->column, run->key);
+  try {
+    contents_->lost(run->column, run->key);
+  } catch (const std::exception&) {  // readers that open it later find the damage themselves
+  }
 }
 
 // ---- Filling
@@ -358,7 +362,7 @@ bool DataSet::await(const RunRange& range) {
       return true;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_found) {
-        give_up(range, error);
+        give_up(range);
         return false;
       }
     }
@@ -392,19 +396,18 @@ void DataSet::fetch(io::ObjectStore& store, const RunRange& range) const {
   store.fetch(address.object, address.dkey, {&item, 1});
 }
 
-void DataSet::give_up(const RunRange& range, const std::exception& error) noexcept {
+// To be called in a handler: the exception says what of the home cannot be used.
+void DataSet::give_up(const RunRange& range) noexcept {
+  const std::exception_ptr failure = std::current_exception();
   try {
-    const auto* known = dynamic_cast<const Error*>(&error);
-    const bool is_about_value =
-        known != nullptr && (known->kind() == ErrorKind::not_found || known->kind() == ErrorKind::format);
-    if (is_about_value) {
-      note_damage(range.run->begin);
-    } else {
-      range.run->failed = true;
-      home_->note_failure(error.what());
-    }
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::not_found || error.kind() == ErrorKind::format)
+      return note_damage(range.run->begin);
   } catch (...) {
   }
+  range.run->failed = true;
+  home_->note_failure(failure);
 }
 
 // The cost of a hidden failure of the home: whole pages are read, even if a part is requested.
@@ -450,8 +453,8 @@ void DataSet::read_home(std::uint64_t address, MutableByteSpan into) {
       try {
         fetch(*store, range);
         served = true;
-      } catch (const std::exception& error) {
-        give_up(range, error);
+      } catch (const std::exception&) {
+        give_up(range);
       }
     }
     if (!served) read_origin(range);

@@ -69,7 +69,7 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   // Whether a page that was read at this address really came from the home.
   bool was_served(std::uint64_t address) const;
   // The page at this address was damaged.
-  void note_damage(std::uint64_t address);
+  void note_damage(std::uint64_t address) noexcept;
 
   // A verified page of the origin; `sum`: its checksum, if known. Returns false if there was no room.
   bool keep(std::uint32_t column, std::size_t cluster, std::size_t page, ByteSpan content,
@@ -134,7 +134,7 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
   void fetch(io::ObjectStore& store, const RunRange& range) const;
   // Makes the same bytes from the origin's pages; throws what the origin throws.
   void read_origin(const RunRange& range);
-  void give_up(const RunRange& range, const std::exception& error) noexcept;
+  void give_up(const RunRange& range) noexcept;
   void read_home(std::uint64_t address, MutableByteSpan into);
   bool is_bypassed() const noexcept;
 

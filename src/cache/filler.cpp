@@ -19,13 +19,11 @@ constexpr int quiet_niceness = 10;
 // Null if there is no room. The lock is held.
 Filler::WindowRef Filler::window_for(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
                                      const std::vector<std::uint64_t>& ends) {
-  const auto [at, is_new] = open_.try_emplace({to.get(), page.column, page.window});
-  if (!is_new) return at->second;
+  const auto found = open_.find({to.get(), page.column, page.window});
+  if (found != open_.end()) return found->second;
   const bool is_noted = page.origin != nullptr;
-  if (is_noted ? noted_bytes_ + ends.back() > most_noted : memory_ + ends.back() > most_memory) {
-    open_.erase(at);
+  if (is_noted ? noted_bytes_ + ends.back() > most_noted : memory_ + ends.back() > most_memory)
     return nullptr;
-  }
   auto window = std::make_shared<Window>();
   *window = {.to = to,
              .column = page.column,
@@ -40,12 +38,12 @@ Filler::WindowRef Filler::window_for(const std::shared_ptr<Contents>& to, const 
   if (is_noted) {
     window->offsets.resize(ends.size());
     window->sums.resize(ends.size());
-    noted_bytes_ += ends.back();
   } else {
     take_memory(*window);
-    memory_ += ends.back();
   }
-  return at->second = std::move(window);
+  open_.emplace(std::tuple(to.get(), page.column, page.window), window);
+  (is_noted ? noted_bytes_ : memory_) += ends.back();
+  return window;
 }
 
 // The lock is held.
@@ -74,7 +72,7 @@ bool Filler::add(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
     if (window->origin != nullptr) {
       window->offsets[at] = page.offset;
       window->sums[at] = *page.sum;
-      if (--window->missing == 0) complete(std::move(window));
+      if (--window->missing == 0) complete(window);
       return true;
     }
     ++window->being_copied;
@@ -84,14 +82,14 @@ bool Filler::add(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
   if (page.sum != nullptr) store_le(end - sum_size, *page.sum);
   const std::lock_guard lock(mutex_);
   --window->being_copied;
-  if (--window->missing == 0) complete(std::move(window));
+  if (--window->missing == 0) complete(window);
   return true;
 }
 
-// The lock is held.
-void Filler::complete(WindowRef window) {
+// The lock is held. What cannot be queued is left to close_windows().
+void Filler::complete(const WindowRef& window) {
+  (window->origin != nullptr ? noted_ : ready_).push_back(window);
   open_.erase({window->to.get(), window->column, window->key});
-  (window->origin != nullptr ? noted_ : ready_).push_back(std::move(window));
   write_more();
 }
 
@@ -134,17 +132,20 @@ bool Filler::wait(Home::Clock::time_point end) {
   return is_written;
 }
 
-// The lock is held.
-void Filler::write_more() {
+// The lock is held. Without memory for it, the next call does it.
+void Filler::write_more() noexcept {
   const unsigned most = home_->is_near() ? 1 : 8;
   const std::size_t work = ready_.size() + finished_.size() + (waiting_ > 0 ? noted_.size() : 0);
-  if (writers_ < most && work > writers_) {
-    ++writers_;
-    home_->run([this] { write_all(false); });
-  }
-  if (quiet_ == 0 && waiting_ == 0 && !noted_.empty()) {
-    ++quiet_;
-    home_->run_apart([this] { write_all(true); }, quiet_niceness);
+  try {
+    if (writers_ < most && work > writers_) {
+      home_->run([this] { write_all(false); });
+      ++writers_;
+    }
+    if (quiet_ == 0 && waiting_ == 0 && !noted_.empty()) {
+      home_->run_apart([this] { write_all(true); }, quiet_niceness);
+      ++quiet_;
+    }
+  } catch (const std::exception&) {
   }
 }
 
@@ -192,8 +193,8 @@ void Filler::write_all(bool is_quiet) noexcept {
 
 // Without a window: everything has been written.
 void Filler::carry_out(Window* window, const Finished& finished) noexcept {
-  const std::shared_ptr<io::ObjectStore> store = home_->store();
   try {
+    const std::shared_ptr<io::ObjectStore> store = home_->store();
     if (store != nullptr && window != nullptr) {
       write(*store, *window);
       window->to->write_uses_now_and_then(*store);
@@ -202,8 +203,8 @@ void Filler::carry_out(Window* window, const Finished& finished) noexcept {
     } else if (store != nullptr) {
       home_->budget().settle(*store);
     }
-  } catch (const std::exception& error) {
-    home_->note_failure(error.what());
+  } catch (...) {
+    home_->note_failure(std::current_exception());
   }
   if (window != nullptr)
     home_->claims().release(window->claim);
@@ -212,10 +213,9 @@ void Filler::carry_out(Window* window, const Finished& finished) noexcept {
 }
 
 // The lock is held.
-void Filler::release(Window& window) {
-  constexpr std::size_t most_free = 32;
+void Filler::release(Window& window) noexcept {
   (window.origin != nullptr ? noted_bytes_ : memory_) -= window.ends.back();
-  if (free_.size() < most_free && window.ends.back() <= 2 * window_size)
+  if (free_.size() < free_.capacity() && window.ends.back() <= 2 * window_size)
     free_.push_back(std::move(window.bytes));
 }
 

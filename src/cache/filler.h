@@ -35,7 +35,7 @@ inline constexpr std::uint64_t most_noted = std::uint64_t{1} << 36;   // bytes o
 
 class Filler {
  public:
-  explicit Filler(Home& home) : home_(&home) {}
+  explicit Filler(Home& home) : home_(&home) { free_.reserve(most_free); }
 
   // Adds a verified page. `ends`: where each page of the window ends in the value, including its
   // checksum. `sum`: of the page, combined with its place; null: not computed yet. Returns false if dropped.
@@ -83,13 +83,14 @@ class Filler {
     std::shared_ptr<Contents> contents;
     Claims::Reader reader = Claims::Reader::none;  // whose claims are released
   };
+  static constexpr std::size_t most_free = 32;
   using Key = std::tuple<const Contents*, std::uint32_t, RunKey>;
 
   WindowRef window_for(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
                        const std::vector<std::uint64_t>& ends);
-  void complete(WindowRef window);
+  void complete(const WindowRef& window);
   void close_windows(const Contents* of);
-  void write_more();
+  void write_more() noexcept;
   bool take_work(bool is_quiet, WindowRef& window, Finished& finished);
   void write_all(bool is_quiet) noexcept;
   void carry_out(Window* window, const Finished& finished) noexcept;
@@ -97,7 +98,7 @@ class Filler {
   bool read_again(Window& window);
   void write_run(io::ObjectStore& store, Window& window, std::size_t first, std::size_t count);
   void take_memory(Window& window);
-  void release(Window& window);
+  void release(Window& window) noexcept;
 
   Home* home_;
   std::mutex mutex_;
@@ -106,7 +107,7 @@ class Filler {
   std::deque<WindowRef> ready_;
   std::deque<WindowRef> noted_;  // also ready, but their pages must be read first
   std::vector<Finished> finished_;
-  std::vector<AlignedBuffer> free_;
+  std::vector<AlignedBuffer> free_;  // as many as there is room for
   std::size_t memory_ = 0;
   std::uint64_t noted_bytes_ = 0;
   unsigned writers_ = 0;

@@ -122,7 +122,13 @@ std::shared_ptr<io::ObjectStore> Home::store() {
     if (is_opening_ && lost_until_ != Clock::time_point()) return nullptr;
     is_first = !std::exchange(is_opening_, true);
   }
-  if (is_first) run([this] { open(); });
+  try {
+    if (is_first) run([this] { open(); });
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    is_opening_ = false;
+    throw;
+  }
   std::unique_lock lock(mutex_);
   if (wakes_.wait_for(lock, settings_.timeout, [this] { return !is_opening_; }))
     return Clock::now() < lost_until_ ? nullptr : store_;
@@ -131,15 +137,13 @@ std::shared_ptr<io::ObjectStore> Home::store() {
   return nullptr;
 }
 
-void Home::open() {
+void Home::open() noexcept {
   std::shared_ptr<io::ObjectStore> store;
-  std::string problem;
   try {
     store = io::open_object_store(settings_.store, {.create = true});
-  } catch (const std::exception& error) {
-    problem = error.what();
+  } catch (...) {
+    note_failure(std::current_exception());
   }
-  if (store == nullptr) note_failure(problem);
   const std::lock_guard lock(mutex_);
   store_ = std::move(store);
   is_opening_ = false;
@@ -153,21 +157,31 @@ std::string Home::problem() const {
 
 void Home::note_late() noexcept {
   try {
-    note_failure(fmt::format("no answer within {} ms", settings_.timeout.count()));
+    lose(fmt::format("no answer within {} ms", settings_.timeout.count()).c_str());
   } catch (...) {
   }
 }
 
-void Home::note_failure(const std::string& what) noexcept {
+void Home::note_failure(const std::exception_ptr& failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    lose(error.what());
+  } catch (...) {
+    lose("an unknown failure");
+  }
+}
+
+void Home::lose(const char* problem) noexcept {
   try {
     bool is_first = false;
     {
       const std::lock_guard lock(mutex_);
       lost_until_ = Clock::now() + time_lost;
-      problem_ = what;
+      problem_ = problem;
       is_first = !std::exchange(has_warned_, true);
     }
-    if (is_first) warn(fmt::format("continuing without the cache {} for a while: {}", uri(), what));
+    if (is_first) warn(fmt::format("continuing without the cache {} for a while: {}", uri(), problem));
   } catch (...) {  // readers must not notice
   }
 }
@@ -184,8 +198,8 @@ void Home::run(std::function<void()> task) {
   try {
     std::thread([self = shared_from_this()] { self->work(); }).detach();
     ++threads_;
-  } catch (const std::system_error&) {  // existing threads will run it, or it is late
-    wakes_.notify_all();                // a thread, or a caller that waits for the store
+  } catch (const std::exception&) {  // existing threads will run it, or it is late
+    wakes_.notify_all();             // a thread, or a caller that waits for the store
   }
 }
 
@@ -197,7 +211,7 @@ void Home::run_apart(std::function<void()> task, int niceness) {
         static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), niceness));
       task();
     }).detach();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     run(std::move(task));
   }
 }

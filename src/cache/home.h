@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -62,18 +63,18 @@ class Home : public std::enable_shared_from_this<Home> {
       std::condition_variable given;
       bool is_given = false;
       std::optional<std::invoke_result_t<Use, io::ObjectStore&>> result;
-      std::string failure;
+      std::exception_ptr failure;
     };
     const std::shared_ptr<io::ObjectStore> store = this->store();
     if (store == nullptr) return std::nullopt;
     const auto answer = std::make_shared<AwaitedResult>();
     run([store, answer, use = std::move(use)]() mutable {
       std::optional<std::invoke_result_t<Use, io::ObjectStore&>> result;
-      std::string failure;
+      std::exception_ptr failure;
       try {
         result = use(*store);
-      } catch (const std::exception& error) {
-        failure = error.what();
+      } catch (...) {
+        failure = std::current_exception();
       }
       const std::lock_guard lock(answer->mutex);
       answer->result = std::move(result);
@@ -95,7 +96,7 @@ class Home : public std::enable_shared_from_this<Home> {
   void run(std::function<void()> task);
   // The same on a thread of its own, which has low priority or may wait for long.
   void run_apart(std::function<void()> task, int niceness);
-  void note_failure(const std::string& what) noexcept;
+  void note_failure(const std::exception_ptr& failure) noexcept;
   void note_late() noexcept;
 
   Filler& filler() noexcept { return *filler_; }
@@ -104,8 +105,9 @@ class Home : public std::enable_shared_from_this<Home> {
   WaitPolicy& wait_policy() noexcept { return *wait_policy_; }
 
  private:
-  void open();
+  void open() noexcept;
   void work();
+  void lose(const char* problem) noexcept;
 
   const Settings settings_;
   const Process process_;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -27,12 +27,17 @@ class HomeQueue final : public io::ReadQueue {
   void submit(std::uint64_t id, std::uint64_t offset, MutableByteSpan into) override {
     const std::uint64_t key = next_key_++;
     begin();
-    reads_[key] = {.id = id, .offset = offset, .into = into};
-    if (!data_set_->home_->is_here()) {  // a forked child: there are no threads
-      finish_here(key);
-      return;
+    try {
+      Read& read = reads_[key] = {.id = id, .offset = offset, .into = into};
+      if (!data_set_->home_->is_here())  // a forked child: there are no threads
+        finish_here(key, read);
+      else
+        start(key, read, !data_set_->home_->is_lost());
+    } catch (...) {
+      reads_.erase(key);
+      withdraw();
+      throw;
     }
-    start(key, !data_set_->home_->is_lost());
   }
 
  private:
@@ -46,7 +51,7 @@ class HomeQueue final : public io::ReadQueue {
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    std::deque<Done> done;
+    std::list<Done> done;
   };
   struct Read {
     std::uint64_t id = 0;
@@ -56,56 +61,49 @@ class HomeQueue final : public io::ReadQueue {
     Home::Clock::time_point since;
   };
 
-  void start(std::uint64_t key, bool asks_home) {
-    Read& read = reads_[key];
-    read.asks_home = asks_home;
-    read.since = Home::Clock::now();
-    std::function<void()> task = [shared = shared_, data_set = data_set_->shared_from_this(), key, asks_home,
+  void start(std::uint64_t key, Read& read, bool asks_home) {
+    // Made here, so that nothing keeps the task from answering.
+    const auto answer = std::make_shared<std::list<Done>>(1);
+    answer->front() = {.key = key, .from_home = asks_home, .bytes = {}, .failure = {}};
+    std::function<void()> task = [shared = shared_, data_set = data_set_->shared_from_this(), answer,
                                   offset = read.offset, size = read.into.size()] {
-      Done done{.key = key, .from_home = asks_home, .bytes = AlignedBuffer(size), .failure = {}};
-      try {
-        carry_out(*data_set, offset, done.bytes.span(), asks_home);
-      } catch (...) {
-        done.failure = std::current_exception();
-      }
+      carry_out(*data_set, offset, size, answer->front());
       const std::lock_guard lock(shared->mutex);
-      shared->done.push_back(std::move(done));
+      shared->done.splice(shared->done.end(), *answer);
       shared->changed.notify_all();
     };
     // Reads that wait for other readers must not block the home's threads.
     is_awaited_ ? data_set_->home_->run_apart(std::move(task), 0) : data_set_->home_->run(std::move(task));
+    read.asks_home = asks_home;
+    read.since = Home::Clock::now();
   }
 
-  static void carry_out(DataSet& data_set, std::uint64_t offset, MutableByteSpan into, bool asks_home) {
-    if (asks_home) {
-      data_set.read_home(offset, into);
-      return;
-    }
-    for (const DataSet::RunRange& range : data_set.split(offset, into)) data_set.read_origin(range);
-  }
-
-  void finish_here(std::uint64_t key) {
-    const Read& read = reads_[key];
-    Done done{.key = key, .bytes = AlignedBuffer(read.into.size()), .failure = {}};
+  static void carry_out(DataSet& data_set, std::uint64_t offset, std::size_t size, Done& done) noexcept {
     try {
-      carry_out(*data_set_, read.offset, done.bytes.span(), false);
+      done.bytes = AlignedBuffer(size);
+      const MutableByteSpan into = done.bytes.span();
+      if (done.from_home) return data_set.read_home(offset, into);
+      for (const DataSet::RunRange& range : data_set.split(offset, into)) data_set.read_origin(range);
     } catch (...) {
       done.failure = std::current_exception();
     }
+  }
+
+  void finish_here(std::uint64_t key, const Read& read) {
     const std::lock_guard lock(shared_->mutex);
-    shared_->done.push_back(std::move(done));
+    Done& done = shared_->done.emplace_back();
+    done.key = key;
+    carry_out(*data_set_, read.offset, read.into.size(), done);
   }
 
   void progress(bool block) override {
     if (block) wait_for_answer();
-    while (true) {
-      Done done;
-      {
-        const std::lock_guard lock(shared_->mutex);
-        if (shared_->done.empty()) return;
-        done = std::move(shared_->done.front());
-        shared_->done.pop_front();
-      }
+    std::list<Done> answers;
+    {
+      const std::lock_guard lock(shared_->mutex);
+      answers.swap(shared_->done);
+    }
+    for (const Done& done : answers) {
       const auto found = reads_.find(done.key);
       // For a late read the first answer counts, from the home or the origin.
       if (found == reads_.end()) continue;
@@ -135,7 +133,7 @@ class HomeQueue final : public io::ReadQueue {
     home.note_late();
     // Other requests to it are not waited for either.
     for (auto& [key, read] : reads_)
-      if (read.asks_home) start(key, false);
+      if (read.asks_home) start(key, read, false);
   }
 
   DataSet* data_set_;

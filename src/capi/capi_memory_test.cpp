@@ -31,7 +31,7 @@ void with_little_memory(Work&& work) {
   for (const bool everywhere : {false, true})
     for (const bool for_good : {false, true})
       for (long allocations = 0;; allocations += 1 + allocations / 40) {
-        const Shortage shortage{for_good, everywhere, allocations};
+        const Shortage shortage{.for_good = for_good, .everywhere = everywhere, .allocations = allocations};
         SCOPED_TRACE(shortage.text());
         const bool succeeded = work(shortage);
         ASSERT_FALSE(::testing::Test::HasFailure());

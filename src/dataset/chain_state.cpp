@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include "colonnade/error.h"
@@ -90,7 +90,7 @@ void ChainState::expect(std::size_t file) {
     return;
   try {
     ahead_ = {file, std::async(std::launch::async, [this, file] { return files_.acquire(file); })};
-  } catch (const std::system_error&) {  // no thread: it is opened when it is read
+  } catch (const std::exception&) {  // no thread: it is opened when it is read
     ahead_ = {};
   }
 }

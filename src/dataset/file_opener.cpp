@@ -2,7 +2,7 @@
 #include "dataset/file_opener.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 namespace colonnade::dataset {
@@ -11,7 +11,7 @@ FileOpener::FileOpener(std::size_t count, std::size_t ahead, std::function<Opene
     : ahead_(ahead), open_(std::move(open)), files_(count) {
   try {
     while (threads_.size() < std::min(ahead, count)) threads_.emplace_back([this] { work(); });
-  } catch (const std::system_error&) {  // fewer threads suffice
+  } catch (const std::exception&) {  // fewer threads suffice
     if (threads_.empty()) throw;
   }
 }

@@ -142,29 +142,35 @@ void ReadScheduler::abandon_queue() noexcept {
 void ReadScheduler::go_on_in_child() {
   if (queue_ != nullptr && process_.is_current()) return;
   if (queue_ != nullptr) abandon_queue();
-  std::exception_ptr failure;
   try {
+    batch_.reserve(traits_.most_concurrency);
     queue_ = file_->open_queue(traits_.most_concurrency);
     process_ = {};
     line_estimate_ = LineEstimate(file_->round_trip());
+    line_.clear();
+    for (const auto& [id, extent] : extents_)
+      if (!extent.settled() && !extent.cancelled && extent.failure == nullptr) line_.push_back(id);
+    std::sort(line_.begin(), line_.end());
   } catch (...) {
-    failure = std::current_exception();
+    fail_all(std::current_exception());
+    throw;
   }
+  unsettled_ = line_.size();
+  for (auto& [id, extent] : extents_) {
+    if (extent.settled()) continue;
+    extent.departures.clear();
+    if (!extent.cancelled && extent.failure == nullptr) extent.submitted = 0;
+  }
+}
+
+void ReadScheduler::fail_all(const std::exception_ptr& failure) noexcept {
   line_.clear();
   unsettled_ = 0;
-  std::vector<Id> again;
   for (auto& [id, extent] : extents_) {
     if (extent.settled()) continue;
     extent.departures.clear();
     if (extent.failure == nullptr) extent.failure = failure;
-    if (extent.cancelled || extent.failure != nullptr) continue;
-    extent.submitted = 0;
-    ++unsettled_;
-    again.push_back(id);
   }
-  if (failure != nullptr) std::rethrow_exception(failure);
-  std::sort(again.begin(), again.end());
-  line_.assign(again.begin(), again.end());
 }
 
 const ReadScheduler::ScheduledExtent& ReadScheduler::extent(Id id) const {
@@ -181,18 +187,20 @@ ReadScheduler::ScheduledExtent& ReadScheduler::extent(Id id) {
 
 ReadScheduler::Id ReadScheduler::start(const ReadExtent& plan, MutableByteSpan into, bool urgent) {
   go_on_in_child();
+  ScheduledExtent fresh{.plan = plan, .into = into.first(plan.size)};
+  if (plan.size > 0) fresh.departures.reserve(plan.requests());
   const Id id = next_id_++;
-  ScheduledExtent& fresh = extents_[id];
-  fresh.plan = plan;
-  fresh.into = into.first(plan.size);
+  const auto added = extents_.emplace(id, std::move(fresh)).first;
   if (plan.size == 0) return id;
-  ++unsettled_;
-  if (urgent) {
-    line_.insert(line_.begin() + static_cast<std::ptrdiff_t>(std::min(urgent_held_, line_.size())), id);
-    if (holds_) ++urgent_held_;
-  } else {
-    line_.push_back(id);
+  const std::size_t place = urgent ? std::min(urgent_held_, line_.size()) : line_.size();
+  try {
+    line_.insert(line_.begin() + static_cast<std::ptrdiff_t>(place), id);
+  } catch (...) {
+    extents_.erase(added);
+    throw;
   }
+  ++unsettled_;
+  if (urgent && holds_) ++urgent_held_;
   submit_what_fits();
   return id;
 }
@@ -213,9 +221,9 @@ void ReadScheduler::drop_from_line(Id id) {
 }
 
 void ReadScheduler::hurry(Id id) {
-  if (extent(id).complete() || line_.front() == id) return;
-  drop_from_line(id);
-  line_.push_front(id);
+  if (extent(id).complete()) return;
+  const auto found = std::find(line_.begin(), line_.end(), id);
+  if (found != line_.end()) std::rotate(line_.begin(), found, found + 1);
 }
 
 // Twice the product, so that requests of any size overlap, and the line's rate is found where it is above
@@ -229,7 +237,7 @@ std::size_t ReadScheduler::concurrency() const noexcept {
                                  traits_.most_concurrency);
 }
 
-// Takes the next one out of the line.
+// Takes the next one out of the line. It allocates nothing: start() has made the room.
 QueuedRead ReadScheduler::next_request() {
   const Id id = line_.front();
   ScheduledExtent& next = extent(id);
@@ -343,6 +351,18 @@ void ReadScheduler::forget(Id id) {
   const ScheduledExtent& leaving = extent(id);
   while (!leaving.settled()) take(true);
   extents_.erase(id);
+}
+
+void ReadScheduler::forget_all() noexcept {
+  if (process_.is_current())
+    queue_.reset();  // waits for what is in flight
+  else
+    abandon_queue();
+  extents_.clear();
+  line_.clear();
+  unsettled_ = 0;
+  holds_ = false;
+  urgent_held_ = 0;
 }
 
 }  // namespace colonnade::io

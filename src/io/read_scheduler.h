@@ -78,7 +78,7 @@ class ReadScheduler {
   const RandomAccessFile& file() const noexcept { return *file_; }
 
   // Queues the extent behind those that were started before, or in front of them. `into` has extent.size
-  // bytes and stays where it is until forget().
+  // bytes and stays where it is until forget(). If this throws, nothing was started.
   Id start(const ReadExtent& extent, MutableByteSpan into, bool urgent = false);
   // Until release(), what is started is not submitted, so that the queue gets all of it at once; urgent
   // extents keep their order.
@@ -98,6 +98,8 @@ class ReadScheduler {
   void cancel(Id id);
   // Cancels the extent, waits until it is settled and gives the buffer back. The id is not valid any more.
   void forget(Id id);
+  // The same for all extents, without the need for any memory.
+  void forget_all() noexcept;
 
   std::size_t unsettled() const noexcept { return unsettled_; }
   const ReadCounters& counters() const noexcept { return counters_; }
@@ -110,7 +112,7 @@ class ReadScheduler {
     ReadExtent plan;
     MutableByteSpan into;
     std::size_t submitted = 0;                        // bytes
-    std::vector<LineEstimate::Departure> departures;  // of the requests in flight
+    std::vector<LineEstimate::Departure> departures;  // of the requests in flight; has room for all
     bool cancelled = false;
     std::exception_ptr failure;
     bool complete() const noexcept { return submitted == plan.size || cancelled || failure != nullptr; }
@@ -119,6 +121,7 @@ class ReadScheduler {
 
   void abandon_queue() noexcept;
   void go_on_in_child();
+  void fail_all(const std::exception_ptr& failure) noexcept;
   QueuedRead next_request();
   void submit(std::span<const QueuedRead> requests);
   void submit_what_fits();

@@ -129,17 +129,9 @@ ClusterPool::~ClusterPool() {
 // Other threads may have held any of this when the process was forked, and none of them exists here: it is
 // left alone. Everything else is this thread's own.
 void ClusterPool::restart_in_child() {
-  for (auto& [key, stream] : streams_) {
-    stream->planned.clear();
-    stream->next = {};
-    stream->recent.reset();
-    stream->is_active = false;
-  }
-  active_.clear();
-  by_offset_.clear();
+  for (auto& [key, stream] : streams_) stream->recent.reset();
   expected_.clear();
-  coming_.clear();
-  uses_.clear();
+  forget_positions();
   static_cast<void>(new std::unordered_map<std::uint64_t, Brought>(std::move(brought_)));
   brought_.clear();
   brought_bytes_ = 0;
@@ -148,33 +140,71 @@ void ClusterPool::restart_in_child() {
   static_cast<void>(new std::vector<std::shared_ptr<SealedExtent>>(std::move(in_flight_)));
   in_flight_.clear();
   waiting_.clear();
-  sealed_ahead_ = 0;
-  decoded_ahead_ = 0;
   waits_seen_ = 0;
   start();
 }
 
+void ClusterPool::forget_positions() noexcept {
+  for (auto& [key, stream] : streams_) {
+    stream->planned.clear();
+    stream->next = {};
+    stream->is_active = false;
+  }
+  active_.clear();
+  by_offset_.clear();
+  coming_.clear();
+  uses_.clear();
+  sealed_ahead_ = 0;
+  decoded_ahead_ = 0;
+  depth_ = 1;
+}
+
+// Nothing writes to any memory when it returns. What was read ahead is read once more when it is asked for.
+void ClusterPool::drop_plans() noexcept {
+  work_->clear();
+  for (Lane& lane : lanes_)
+    if (lane.scheduler) lane.scheduler->forget_all();
+  forget_positions();
+  brought_.clear();
+  brought_bytes_ = 0;
+  in_flight_.clear();
+  waiting_.clear();
+}
+
+// For what changes plans: where that fails half way, as without memory, all plans are dropped.
+template <class Change>
+auto ClusterPool::planning(Change&& change) {
+  if (!process_.is_current()) restart_in_child();
+  try {
+    return change();
+  } catch (...) {
+    drop_plans();
+    throw;
+  }
+}
+
 ClusterPool::Stream& ClusterPool::open(const std::vector<std::uint32_t>& representations, ElementType element,
                                        Form form) {
-  auto& stream = streams_[{representations, element, form}];
-  if (!stream) {
-    stream = std::make_unique<Stream>();
+  std::tuple key(representations, element, form);
+  auto found = streams_.find(key);
+  if (found == streams_.end()) {
+    auto stream = std::make_unique<Stream>();
     stream->representations = representations;
     stream->element = element;
     stream->form = form;
+    found = streams_.emplace(std::move(key), std::move(stream)).first;
   }
-  ++stream->users;
-  return *stream;
+  ++found->second->users;
+  return *found->second;
 }
 
 void ClusterPool::close(Stream& stream) noexcept {
   if (--stream.users > 0) return;
   try {
-    if (!process_.is_current()) restart_in_child();
-  } catch (const std::exception&) {  // out of memory: whoever reads next tries it once more
-    return;
+    planning([&] { deactivate(stream); });
+  } catch (const std::exception&) {
+    if (!process_.is_current()) return;  // the next call tries to restart once more
   }
-  deactivate(stream);
   std::erase(expected_, &stream);
   // By its address: a key would be a copy, for which there may be no memory.
   std::erase_if(streams_, [&](const auto& entry) { return entry.second.get() == &stream; });
@@ -238,26 +268,29 @@ bool ClusterPool::is_within(const PageJob& job) const {
 }
 
 void ClusterPool::keep_within(std::vector<ClusterSlice> slices) {
-  if (!process_.is_current()) restart_in_child();
-  window_ = std::move(slices);
-  for (auto& [key, stream] : streams_) {
-    stream->is_new = true;
-    if (!stream->is_active) continue;
-    const auto outside = [&](const JobRef& job) { return !is_within(*job); };
-    for (const JobRef& job : stream->planned)
-      if (outside(job)) discard_for_good(job);
-    std::erase_if(stream->planned, outside);
-    // What is planned next is behind all that was.
-    StreamPosition position = stream->last;
-    if (!stream->planned.empty()) {
-      enter(*stream, position, stream->planned.back()->cluster);
-      position.page = stream->planned.back()->page;
-    }
-    do advance(*stream, position);
-    while (position.segment && !can_plan(*position.segment, position.page));
-    stream->next = position;
+  planning([&] {
+    window_ = std::move(slices);
+    for (auto& [key, stream] : streams_) keep_within_window(*stream);
+    forget_unused_extents();
+  });
+}
+
+void ClusterPool::keep_within_window(Stream& stream) {
+  stream.is_new = true;
+  if (!stream.is_active) return;
+  const auto outside = [&](const JobRef& job) { return !is_within(*job); };
+  for (const JobRef& job : stream.planned)
+    if (outside(job)) discard_for_good(job);
+  std::erase_if(stream.planned, outside);
+  // What is planned next is behind all that was.
+  StreamPosition position = stream.last;
+  if (!stream.planned.empty()) {
+    enter(stream, position, stream.planned.back()->cluster);
+    position.page = stream.planned.back()->page;
   }
-  forget_unused_extents();
+  do advance(stream, position);
+  while (position.segment && !can_plan(*position.segment, position.page));
+  stream.next = position;
 }
 
 // Is it the page after the one taken last, or the first page of all that are asked for?
@@ -557,14 +590,16 @@ void ClusterPool::start_reading(const std::vector<JobRef>& jobs, bool urgent) {
 // False if the transport can read nothing at all, as a store may in a forked child.
 bool ClusterPool::start_extent(const std::shared_ptr<SealedExtent>& extent, bool urgent) {
   extent->memory = work_->buffers().lend(extent->plan.size, extent->file->traits().alignment);
+  in_flight_.push_back(extent);
+  waiting_.emplace_back();
   try {
     extent->id =
         lane_of(*extent).scheduler->start(extent->plan, {extent->memory.data(), extent->plan.size}, urgent);
   } catch (const Error&) {
+    in_flight_.pop_back();
+    waiting_.pop_back();
     return false;
   }
-  in_flight_.push_back(extent);
-  waiting_.emplace_back();
   return true;
 }
 
@@ -588,7 +623,7 @@ void ClusterPool::collect() {
     bool failed = false;
     try {
       scheduler.wait_for(*extent->id);
-    } catch (const Error&) {
+    } catch (...) {
       failed = true;
       extent->failure = std::current_exception();
     }
@@ -622,7 +657,7 @@ void ClusterPool::note_rates() {
 }
 
 // Of jobs that were dropped before their bytes arrived.
-void ClusterPool::forget_unused_extents() noexcept {
+void ClusterPool::forget_unused_extents() {
   for (std::size_t i = 0; i < in_flight_.size();) {
     const bool used = std::any_of(waiting_[i].begin(), waiting_[i].end(),
                                   [](const JobRef& job) { return job->extent != nullptr; });
@@ -643,7 +678,7 @@ bool ClusterPool::complete(PageJob& job) {
     const std::shared_ptr<SealedExtent> extent = job.extent;
     try {
       lane_of(*extent).scheduler->wait_for(*extent->id);
-    } catch (const Error&) {  // collect() sees it
+    } catch (...) {  // collect() sees it
     }
     collect();
   }
@@ -663,8 +698,9 @@ void ClusterPool::expect(const std::vector<std::uint32_t>& representations, Elem
 }
 
 void ClusterPool::start_expected() {
-  if (!process_.is_current()) restart_in_child();
-  if (!expected_.empty()) plan_ahead(nullptr);
+  planning([&] {
+    if (!expected_.empty()) plan_ahead(nullptr);
+  });
 }
 
 // Where reading begins, all that is expected begins as well.
@@ -695,8 +731,12 @@ void ClusterPool::join_expected() {
 }
 
 void ClusterPool::announce(std::vector<Coming> coming) {
-  if (!process_.is_current()) restart_in_child();
-  if (!is_far()) return;
+  planning([&] {
+    if (is_far()) replace_announced(std::move(coming));
+  });
+}
+
+void ClusterPool::replace_announced(std::vector<Coming> coming) {
   // A page at the border of two steps is requested twice, and so is one that columns share.
   uses_.clear();
   for (const Coming& of : coming)
@@ -893,8 +933,16 @@ ClusterPool::JobRef ClusterPool::read_alone(const Stream& stream, const StreamPo
 
 ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment,
                                     std::size_t page) {
-  if (!process_.is_current()) restart_in_child();
   const StreamPosition position{segment, page};
+  JobRef job = planning([&] { return take_planned(stream, position); });
+  if (!job) job = read_alone(stream, position, nullptr);
+  return stream.recent = job;
+}
+
+// Null if the page has to be read alone.
+ClusterPool::JobRef ClusterPool::take_planned(Stream& stream, const StreamPosition& position) {
+  const std::shared_ptr<const ColumnSegment>& segment = position.segment;
+  const std::size_t page = position.page;
   if (stream.recent && stream.recent->cluster == segment->cluster && stream.recent->page == page)
     return stream.recent;
   stream.is_certain = true;
@@ -911,12 +959,12 @@ ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const 
   if (!was_planned && !is_before) deactivate(stream);
   stream.last = position;
   stream.recent.reset();
-  if (!can_plan(*segment, page)) return stream.recent = read_alone(stream, position, nullptr);
+  if (!can_plan(*segment, page)) return nullptr;
   if (is_before || (!was_planned && !in_order)) {
     const JobRef job = make_job(stream, position);
     share(*job);
     plan_pages({job}, true);
-    return stream.recent = complete(*job) ? job : read_alone(stream, position, nullptr);
+    return complete(*job) ? job : nullptr;
   }
   if (!was_planned) {
     leave_behind(segment->cluster, fraction_of(*segment, page));
@@ -937,7 +985,7 @@ ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const 
     leave_behind(segment->cluster, fraction_of(*segment, page));
     plan_ahead(nullptr);
   }
-  return stream.recent = complete(*job) ? job : read_alone(stream, position, nullptr);
+  return complete(*job) ? job : nullptr;
 }
 
 // Jobs for the next pages of a bulk read, as many as fit one batch.
@@ -968,9 +1016,8 @@ std::vector<ClusterPool::JobRef> ClusterPool::start_bulk(const Stream& stream, S
 
 void ClusterPool::read(Stream& stream, const std::shared_ptr<const ColumnSegment>& segment, std::size_t first,
                        std::size_t count, std::byte* out) {
-  if (!process_.is_current()) restart_in_child();
   StreamPosition position{segment, first};
-  const bool in_order = follows(stream, *segment, first);
+  const bool in_order = planning([&] { return follows(stream, *segment, first); });
   // What was read ahead is used; behind it begins what goes straight to its place.
   while (count > 0 && !stream.planned.empty() && stream.planned.front()->cluster == segment->cluster &&
          stream.planned.front()->page == position.page) {
@@ -986,14 +1033,18 @@ void ClusterPool::read(Stream& stream, const std::shared_ptr<const ColumnSegment
     --count;
   }
   if (count == 0) return;
-  if (!in_order || stream.is_active) deactivate(stream);
+  planning([&] {
+    if (!in_order || stream.is_active) deactivate(stream);
+  });
   while (count > 0) {
-    const std::vector<JobRef> jobs = start_bulk(stream, position, count, out);
-    // All of them are waited for before any error leaves: they write to the caller's memory.
-    std::vector<bool> good;
-    for (const JobRef& job : jobs) good.push_back(complete(*job));
-    for (std::size_t i = 0; i < jobs.size(); ++i)
-      if (!good[i]) static_cast<void>(read_alone(stream, {segment, jobs[i]->page}, jobs[i]->destination));
+    // All are waited for before any error leaves: they write to the caller's memory.
+    const std::vector<JobRef> failed = planning([&] {
+      std::vector<JobRef> jobs = start_bulk(stream, position, count, out);
+      std::erase_if(jobs, [&](const JobRef& job) { return complete(*job); });
+      return jobs;
+    });
+    for (const JobRef& job : failed)
+      static_cast<void>(read_alone(stream, {segment, job->page}, job->destination));
   }
   stream.last = {segment, position.page - 1};
 }

@@ -13,8 +13,8 @@
 // memory budget.
 //
 // What goes wrong ahead of time is forgotten; the page is then read once more when it is asked for, and fails
-// as if it had never been read ahead. One thread at a time uses a pool, that of the reader; the threads that
-// help do not call it.
+// as if it had never been read ahead. A call that fails for lack of memory can be repeated. One thread at a
+// time uses a pool, that of the reader; the threads that help do not call it.
 #ifndef COLONNADE_PAGE_CLUSTER_POOL_H
 #define COLONNADE_PAGE_CLUSTER_POOL_H
 
@@ -110,10 +110,15 @@ class ClusterPool {
 
   void start();
   void restart_in_child();
+  void forget_positions() noexcept;
+  void drop_plans() noexcept;
+  template <class Change>
+  auto planning(Change&& change);
   bool can_plan(const ColumnSegment& segment, std::size_t page) const;
   bool follows(Stream& stream, const ColumnSegment& segment, std::size_t page);
   void advance(const Stream& stream, StreamPosition& position) const;
   bool is_within(const PageJob& job) const;
+  void keep_within_window(Stream& stream);
   void enter(const Stream& stream, StreamPosition& position, std::size_t cluster) const;
   static bool is_in_parts(const Stream& stream, const ColumnSegment& segment);
   JobRef make_job(const Stream& stream, const StreamPosition& position,
@@ -134,6 +139,7 @@ class ClusterPool {
   std::size_t depth_of_requests() const noexcept;
   std::size_t line_needs() const noexcept;
   std::size_t brought_at_once() const noexcept;
+  void replace_announced(std::vector<Coming> coming);
   void bring();
   void bring_some(std::size_t most);
   void bring_in(Lane& lane, const std::vector<PageDescriptor>& pages);
@@ -153,7 +159,8 @@ class ClusterPool {
   void discard_for_good(const JobRef& job);
   void leave_behind(std::size_t cluster, double fraction);
   void deactivate(Stream& stream);
-  void forget_unused_extents() noexcept;
+  void forget_unused_extents();
+  JobRef take_planned(Stream& stream, const StreamPosition& position);
   JobRef read_alone(const Stream& stream, const StreamPosition& position, std::byte* destination);
   std::vector<JobRef> start_bulk(const Stream& stream, StreamPosition& position, std::size_t& left,
                                  std::byte*& out);

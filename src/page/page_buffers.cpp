@@ -84,10 +84,9 @@ void PageBuffers::take_back(Block block) noexcept {
   statistics_.lent -= block.size;
   try {
     if (statistics_.kept + block.size <= keep_) {
-      std::vector<Block>& blocks = free_[block.size];
-      blocks.reserve(blocks.size() + 1);
-      statistics_.kept += block.size;
-      blocks.push_back(std::move(block));
+      const std::size_t size = block.size;
+      free_[size].push_back(std::move(block));
+      statistics_.kept += size;
     }
   } catch (const std::bad_alloc&) {  // freed instead
   }

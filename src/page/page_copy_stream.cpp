@@ -92,12 +92,8 @@ SealedPageStream::SealedPageStream(const PageSource& source, StreamOptions optio
 }
 
 SealedPageStream::~SealedPageStream() {
-  for (const auto& batch : ahead_) {
-    batch->tasks.reset();
-    if (!scheduler_) continue;
-    for (Batch::PlannedExtent& extent : batch->extents)
-      if (extent.id) scheduler_->forget(*extent.id);
-  }
+  for (const auto& batch : ahead_) batch->tasks.reset();
+  scheduler_.reset();  // the batches have its buffers
 }
 
 // An Error that leaves `work` says which page it was about.
@@ -188,9 +184,10 @@ bool SealedPageStream::start_piece() {
     else
       batch->extents[range.extent].pages.emplace_back(i, range.position);
   }
+  Batch& started = *ahead_.emplace_back(std::move(batch));
   if (scheduler_) scheduler_->hold();
   for (std::size_t i = 0; i < plan.extents.size(); ++i) {
-    Batch::PlannedExtent& extent = batch->extents[i];
+    Batch::PlannedExtent& extent = started.extents[i];
     extent.plan = plan.extents[i];
     extent.memory = buffers_->lend(extent.plan.size, traits.alignment);
     const MutableByteSpan into{extent.memory.data(), extent.plan.size};
@@ -199,7 +196,6 @@ bool SealedPageStream::start_piece() {
     else if (traits.reads_are_copies)
       source_.file().will_need(extent.plan.offset, extent.plan.size);
   }
-  Batch& started = *ahead_.emplace_back(std::move(batch));
   if (scheduler_) {
     scheduler_->release();
     return true;

@@ -75,20 +75,23 @@ PageWork::PageWork(const PageSource& source, std::shared_ptr<PageBuffers> buffer
 
 void PageWork::add(const std::vector<JobRef>& jobs, bool urgent) {
   const std::lock_guard lock(mutex_);
+  line_.insert(urgent ? line_.begin() : line_.end(), jobs.begin(), jobs.end());
   for (const JobRef& job : jobs) {
     job->state = PageJob::State::in_line;
     bytes_in_line_ += job->decoded;
   }
-  line_.insert(urgent ? line_.begin() : line_.end(), jobs.begin(), jobs.end());
   call_helpers();
 }
 
-// The lock is held.
-void PageWork::call_helpers() {
+// The lock is held. Without memory to ask for a helper, the reader does the work.
+void PageWork::call_helpers() noexcept {
   if (stopping_ || bytes_in_line_ < worth_a_helper) return;
   const auto wanted = static_cast<unsigned>(std::min<std::size_t>(most_helpers_, line_.size()));
-  for (; helpers_ < wanted; ++helpers_)
-    ThreadPool::shared().submit([self = shared_from_this()] { self->help(); });
+  try {
+    for (; helpers_ < wanted; ++helpers_)
+      ThreadPool::shared().submit([self = shared_from_this()] { self->help(); });
+  } catch (const std::exception&) {
+  }
 }
 
 void PageWork::help() {
@@ -271,11 +274,20 @@ PageJob::State PageWork::state(const PageJob& job) const {
   return job.state;
 }
 
-void PageWork::stop() noexcept {
+void PageWork::clear() noexcept {
   std::unique_lock lock(mutex_);
-  stopping_ = true;
+  for (const JobRef& job : line_) job->state = PageJob::State::failed;
   line_.clear();
+  bytes_in_line_ = 0;
   changed_.wait(lock, [this] { return working_ == 0; });
+}
+
+void PageWork::stop() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  clear();
 }
 
 ReadCounters PageWork::totals() const {

@@ -85,7 +85,9 @@ class PageWork : public std::enable_shared_from_this<PageWork> {
   // Cancels a job. If a thread is working on it, that thread finishes it.
   void drop(const JobRef& job);
   PageJob::State state(const PageJob& job) const;
-  // Stops all work: no thread works on a job after this returns.
+  // Drops all jobs: no thread works on one after this returns.
+  void clear() noexcept;
+  // For good.
   void stop() noexcept;
 
   ReadCounters& counters() noexcept { return counters_; }  // for the owner only
@@ -98,7 +100,7 @@ class PageWork : public std::enable_shared_from_this<PageWork> {
   };
 
   void help();
-  void call_helpers();
+  void call_helpers() noexcept;
   void work_on(std::unique_lock<std::mutex>& lock, const JobRef& job, bool is_owner);
   void carry_out(PageJob& job, Tally& tally);
   void keep(const PageJob& job, ByteSpan stored, Tally& tally) const;

@@ -28,15 +28,21 @@ class ObjectReadQueue final : public io::ReadQueue {
   }
 
   void submit_batch(std::span<const io::QueuedRead> reads) override {
-    for (const io::QueuedRead& read : reads) add(read);
-    group();
-    submit_what_fits();
+    try {
+      for (const io::QueuedRead& read : reads) add(read);
+      group();
+      submit_what_fits();
+    } catch (...) {
+      fail_waiting(std::current_exception());
+      throw;
+    }
   }
 
  private:
   struct Read {
     std::uint64_t id = 0;
     std::size_t missing = 0;  // parts
+    std::size_t lost = 0;     // of them, in fail_waiting()
     std::exception_ptr failure;
   };
   struct Operation {
@@ -55,7 +61,7 @@ class ObjectReadQueue final : public io::ReadQueue {
     parts_.clear();
     try {
       file_->split(read.offset, read.into, parts_);
-    } catch (const Error&) {
+    } catch (...) {
       add_done(read.id, std::current_exception());
       return;
     }
@@ -65,8 +71,31 @@ class ObjectReadQueue final : public io::ReadQueue {
     }
     begin();
     const std::uint64_t key = next_key_++;
-    reads_[key] = {.id = read.id, .missing = parts_.size(), .failure = {}};
+    try {
+      reads_[key] = {.id = read.id, .missing = parts_.size(), .failure = {}};
+    } catch (...) {
+      withdraw();
+      throw;
+    }
     for (const ObjectPageFile::ValueRange& part : parts_) fresh_.push_back({key, part});
+  }
+
+  // All reads with parts that no operation in progress brings. Needs no memory.
+  void fail_waiting(const std::exception_ptr& failure) noexcept {
+    fresh_.clear();
+    waiting_.clear();
+    for (auto& [key, read] : reads_) read.lost = std::exchange(read.missing, 0);
+    for (const auto& [key, operation] : submitted_)
+      for (const std::uint64_t of : operation.reads) {
+        Read& read = reads_.find(of)->second;
+        ++read.missing;
+        --read.lost;
+      }
+    for (auto& [key, read] : reads_) {
+      if (read.lost > 0 && read.failure == nullptr) read.failure = failure;
+      if (read.missing == 0) finish(read.id, read.failure);
+    }
+    std::erase_if(reads_, [](const auto& entry) { return entry.second.missing == 0; });
   }
 
   // Groups the new parts into operations, ordered by their first part. Large parts stay alone: grouping gains
@@ -98,10 +127,10 @@ class ObjectReadQueue final : public io::ReadQueue {
 
   void submit_what_fits() {
     while (!waiting_.empty() && operations_->in_flight() < depth_) {
-      Operation operation = std::move(waiting_.front());
-      waiting_.pop_front();
       const std::uint64_t key = next_key_++;
-      const Operation& submitted = submitted_[key] = std::move(operation);
+      Operation& submitted = submitted_[key];
+      submitted = std::move(waiting_.front());
+      waiting_.pop_front();
       try {
         operations_->submit_fetch(key, submitted.object, submitted.dkey, submitted.items);
       } catch (...) {

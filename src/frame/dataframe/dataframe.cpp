@@ -169,12 +169,20 @@ std::vector<std::string> frame_vary_result(FrameGraph& graph, ResultId result) {
 }
 
 void frame_forget(FrameGraph& graph, ResultId result) noexcept {
-  graph.graph.forget(result);
+  try {
+    graph.graph.forget(result);
+  } catch (const std::bad_alloc&) {  // it stays in the graph
+  }
 }
 
 std::shared_ptr<const void> frame_hold(const FrameGraphPtr& graph, NodeId node) {
   if (node == frame::Graph::root) return nullptr;
-  return {nullptr, [graph, node](std::nullptr_t) { graph->graph.release(node); }};
+  return {nullptr, [graph, node](std::nullptr_t) {
+            try {
+              graph->graph.release(node);
+            } catch (const std::bad_alloc&) {  // it stays in the graph
+            }
+          }};
 }
 
 bool frame_is_ready(const FrameGraph& graph, ResultId result) {

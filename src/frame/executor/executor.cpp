@@ -156,6 +156,9 @@ void run_in_threads(RunningPass& pass, unsigned threads, const RunOptions& optio
                 fmt::format("only {} of {} threads could be started: {}", workers.size(), threads,
                             error.code().message()),
                 "ask for fewer threads");
+  } catch (...) {
+    pass.cancel();
+    throw;
   }
   try {
     pass.wait_for_workers(threads);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <unordered_map>
 
 #include "colonnade/error.h"
@@ -79,6 +80,14 @@ struct ExpressionPool::Index {
   std::unordered_multimap<std::uint64_t, ExpressionId> by_hash;
   std::vector<std::string> keys;  // of the kernels and constants, by ExpressionId
   BlockMemory memory;
+
+  // Without memory for it, equal ones will not share its number.
+  void add(std::uint64_t hash, ExpressionId id) noexcept {
+    try {
+      by_hash.emplace(hash, id);
+    } catch (const std::bad_alloc&) {
+    }
+  }
 };
 
 ExpressionPool::ExpressionPool() : index_(std::make_unique<Index>()) {}
@@ -101,9 +110,10 @@ ExpressionId ExpressionPool::add(Expression expression, std::string key) {
   for (const ExpressionId argument : expression.arguments)
     expression.only_where_needed |= expressions_[argument].only_where_needed;
   const auto id = static_cast<ExpressionId>(expressions_.size());
-  expressions_.push_back(std::move(expression));
+  index_->keys.resize(id);
   index_->keys.push_back(std::move(key));
-  if (can_share) index_->by_hash.emplace(hash, id);
+  expressions_.push_back(std::move(expression));
+  if (can_share) index_->add(hash, id);
   return id;
 }
 
@@ -114,6 +124,10 @@ std::vector<ExpressionId> ExpressionPool::keep(std::vector<bool>& needed, std::v
   std::vector<ExpressionId> numbers(expressions_.size());
   std::vector<Expression> kept;
   std::vector<std::string> keys;
+  const auto count = static_cast<std::size_t>(std::count(needed.begin(), needed.end(), true));
+  kept.reserve(count);
+  keys.reserve(count);
+  swept.reserve(swept.size() + needed.size() - count);
   index_->by_hash.clear();
   for (std::size_t id = 0; id < expressions_.size(); ++id) {
     Expression& expression = expressions_[id];
@@ -124,8 +138,7 @@ std::vector<ExpressionId> ExpressionPool::keep(std::vector<bool>& needed, std::v
     numbers[id] = static_cast<ExpressionId>(kept.size());
     for (ExpressionId& argument : expression.arguments) argument = numbers[argument];
     std::string& key = index_->keys[id];
-    if (expression.op != Op::call || !key.empty())
-      index_->by_hash.emplace(hash_of(expression, key), numbers[id]);
+    if (expression.op != Op::call || !key.empty()) index_->add(hash_of(expression, key), numbers[id]);
     kept.push_back(std::move(expression));
     keys.push_back(std::move(key));
   }

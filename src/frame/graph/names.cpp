@@ -10,6 +10,7 @@ namespace colonnade::frame {
 std::uint32_t NameTable::add(std::string_view name) {
   auto found = entries_.find(name);
   if (found == entries_.end()) {
+    if (free_.capacity() <= entries_.size()) free_.reserve(2 * entries_.size() + 8);  // for release()
     auto number = static_cast<std::uint32_t>(entries_.size());
     if (!free_.empty()) {
       number = free_.back();
@@ -21,7 +22,7 @@ std::uint32_t NameTable::add(std::string_view name) {
   return found->second.number;
 }
 
-void NameTable::release(std::string_view name) {
+void NameTable::release(std::string_view name) noexcept {
   const auto found = entries_.find(name);
   if (--found->second.uses > 0) return;
   free_.push_back(found->second.number);

@@ -18,7 +18,7 @@ class NameTable {
  public:
   std::uint32_t add(std::string_view name);
   // To be called as often as add().
-  void release(std::string_view name);
+  void release(std::string_view name) noexcept;
   std::optional<std::uint32_t> find(std::string_view name) const;
 
  private:

@@ -17,7 +17,8 @@ class Numbered {
     things_.emplace_hint(things_.end(), next_, std::move(value));
     return next_++;
   }
-  T take(std::uint32_t number) { return std::move(things_.extract(number).mapped()); }
+  // To another list, which must not have that number. Needs no memory.
+  void move_to(Numbered& other, std::uint32_t number) { other.things_.insert(things_.extract(number)); }
 
   bool contains(std::uint32_t number) const { return things_.contains(number); }
   // The object must exist.

@@ -87,10 +87,11 @@ std::vector<std::string> Graph::vary_result(ResultId id) {
 }
 
 Graph::Garbage Graph::forget(ResultId id) {
-  state_->result(id);
-  const auto result = std::make_shared<BookedResult>(state_->results.take(id));
-  Garbage garbage = {result};
-  state_->release(result->node, garbage);
+  const NodeId node = state_->result(id).node;
+  const auto released = std::make_shared<State::Released>();
+  Garbage garbage = {released};
+  state_->results.move_to(released->results, id);
+  state_->release(node, *released);
   state_->settle(garbage);
   return garbage;
 }

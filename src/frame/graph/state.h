@@ -229,7 +229,13 @@ struct Graph::State {
   static RunReport run(std::span<Pass> passes, const RunOptions& options);
 
   // ---- sweep.cpp: removal of unused objects
-  void release(NodeId node, Graph::Garbage& garbage);
+  struct Released {
+    Numbered<BookedResult> results;
+    Numbered<Node> nodes;
+    Numbered<Column> columns;
+  };
+  // A holder less. Needs no memory.
+  void release(NodeId node, Released& released);
   // Sweeps expressions and selections if many are unused; their numbers change then.
   void settle(Graph::Garbage& garbage);
 

@@ -16,25 +16,26 @@ void Graph::hold(NodeId id) {
 
 Graph::Garbage Graph::release(NodeId id) {
   state_->node(id);
-  Garbage garbage;
-  if (id == root) return garbage;
-  state_->release(id, garbage);
+  if (id == root) return {};
+  const auto released = std::make_shared<State::Released>();
+  Garbage garbage = {released};
+  state_->release(id, *released);
   state_->settle(garbage);
   return garbage;
 }
 
-void Graph::State::release(NodeId id, Graph::Garbage& garbage) {
+void Graph::State::release(NodeId id, Released& released) {
   ++left_over_;
   while (--nodes[id].holders == 0) {  // the graph holds the root
-    const auto node = std::make_shared<Node>(nodes.take(id));
-    for (const ColumnId made : node->made) {
-      const auto column = std::make_shared<Column>(columns.take(made));
-      name_table.release(column->name);
-      garbage.push_back(column);
+    const Node& node = nodes[id];
+    for (const ColumnId made : node.made) {
+      name_table.release(columns[made].name);
+      columns.move_to(released.columns, made);
     }
-    garbage.push_back(node);
+    const NodeId parent = node.parent;
+    nodes.move_to(released.nodes, id);
     ++left_over_;
-    id = node->parent;
+    id = parent;
   }
 }
 
@@ -96,6 +97,7 @@ void Graph::State::sweep_selections() {
     if (needed[id]) needed[selections[id].parent] = true;
   std::vector<SelectionId> numbers(selections.size());
   std::vector<Selection> kept;
+  kept.reserve(selections.size());
   selection_ids_.clear();
   for (std::size_t id = 0; id < selections.size(); ++id) {
     if (!needed[id]) continue;
@@ -112,9 +114,9 @@ void Graph::State::sweep_expressions(Graph::Garbage& garbage) {
   if (needed.empty()) return;
   needed[0] = true;  // the default of expression numbers
   visit_expressions([&](ExpressionId id) { needed[id] = true; });
-  auto swept = std::make_shared<std::vector<Expression>>();
+  const auto swept = std::make_shared<std::vector<Expression>>();
+  garbage.push_back(swept);
   const std::vector<ExpressionId> numbers = pool->keep(needed, *swept);
-  garbage.push_back(std::move(swept));
   visit_expressions([&](ExpressionId& id) { id = numbers[id]; });
   std::erase_if(source_columns_,
                 [&](const auto& column) { return !column.second || !needed[*column.second]; });

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 
 #include "colonnade/error.h"
 
@@ -71,7 +71,7 @@ void ChainCursor::open_next_file() {
   try {
     next_file_ = std::async(std::launch::async,
                             [chain = chain_, sample = next_->sample] { return chain->acquire(sample); });
-  } catch (const std::system_error&) {  // no thread: it is opened when it is entered
+  } catch (const std::exception&) {  // no thread: it is opened when it is entered
     next_file_ = {};
   }
 }

@@ -41,8 +41,8 @@ void HttpAttempts::send(std::chrono::milliseconds delay) {
 
 void HttpAttempts::take(HttpAnswer&& answer) {
   Verdict verdict = Verdict::final;
-  if (answer.status != 0) known_servers().insert(server_);
   try {
+    if (answer.status != 0) known_servers().insert(server_);
     verdict = judge(answer);
     if (verdict == Verdict::next) return send(std::chrono::milliseconds(0));
     if (verdict == Verdict::pass) {
@@ -58,6 +58,8 @@ void HttpAttempts::take(HttpAnswer&& answer) {
         return send(*wait);
       }
     }
+  } catch (const std::bad_alloc&) {
+    answer.failure = HttpFailure::no_memory;
   } catch (const std::exception& error) {
     answer.failure = HttpFailure::other;
     answer.problem = error.what();

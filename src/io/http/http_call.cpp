@@ -134,7 +134,7 @@ class HttpCaller::Attempts final : public HttpAttempts {
   }
 
   void finish(HttpAnswer&& answer, const HttpOutcome& outcome) override {
-    done_(HttpReply{std::move(answer), url_, outcome});
+    done_(HttpReply{std::move(answer), std::move(url_), outcome});
   }
 
   const HttpCaller* caller_;
@@ -219,6 +219,8 @@ Error HttpCaller::error(const HttpCall& call, const HttpReply& reply) const {
     tries = fmt::format(", after {} attempts in {:.1f} s", reply.outcome.attempts,
                         static_cast<double>(reply.outcome.took.count()) / 1000);
   const ErrorContext where{.uri = uri_};
+  if (http.failure == HttpFailure::no_memory)
+    return {ErrorKind::resource, what + ": there is no memory for the request", "", where};
   if (http.failure != HttpFailure::none) {
     const std::string token = credentials_.token->current().reveal();
     const std::string said = in_one_line(redacted(http.problem, {token, url_.password}));

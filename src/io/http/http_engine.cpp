@@ -9,10 +9,8 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
-#include <deque>
-#include <map>
+#include <list>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include "base/process.h"
@@ -161,6 +159,7 @@ struct Transfer {
   bool body_begun = false;
   bool goes_into = false;  // the answer's body, rather than to answer.body
   bool too_large = false;
+  bool lacks_memory = false;
   std::size_t sent = 0;  // bytes of the request's body
   char problem[CURL_ERROR_SIZE] = {};
 
@@ -247,7 +246,16 @@ struct Transfer {
                                                      : std::string(line.substr(first, last - first + 1)));
   }
 
-  void conclude(CURLcode code) {
+  void conclude(CURLcode code) noexcept {
+    try {
+      take_outcome(code);
+    } catch (const std::exception&) {
+      lacks_memory = true;
+    }
+    if (lacks_memory) answer.failure = HttpFailure::no_memory;
+  }
+
+  void take_outcome(CURLcode code) {
     long status = 0;
     ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     answer.status = static_cast<int>(status);
@@ -269,7 +277,8 @@ struct Transfer {
 std::size_t on_body(char* data, std::size_t, std::size_t count, void* transfer) noexcept {
   try {
     return static_cast<Transfer*>(transfer)->take(data, count);
-  } catch (...) {  // no memory: the transfer fails
+  } catch (...) {  // the transfer fails
+    static_cast<Transfer*>(transfer)->lacks_memory = true;
     return 0;
   }
 }
@@ -278,7 +287,8 @@ std::size_t on_header(char* data, std::size_t, std::size_t count, void* transfer
   try {
     static_cast<Transfer*>(transfer)->take_header({data, count});
     return count;
-  } catch (...) {  // no memory: the transfer fails
+  } catch (...) {  // the transfer fails
+    static_cast<Transfer*>(transfer)->lacks_memory = true;
     return 0;
   }
 }
@@ -399,6 +409,7 @@ class HttpEngine::Loop {
   explicit Loop(unsigned max_active)
       : max_active_(std::max(max_active, 1u)), environment_(Environment::read()) {
     initialise_curl();
+    spare_.reserve(most_spare_handles);
     multi_ = ::curl_multi_init();
     if (multi_ == nullptr) throw Error(ErrorKind::resource, "cannot start libcurl: no memory");
     ::curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(max_active_));
@@ -423,25 +434,26 @@ class HttpEngine::Loop {
       throw Error(ErrorKind::usage,
                   "an HTTP connection cannot be used in a fork of the process that opened it",
                   "open it in the child");
-    auto transfer = std::make_unique<Transfer>(std::move(request), owner, std::move(done));
+    Transfers transfer;
+    transfer.emplace_back(std::move(request), owner, std::move(done));
     bool wake = false;
     {
       const std::lock_guard lock(mutex_);
       if (!thread_.joinable()) start_thread();
       wake = inbox_.empty() && std::this_thread::get_id() != thread_.get_id();
-      inbox_.push_back(std::move(transfer));
+      inbox_.splice(inbox_.end(), transfer);
     }
     // The caller that makes the inbox non-empty wakes the loop, once for all its requests.
     if (wake) ::curl_multi_wakeup(multi_);
   }
 
   void cancel(const void* owner) noexcept {
+    Cancel asked{.owner = owner};
     std::unique_lock lock(mutex_);
     if (!thread_.joinable()) return;
-    const std::uint64_t ticket = ++cancels_asked_;
-    cancels_.push_back(owner);
+    asked.next = std::exchange(cancels_, &asked);
     ::curl_multi_wakeup(multi_);
-    cancelled_.wait(lock, [&] { return cancels_done_ >= ticket; });
+    cancelled_.wait(lock, [&] { return asked.is_done; });
   }
 
   HttpCounters counters() const noexcept {
@@ -450,7 +462,14 @@ class HttpEngine::Loop {
   }
 
  private:
-  using Transfers = std::vector<std::unique_ptr<Transfer> >;
+  // Between lists, transfers move without the need for memory.
+  using Transfers = std::list<Transfer>;
+  // On the stack of the thread that waits for it.
+  struct Cancel {
+    const void* owner = nullptr;
+    Cancel* next = nullptr;
+    bool is_done = false;
+  };
 
   // Signals are for the threads of the program: a handler must not interrupt this one, and a lost TLS
   // connection must not end the process (SIGPIPE).
@@ -461,7 +480,7 @@ class HttpEngine::Loop {
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error& error) {
+    } catch (const std::exception& error) {
       ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
       throw Error(ErrorKind::resource, fmt::format("cannot start the thread for HTTP: {}", error.what()),
                   "more threads or memory for this process (ulimit -u)");
@@ -477,88 +496,73 @@ class HttpEngine::Loop {
       if (collect()) continue;  // there may be new ones
       ::curl_multi_poll(multi_, nullptr, 0, milliseconds_to_sleep(), nullptr);
     }
-    for (auto& [easy, transfer] : active_) release(*transfer);
+    for (Transfer& transfer : active_) release(transfer);
     active_.clear();
   }
 
   // False if it is time to end.
   bool take_inbox() {
     Transfers arrived;
-    std::vector<const void*> cancels;
-    std::uint64_t ticket = 0;
+    Cancel* cancels = nullptr;
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return false;
       arrived.swap(inbox_);
-      cancels.swap(cancels_);
-      ticket = cancels_asked_;
+      cancels = std::exchange(cancels_, nullptr);
     }
-    for (auto& transfer : arrived) {
-      if (transfer->request.delay.count() > 0)
-        delayed_.emplace(transfer->ready, std::move(transfer));
-      else
-        waiting_.push_back(std::move(transfer));
+    while (!arrived.empty()) {
+      Transfers& to = arrived.front().request.delay.count() > 0 ? delayed_ : waiting_;
+      to.splice(to.end(), arrived, arrived.begin());
     }
-    if (cancels.empty()) return true;
-    for (const void* owner : cancels) drop(owner);
-    {
-      const std::lock_guard lock(mutex_);
-      cancels_done_ = ticket;
-    }
+    if (cancels == nullptr) return true;
+    for (const Cancel* cancel = cancels; cancel != nullptr; cancel = cancel->next) drop(cancel->owner);
+    const std::lock_guard lock(mutex_);
+    // The thread that waits for it may take it away as soon as the lock is free.
+    for (Cancel* cancel = cancels; cancel != nullptr; cancel = cancel->next) cancel->is_done = true;
     cancelled_.notify_all();
     return true;
   }
 
   void drop(const void* owner) {
-    std::erase_if(waiting_, [&](const auto& transfer) { return transfer->owner == owner; });
-    std::erase_if(delayed_, [&](const auto& entry) { return entry.second->owner == owner; });
-    std::erase_if(active_, [&](const auto& entry) {
-      if (entry.second->owner != owner) return false;
-      release(*entry.second);
-      return true;
-    });
+    const auto is_of_owner = [&](const Transfer& transfer) { return transfer.owner == owner; };
+    waiting_.remove_if(is_of_owner);
+    delayed_.remove_if(is_of_owner);
+    for (Transfer& transfer : active_)
+      if (is_of_owner(transfer)) release(transfer);
+    active_.remove_if(is_of_owner);
   }
 
   void begin_waiting() {
     const auto now = Clock::now();
-    while (!delayed_.empty() && delayed_.begin()->first <= now) {
-      waiting_.push_back(std::move(delayed_.begin()->second));
-      delayed_.erase(delayed_.begin());
+    for (auto next = delayed_.begin(); next != delayed_.end();) {
+      const auto transfer = next++;
+      if (transfer->ready <= now) waiting_.splice(waiting_.end(), delayed_, transfer);
     }
     while (!waiting_.empty() && active_.size() < max_active_) {
-      std::unique_ptr<Transfer> transfer = std::move(waiting_.front());
-      waiting_.pop_front();
-      begin(std::move(transfer));
+      active_.splice(active_.begin(), waiting_, waiting_.begin());
+      if (begin(active_.front())) continue;
+      active_.front().answer.failure = HttpFailure::no_memory;
+      tell_last(active_.begin());
     }
   }
 
-  void begin(std::unique_ptr<Transfer> transfer) {
+  bool begin(Transfer& transfer) {
     requests_.fetch_add(1, std::memory_order_relaxed);
-    transfer->begun = Clock::now();
-    bool begun = false;
+    transfer.begun = Clock::now();
+    if (spare_.empty()) {
+      transfer.easy = ::curl_easy_init();
+    } else {
+      transfer.easy = spare_.back();
+      spare_.pop_back();
+    }
+    if (transfer.easy == nullptr) return false;
     try {
-      if (spare_.empty()) {
-        transfer->easy = ::curl_easy_init();
-      } else {
-        transfer->easy = spare_.back();
-        spare_.pop_back();
-      }
-      if (transfer->easy != nullptr) {
-        configure(*transfer, environment_);
-        begun = ::curl_multi_add_handle(multi_, transfer->easy) == CURLM_OK;
-      }
+      configure(transfer, environment_);
+      if (::curl_multi_add_handle(multi_, transfer.easy) == CURLM_OK) return true;
     } catch (const std::bad_alloc&) {
-      begun = false;
     }
-    if (begun) {
-      CURL* easy = transfer->easy;
-      active_.emplace(easy, std::move(transfer));
-      return;
-    }
-    if (transfer->easy != nullptr) ::curl_easy_cleanup(std::exchange(transfer->easy, nullptr));
-    transfer->answer.failure = HttpFailure::other;
-    transfer->answer.problem = "no memory for another request";
-    tell(*transfer);
+    ::curl_easy_cleanup(std::exchange(transfer.easy, nullptr));
+    return false;
   }
 
   // Whether any transfer ended.
@@ -569,12 +573,11 @@ class HttpEngine::Loop {
       if (message->msg != CURLMSG_DONE) continue;
       any = true;
       const CURLcode code = message->data.result;
-      auto node = active_.extract(message->easy_handle);
-      Transfer& transfer = *node.mapped();
-      transfer.conclude(code);
-      count(transfer);
-      release(transfer);
-      tell(transfer);
+      const auto transfer = std::ranges::find(active_, message->easy_handle, &Transfer::easy);
+      transfer->conclude(code);
+      count(*transfer);
+      release(*transfer);
+      tell_last(transfer);
     }
     return any;
   }
@@ -590,20 +593,23 @@ class HttpEngine::Loop {
   void release(Transfer& transfer) noexcept {
     CURL* easy = std::exchange(transfer.easy, nullptr);
     ::curl_multi_remove_handle(multi_, easy);
-    if (spare_.size() < most_spare_handles)
+    if (spare_.size() < spare_.capacity())
       spare_.push_back(easy);
     else
       ::curl_easy_cleanup(easy);
   }
 
-  static void tell(Transfer& transfer) {
-    transfer.done(std::move(transfer.request), std::move(transfer.answer));
+  void tell_last(Transfers::iterator transfer) {
+    Transfers ended;
+    ended.splice(ended.end(), active_, transfer);
+    transfer->done(std::move(transfer->request), std::move(transfer->answer));
   }
 
   int milliseconds_to_sleep() const {
     constexpr std::chrono::milliseconds longest{60'000};
     if (delayed_.empty()) return static_cast<int>(longest.count());
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(delayed_.begin()->first - Clock::now());
+    const auto first = std::ranges::min_element(delayed_, {}, &Transfer::ready)->ready;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - Clock::now());
     return static_cast<int>(std::clamp(left, std::chrono::milliseconds(0), longest).count());
   }
 
@@ -615,17 +621,15 @@ class HttpEngine::Loop {
   std::mutex mutex_;
   std::condition_variable cancelled_;
   Transfers inbox_;
-  std::vector<const void*> cancels_;
-  std::uint64_t cancels_asked_ = 0;
-  std::uint64_t cancels_done_ = 0;
+  Cancel* cancels_ = nullptr;
   bool stopping_ = false;
   std::thread thread_;
 
   // Of the thread alone.
-  std::deque<std::unique_ptr<Transfer> > waiting_;
-  std::multimap<Clock::time_point, std::unique_ptr<Transfer> > delayed_;
-  std::map<CURL*, std::unique_ptr<Transfer> > active_;
-  std::vector<CURL*> spare_;
+  Transfers waiting_;
+  Transfers delayed_;
+  Transfers active_;
+  std::vector<CURL*> spare_;  // as many as there is room for
 
   std::atomic<std::uint64_t> requests_{0};
   std::atomic<std::uint64_t> connections_{0};

@@ -70,6 +70,7 @@ enum class HttpFailure {
   too_large,  // the answer is larger than was asked for
   tls,        // the certificate or the handshake
   cancelled,
+  no_memory,  // here
   other
 };
 

@@ -17,31 +17,6 @@ namespace {
 
 using testing::HasSubstr;
 
-// A file as a good server gives it; tests spoil the answer.
-struct HttpContent {
-  std::string bytes = std::string(200'000, 'x');
-  std::string etag = "\"one\"";
-  std::string modified = {};
-
-  TestAnswer answer_to(const TestRequest& request) const {
-    const std::string range = request.header("range");
-    if (range.empty()) return {.headers = {{"ETag", etag}}, .body = bytes};
-    std::size_t first = 0;
-    std::size_t last = bytes.size() - 1;
-    if (range.starts_with("bytes=-")) {
-      first = bytes.size() - std::min(bytes.size(), std::size_t{std::stoul(range.substr(7))});
-    } else {
-      first = std::stoul(range.substr(6));
-      last = std::min(std::size_t{std::stoul(range.substr(range.find('-') + 1))}, last);
-    }
-    TestAnswer answer{.status = 206, .body = bytes.substr(first, last - first + 1)};
-    answer.headers = {{"Content-Range", fmt::format("bytes {}-{}/{}", first, last, bytes.size())}};
-    if (!etag.empty()) answer.headers.emplace_back("ETag", etag);
-    if (!modified.empty()) answer.headers.emplace_back("Last-Modified", modified);
-    return answer;
-  }
-};
-
 class HttpFaults : public testing::Test {
  protected:
   // Opens the file, then lets `spoil` change what comes back for the middle of it.

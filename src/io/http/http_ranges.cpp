@@ -83,12 +83,14 @@ class RangedQueue final : public ReadQueue {
     }
     begin();
     try {
+      asked_.emplace(next_, Asked{id, offset});
       requests_->submit(next_, offset, into);
     } catch (...) {
+      asked_.erase(next_);
       withdraw();
       throw;
     }
-    asked_.emplace(next_++, Asked{id, offset});
+    ++next_;
   }
 
  private:

@@ -61,8 +61,8 @@ TEST(Retries, AreForWhatMayPass) {
   };
   for (const HttpFailure failure : {HttpFailure::refused, HttpFailure::dropped, HttpFailure::timed_out})
     EXPECT_TRUE(passes(failure, 0));
-  for (const HttpFailure failure :
-       {HttpFailure::tls, HttpFailure::too_large, HttpFailure::cancelled, HttpFailure::other})
+  for (const HttpFailure failure : {HttpFailure::tls, HttpFailure::too_large, HttpFailure::cancelled,
+                                    HttpFailure::no_memory, HttpFailure::other})
     EXPECT_FALSE(passes(failure, 0));
   for (const int status : {429, 500, 502, 503, 504}) EXPECT_TRUE(passes(HttpFailure::none, status));
   for (const int status : {200, 206, 301, 400, 403, 404, 409, 412, 416, 501, 507})

@@ -89,7 +89,12 @@ class UringQueue final : public ReadQueue {
     const std::size_t index = free_.back();
     ReadSlot& slot = slots_[index];
     slot.request = {id, offset, into};
-    prepare(slot);
+    try {
+      prepare(slot);
+    } catch (...) {
+      withdraw();
+      throw;
+    }
     io_uring_sqe* entry = ::io_uring_get_sqe(ring_.get());
     ::io_uring_prep_read(entry, 0, slot.target.data(), static_cast<unsigned>(slot.target.size()),
                          slot.offset);

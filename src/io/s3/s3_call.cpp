@@ -346,6 +346,8 @@ Error S3Caller::error(const S3Call& call, const S3Answer& answer) const {
                                : fmt::format("cannot {} \"{}\" of bucket \"{}\" at {}", call.action,
                                              in_one_line(call.key), bucket_, base_);
   const HttpAnswer& http = answer.http;
+  if (http.failure == HttpFailure::no_memory)
+    return {ErrorKind::resource, what + ": there is no memory for the request", "", context(call.key)};
   if (http.failure != HttpFailure::none)
     return {ErrorKind::io, fmt::format("{}: {}{}", what, printable(http.problem), attempts_text(answer)),
             advice_after(http.failure), context(call.key)};

@@ -39,8 +39,8 @@ class Queue final : public S3Queue {
   template <class Meaning>
   void start(std::uint64_t id, S3Call&& call, Meaning meaning) {
     with_context(client_->caller().context(""), [&] { begin(); });
-    const auto shared = std::make_shared<const S3Call>(std::move(call));
     try {
+      const auto shared = std::make_shared<const S3Call>(std::move(call));
       client_->caller().start(*engine_, this, shared, [this, id, shared, meaning](S3Answer&& answer) {
         try {
           meaning(*shared, answer);

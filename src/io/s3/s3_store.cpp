@@ -74,15 +74,6 @@ class Values {
         error.advice().empty() ? "check that the data set was written or copied completely" : error.advice(),
         {.uri = uri_}};
   }
-  std::exception_ptr told(const std::exception_ptr& failure, const ValueAddress& address) const {
-    try {
-      std::rethrow_exception(failure);
-    } catch (const Error& error) {
-      return std::make_exception_ptr(told(error, address));
-    } catch (...) {
-      return failure;
-    }
-  }
   template <class Work>
   decltype(auto) telling(const ValueAddress& address, Work&& work) const {
     try {
@@ -90,6 +81,14 @@ class Values {
     } catch (const Error& error) {
       throw told(error, address);
     }
+  }
+  std::exception_ptr told(const std::exception_ptr& failure, const ValueAddress& address) const noexcept {
+    try {
+      telling(address, [&] { std::rethrow_exception(failure); });
+    } catch (...) {
+      return std::current_exception();
+    }
+    return failure;
   }
   template <class Work>
   decltype(auto) telling_store(Work&& work) const {
@@ -186,11 +185,13 @@ class Queue final : public ObjectQueue {
       add_done(id);
       return;
     }
-    begin();
-    const std::size_t slot = free_slot();
-    Operation& operation = operations_[slot];
-    operation = {id, object, dkey, {}, items.size(), nullptr};
+    Operation operation{id, object, dkey, {}, items.size(), nullptr};
     for (const Item& item : items) operation.akeys.push_back(item.akey);
+    make_slot();
+    begin();
+    const std::size_t slot = free_.back();
+    free_.pop_back();
+    operations_[slot] = std::move(operation);
     for (std::size_t i = 0; i < items.size(); ++i) {
       const std::uint64_t tag = std::uint64_t{slot} << item_bits | i;
       try {
@@ -201,14 +202,12 @@ class Queue final : public ObjectQueue {
     }
   }
 
-  std::size_t free_slot() {
-    if (free_.empty()) {
-      operations_.emplace_back();
-      return operations_.size() - 1;
-    }
-    const std::size_t slot = free_.back();
-    free_.pop_back();
-    return slot;
+  // Where none is free. There is room in `free_` for all.
+  void make_slot() {
+    if (!free_.empty()) return;
+    if (free_.capacity() <= operations_.size()) free_.reserve(2 * operations_.size() + 1);
+    operations_.emplace_back();
+    free_.push_back(operations_.size() - 1);
   }
 
   void settle(std::uint64_t tag, const std::exception_ptr& failure, Time when = {}) {
