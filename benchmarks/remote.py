@@ -8,9 +8,10 @@ latency and so stands for a round trip of it. All sides of a row read the same f
 - curl (xrdcp's library for XRootD), which moves the bytes that Colonnade asked for, in as many streams, to nowhere;
 - uproot and ROOT.
 
-The rows are the LHCb analysis of an RNTuple, and a data frame over a TTree in the manner of NanoAOD, which Colonnade
-imports on the fly: without a cache, filling one, and from it. Saved are remote.md, remote.json and remote.png. Rows are
-added to those that are saved, so that a long measurement can be made in pieces:
+The rows are the LHCb analysis of an RNTuple, the same as a data frame (of one data set, and with the momenta as those
+of a friend), and a data frame over a TTree in the manner of NanoAOD, which Colonnade imports on the fly: without a
+cache, filling one, and from it. Saved are remote.md, remote.json and remote.png. Rows are added to those that are
+saved, so that a long measurement can be made in pieces:
 
     python benchmarks/remote.py --only HTTP --latencies 0 50 --work /tmp/remote --keep
 """
@@ -44,8 +45,12 @@ from toxiproxy import Proxy, Toxiproxy  # noqa: E402
 from xrootd_server import XrootdServer  # noqa: E402
 
 STREAMS = 16
-SIDES = ("Colonnade", "local", "copy", "uproot", "ROOT", "filling", "cached")
-PLACES = ("HTTP", "XRootD", "S3", "TTree")
+DIRECT = -1
+"""In place of a latency: without the proxy, which takes its part of the processors."""
+SIDES = ("Colonnade", "local", "copy", "uproot", "ROOT", "friends", "filling", "cached")
+PLACES = ("HTTP", "XRootD", "S3", "Frame", "TTree")
+SERVER_OF = {"Frame": "XRootD", "TTree": "XRootD"}
+"""Of rows that are not named after theirs."""
 NAME = "lhcb.root"
 TREE = "nano.root"
 
@@ -95,6 +100,39 @@ result = len(b_mass.select(data).mass)
 """,
     ),
 }
+MASS = (
+    "sqrt(pow(sqrt({p}H1_PX*{p}H1_PX + {p}H1_PY*{p}H1_PY + {p}H1_PZ*{p}H1_PZ + 243717)"
+    " + sqrt({p}H2_PX*{p}H2_PX + {p}H2_PY*{p}H2_PY + {p}H2_PZ*{p}H2_PZ + 243717)"
+    " + sqrt({p}H3_PX*{p}H3_PX + {p}H3_PY*{p}H3_PY + {p}H3_PZ*{p}H3_PZ + 243717), 2)"
+    " - pow({p}H1_PX + {p}H2_PX + {p}H3_PX, 2) - pow({p}H1_PY + {p}H2_PY + {p}H3_PY, 2)"
+    " - pow({p}H1_PZ + {p}H2_PZ + {p}H3_PZ, 2))"
+)
+CANDIDATES = """
+result = (frame.{filter}("!(H1_isMuon || H2_isMuon || H3_isMuon)")
+    .{filter}("H1_ProbK > 0.5 && H2_ProbK > 0.5 && H3_ProbK > 0.5")
+    .{filter}("H1_ProbPi < 0.5 && H2_ProbPi < 0.5 && H3_ProbPi < 0.5")
+    .{define}("mass", "{mass}").{filter}("mass > 5050 && mass < 5500").{count}(){get})
+"""
+OUR_NAMES = {"filter": "filter", "define": "define", "count": "count", "get": ".value"}
+ROOT_NAMES = {"filter": "Filter", "define": "Define", "count": "Count", "get": ".GetValue()"}
+FRAMES = {
+    "Colonnade": (
+        "from colonnade import DataFrame",
+        'frame = DataFrame("DecayTree", sys.argv[1], progress=False)'
+        + CANDIDATES.format(mass=MASS.format(p=""), **OUR_NAMES),
+    ),
+    "friends": (
+        "from colonnade import DataFrame",
+        'friends = {"f": ("DecayTree", sys.argv[1])}\n'
+        'frame = DataFrame("DecayTree", sys.argv[1], friends=friends, progress=False)'
+        + CANDIDATES.format(mass=MASS.format(p="f."), **OUR_NAMES),
+    ),
+    "ROOT": (
+        "import ROOT",
+        'ROOT.EnableImplicitMT()\nframe = ROOT.RDF.FromRNTuple("DecayTree", sys.argv[1])'
+        + CANDIDATES.format(mass=MASS.format(p=""), **ROOT_NAMES),
+    ),
+}
 DIMUONS = """
 result = (frame.{filter}("nMuon == 2").{filter}("Muon_charge[0] != Muon_charge[1]")
     .{define}("mass", "InvariantMass(Muon_pt, Muon_eta, Muon_phi, Muon_mass)").{filter}("mass > 60 && mass < 120")
@@ -104,7 +142,7 @@ NANO = {
     "Colonnade": (
         "import awkward, uproot\nfrom colonnade import DataFrame",
         'frame = DataFrame("Events", sys.argv[1], cache=sys.argv[2], progress=False)'
-        + DIMUONS.format(filter="filter", define="define", count="count", get=".value"),
+        + DIMUONS.format(**OUR_NAMES),
     ),
     "uproot": (
         UPROOT_SOURCES + "import awkward as ak, numpy as np",
@@ -124,7 +162,7 @@ result = ak.sum((both > 60) & (both < 120))
     "ROOT": (
         "import ROOT",
         'chain = ROOT.TChain("Events")\nchain.Add(sys.argv[1])\nframe = ROOT.RDataFrame(chain)'
-        + DIMUONS.format(filter="Filter", define="Define", count="Count", get=".GetValue()"),
+        + DIMUONS.format(**ROOT_NAMES),
     ),
 }
 XRD_COPY = """
@@ -140,24 +178,43 @@ result = 0
 
 
 class Remote:
-    """A server with the files, behind a proxy."""
+    """A server with the files, reached directly or through a proxy."""
 
     def __init__(
         self,
         name: str,
-        proxy: Proxy,
         base: str,
         *,
         plain: str = "",
         environment: dict[str, str] | None = None,
         curl: tuple[str, ...] = (),
     ) -> None:
-        self.name, self.proxy = name, proxy
+        self.name = name
         self.base = base
         """What Colonnade's URIs begin with."""
         self.plain = plain or base
         """The same for programs that know no S3."""
         self.environment, self.curl = environment or {}, curl
+
+
+@dataclass
+class Server:
+    """Where the files are."""
+
+    proxy: Proxy
+    port: int
+    at: Callable[[int], Remote]
+    """By the port of the server or of the proxy."""
+
+    @contextlib.contextmanager
+    def reached(self, latency: int) -> Iterator[Remote]:
+        if latency == DIRECT:
+            yield self.at(self.port)
+        elif latency == 0:
+            yield self.at(self.proxy.port)
+        else:
+            with self.proxy.toxic("latency", latency=latency):
+                yield self.at(self.proxy.port)
 
 
 @dataclass
@@ -245,26 +302,32 @@ def write_curl_config(path: Path, url: str, ranges: list[str], options: tuple[st
 
 
 @contextlib.contextmanager
-def http_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Remote]:
+def http_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Server]:
     with HttpServer(work / "http") as http:
         for file in files:
             shutil.copy(file, http.data / file.name)
-        proxy = toxiproxy.proxy(f"http-{work.name}", http.port)
-        yield Remote("HTTP", proxy, f"{http.url_at(proxy.port)}/files/", environment=http.environment())
+
+        def at(port: int) -> Remote:
+            return Remote("HTTP", f"{http.url_at(port)}/files/", environment=http.environment())
+
+        yield Server(toxiproxy.proxy(f"http-{work.name}", http.port), http.port, at)
 
 
 @contextlib.contextmanager
-def xrootd_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Remote]:
+def xrootd_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Server]:
     with XrootdServer(work / "xrootd") as xrootd:
         for file in files:
             shutil.copy(file, xrootd.data / file.name)
             (xrootd.data / file.name).chmod(0o644)
-        proxy = toxiproxy.proxy(f"xrootd-{work.name}", xrootd.port)
-        yield Remote("XRootD", proxy, xrootd.uri_at(proxy.port), environment=xrootd.environment())
+
+        def at(port: int) -> Remote:
+            return Remote("XRootD", xrootd.uri_at(port), environment=xrootd.environment())
+
+        yield Server(toxiproxy.proxy(f"xrootd-{work.name}", xrootd.port), xrootd.port, at)
 
 
 @contextlib.contextmanager
-def s3_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Remote]:
+def s3_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Server]:
     with S3Server(work / "s3") as s3:
         for file in files:
             s3.requests().put(BUCKET, file.name, file.read_bytes())
@@ -275,22 +338,19 @@ def s3_place(toxiproxy: Toxiproxy, work: Path, files: list[Path]) -> Iterator[Re
         status, answer = s3.requests().request("PUT", f"/{BUCKET}", {"policy": ""}, policy)
         if status >= 300:
             raise BenchmarkError(f"the S3 server takes no policy: {answer.decode(errors='replace')}")
-        proxy = toxiproxy.proxy(f"s3-{work.name}", s3.port)
-        endpoint = s3.endpoint_at(proxy.port)
         signing = (
             f'aws-sigv4 = "aws:amz:{REGION}:s3"',
             f'user = "{ACCESS_KEY}:{SECRET_KEY}"',
             'header = "x-amz-content-sha256: UNSIGNED-PAYLOAD"',
         )
-        environment = {**s3.environment(), "AWS_ENDPOINT_URL": endpoint}
-        yield Remote(
-            "S3",
-            proxy,
-            f"s3://{BUCKET}/",
-            plain=f"{endpoint}/{BUCKET}/",
-            environment=environment,
-            curl=signing,
-        )
+
+        def at(port: int) -> Remote:
+            endpoint = s3.endpoint_at(port)
+            environment = {**s3.environment(), "AWS_ENDPOINT_URL": endpoint}
+            plain = f"{endpoint}/{BUCKET}/"
+            return Remote("S3", f"s3://{BUCKET}/", plain=plain, environment=environment, curl=signing)
+
+        yield Server(toxiproxy.proxy(f"s3-{work.name}", s3.port), s3.port, at)
 
 
 PLACE_OF = {"HTTP": http_place, "XRootD": xrootd_place, "S3": s3_place}
@@ -391,6 +451,18 @@ def lhcb_sides(place: Remote, files: dict[str, Path], ranges: list[str], work: P
     }
 
 
+def frame_sides(place: Remote, files: dict[str, Path]) -> dict[str, Any]:
+    def program(side: str, uri: str) -> Callable[[], dict[str, Any]]:
+        return functools.partial(run_program, FRAMES[side], [uri], place.environment, lambda: None)
+
+    return {
+        "Colonnade": program("Colonnade", place.base + NAME),
+        "friends": program("friends", place.base + NAME),
+        "local": program("Colonnade", str(files[NAME])),
+        "ROOT": program("ROOT", place.plain + NAME),
+    }
+
+
 def tree_sides(place: Remote, files: dict[str, Path], work: Path) -> dict[str, Any]:
     full, empty = work / "full", work / "empty"
 
@@ -419,16 +491,17 @@ def measure(options: argparse.Namespace, work: Path, keep: Callable[[Row], None]
         needed.write_bytes(source.read(size))
     with Toxiproxy(work / "toxiproxy") as toxiproxy:
         for name in options.only:
-            server = "XRootD" if name == "TTree" else name
-            with PLACE_OF[server](toxiproxy, work / name, [*files.values(), needed]) as place:
+            with PLACE_OF[SERVER_OF.get(name, name)](
+                toxiproxy, work / name, [*files.values(), needed]
+            ) as server:
                 for latency in options.latencies:
-                    delay = (
-                        place.proxy.toxic("latency", latency=latency) if latency else contextlib.nullcontext()
-                    )
-                    with delay:
+                    with server.reached(latency) as place:
                         if name == "TTree":
                             sides = tree_sides(place, files, work)
                             row = Row(name, latency, files[TREE].stat().st_size, 0)
+                        elif name == "Frame":
+                            sides = frame_sides(place, files)
+                            row = Row(name, latency, size, 0)
                         else:
                             sides = lhcb_sides(place, files, ranges, work)
                             row = Row(name, latency, size, len(ranges))
@@ -466,6 +539,10 @@ def check_results(row: Row) -> None:
 # ---- Report
 
 
+def latency_text(row: Row) -> str:
+    return "direct" if row.latency == DIRECT else str(row.latency)
+
+
 def cell(row: Row, side: str) -> str:
     runs = [float(one["seconds"]) for one in row.sides.get(side, Series()).runs]
     if not runs:
@@ -483,10 +560,12 @@ def targets(row: Row, all_rows: list[Row]) -> Iterator[tuple[str, float, str, bo
     )
     if row.latency == 50 and ours and near:
         yield "time over that at 0 ms", ours / near, "at most 2", ours / near <= 2
+        if (friends := row.ratio("friends")) is not None:
+            yield "time with a friend over that of one data set", friends, "at most 1.5", friends <= 1.5
         for side, least in (("uproot", 3), ("ROOT", 2)):
             if (ratio := row.ratio(side)) is not None:
                 yield f"time of {side} over ours", ratio, f"at least {least}", ratio >= least
-    if row.latency == 0 and ours and row.seconds("copy") and row.seconds("local"):
+    if row.latency == DIRECT and ours and row.seconds("copy") and row.seconds("local"):
         bound = max((row.seconds("copy") or 0) / 0.85, row.seconds("local") or 0)
         text = "time over the larger of copy / 0.85 and local"
         yield text, ours / bound, "at most 1", ours / bound <= 1
@@ -498,12 +577,18 @@ def report(about: dict[str, Any], rows: list[Row], out: Path) -> str:
         f"LHCb: {about['events']} events, 18 of 26 columns, {rows[0].bytes / 1e6:.0f} MB.",
         f"TTree: {about['tree_events']} events with muons, jets and MET, read over XRootD.",
         f"Seconds, medians of {about['repeats']} rounds in turns (least-most).",
+        "`direct`: without the proxy, which takes its part of the processors.",
         f"`copy`: curl with {STREAMS} streams for the same ranges; XRootD's copy program for as many bytes.",
         "`filling`, `cached`: with a cache that is empty, and with one that has the columns.",
         "",
     ]
     for title, chosen, sides in (
-        ("The LHCb analysis", [row for row in rows if row.place != "TTree"], SIDES[:5]),
+        ("The LHCb analysis", [row for row in rows if row.place in PLACE_OF], SIDES[:5]),
+        (
+            "The LHCb analysis as a data frame, over XRootD",
+            [row for row in rows if row.place == "Frame"],
+            ("Colonnade", "friends", "local", "ROOT"),
+        ),
         (
             "A TTree as NanoAOD's, imported on the fly",
             [row for row in rows if row.place == "TTree"],
@@ -520,7 +605,7 @@ def report(about: dict[str, Any], rows: list[Row], out: Path) -> str:
         ]
         for row in chosen:
             cells = " | ".join(cell(row, side) for side in sides)
-            lines.append(f"| {row.place} | {row.latency} | {cells} |")
+            lines.append(f"| {row.place} | {latency_text(row)} | {cells} |")
         lines.append("")
     problems = {(row.place, side): text for row in rows for side, text in row.problems.items()}
     lines += [f"- {side}, {place}: {text}" for (place, side), text in problems.items()]
@@ -528,7 +613,7 @@ def report(about: dict[str, Any], rows: list[Row], out: Path) -> str:
     for row in rows:
         for text, figure, bound, holds in targets(row, rows):
             mark = "holds" if holds else "missed"
-            lines.append(f"| {row.place} | {row.latency} | {text} | {figure:.2f} | {bound} | {mark} |")
+            lines.append(f"| {row.place} | {latency_text(row)} | {text} | {figure:.2f} | {bound} | {mark} |")
     text = "\n".join(lines) + "\n"
     (out / "remote.md").write_text(text)
     plot(rows, out / "remote.png")
@@ -548,7 +633,9 @@ def plot(rows: list[Row], path: Path) -> None:
     for place, axis in zip(names, axes[0], strict=True):
         for side in SIDES:
             points = [
-                (row.latency, row.seconds(side)) for row in rows if row.place == place and row.seconds(side)
+                (row.latency, row.seconds(side))
+                for row in rows
+                if row.place == place and row.latency != DIRECT and row.seconds(side)
             ]
             if points:
                 axis.plot(*zip(*points, strict=True), marker="o", label=side)
@@ -565,7 +652,14 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=2_000_000, help="of the LHCb sample")
     parser.add_argument("--tree-events", type=int, default=1_000_000, help="of the TTree")
     parser.add_argument("--only", nargs="+", default=list(PLACES), choices=PLACES, metavar="PLACE")
-    parser.add_argument("--latencies", type=int, nargs="+", default=[0, 10, 50, 100], metavar="MS")
+    parser.add_argument(
+        "--latencies",
+        type=lambda text: DIRECT if text == "direct" else int(text),
+        nargs="+",
+        default=[DIRECT, 0, 10, 50, 100],
+        metavar="MS",
+        help='milliseconds, or "direct": without the proxy',
+    )
     parser.add_argument("--repeats", type=int, default=5, help="rounds")
     parser.add_argument("--sides", nargs="+", default=list(SIDES), choices=SIDES, metavar="SIDE")
     parser.add_argument("--output", type=Path, default=HERE / "results", help="folder for the report")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+import numpy as np
 import pytest
 from remote_events import assert_equal, events, write
 from round_trips import RoundTrips
@@ -173,4 +174,49 @@ def test_a_frame_reads_the_next_file_ahead(chain):
     before = trips.count
     assert total.value > 0
     assert frame.sum("id").value == 8 * COUNT * (COUNT - 1) // 2
-    assert trips.count - before <= 20  # 32: two passes of eight files with two columns
+    assert trips.count - before <= 12  # 32: two passes of eight files with two columns
+
+
+def write_columns(uri, columns, step):
+    """One cluster per `step` entries."""
+    with colonnade.create(uri, "Events", compression="none") as writer:
+        for start in range(0, len(next(iter(columns.values()))), step):
+            writer.extend({name: values[start : start + step] for name, values in columns.items()})
+            writer.commit_cluster()
+
+
+@pytest.fixture
+def neighbours(http):
+    """Two files of as many entries and other clusters, their columns, and the counter."""
+    count = 1_000_000
+    columns = {"x": np.arange(count) * 0.5, "y": np.arange(count)[::-1] * 3}
+    write_columns(http.data / "trips-x.root", {"x": columns["x"]}, 25_000)
+    write_columns(http.data / "trips-y.root", {"key": np.arange(count), "y": columns["y"]}, 40_000)
+    with RoundTrips(http.port) as trips:
+        yield [f"{http.url_at(trips.port)}/files/trips-{name}.root" for name in columns], columns, trips
+
+
+def test_a_frame_asks_for_several_parts_ahead(neighbours):
+    (uri, _), columns, trips = neighbours
+    total = DataFrame("Events", uri, threads=1, progress=False).sum("x")
+    before = trips.count
+    assert total.value == columns["x"].sum()
+    assert trips.count - before <= 8  # 40 clusters
+
+
+def test_friends_are_read_ahead_like_one_data_set(neighbours):
+    (first, other), columns, trips = neighbours
+    frame = DataFrame("Events", first, friends={"f": ("Events", other)}, threads=1, progress=False)
+    total = frame.define("both", "x + f.y").sum("both")
+    before = trips.count
+    assert total.value == (columns["x"] + columns["y"]).sum()
+    assert trips.count - before <= 16  # 40 and 25 clusters
+
+
+def test_joined_columns_are_read_ahead(neighbours):
+    (_, other), columns, trips = neighbours
+    few = DataFrame.from_arrays({"key": np.arange(10)})
+    joined = few.join("Events", other, on="key").sum("y")
+    before = trips.count
+    assert joined.value == columns["y"][:10].sum()
+    assert trips.count - before <= 8

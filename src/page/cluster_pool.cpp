@@ -524,8 +524,9 @@ void ClusterPool::plan_in(Lane& lane, const std::vector<JobRef>& jobs) {
   const std::size_t limit = largest_extent(traits);
   const std::size_t most = traits.reads_are_copies ? std::min(limit, copied_at_once) : limit;
   const std::uint64_t file_size = lane.file->size();
-  // Where large requests are best, pages share them, even those that could go straight to their place.
-  const bool straight = (unit_ == 1 && traits.best_request == 0) || traits.reads_are_copies;
+  // Where large requests are best, or a request takes long, pages share them, even those that could go
+  // straight to their place.
+  const bool straight = (unit_ == 1 && traits.best_request == 0 && !lane.is_far) || traits.reads_are_copies;
   std::vector<JobRef> together;
   std::vector<io::WantedRange> ranges;
   const auto join = [&](const std::vector<JobRef>& group, const io::ReadPlan& plan) {

@@ -56,7 +56,7 @@ BlockRunner::BlockRunner(const Schedule& schedule, const RunOptions& options)
 void BlockRunner::start(PartRun& part, Cursor& cursor) {
   part_ = &part;
   cursor_ = &cursor;
-  cursor_->expect(schedule_->columns);
+  cursor_->expect(schedule_->columns, schedule_->certain);
   block_entries_ = block_entries_of_part();
 }
 

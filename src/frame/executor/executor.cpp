@@ -65,9 +65,7 @@ void Worker::go_through(std::size_t number) {
   auto part = std::make_unique<PartRun>(*pass_, number, pass_->schedule_of(number), job.part, slot_);
   if (!pass_->is_void(number)) {
     open(number);
-    const std::optional<std::size_t> next = pass_->next_of(slot_);
-    const bool goes_on = next && pass_->job(*next).program == job.program;
-    cursor_->start(job.part, goes_on ? &pass_->job(*next).part : nullptr);
+    cursor_->start(job.part, pass_->next_of(slot_, job.program));
     runner_->start(*part, *cursor_);
     go_through_blocks(*part);
     ++parts_;

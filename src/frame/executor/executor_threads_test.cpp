@@ -41,6 +41,7 @@ TEST(ExecutorThreads, ResultsAreTheSameBitByBit) {
   for (const unsigned threads : {2u, 3u, 7u}) {
     for (const bool in_turn : {false, true}) {
       Analysis analysis;
+      analysis.p.source->ahead = in_turn ? 8 : threads;
       for (const auto& out : analysis.outputs) out->waits_for_turn = in_turn;
       const RunReport report = analysis.p.run(threads);
       EXPECT_EQ(report.threads, threads);
@@ -66,6 +67,36 @@ TEST(ExecutorThreads, EveryPartIsDoneOnceWhenWorkersAreUnequal) {
   EXPECT_EQ(source->parts_started, 40u);
   ASSERT_EQ(out->records.size(), 4000u);
   for (std::uint64_t i = 0; i < 4000; ++i) EXPECT_EQ(out->records[i].entry, i);
+}
+
+TEST(ExecutorThreads, TheNextPartsAreKnownAhead) {
+  auto source = awkward_numbers(40'000, 100);
+  source->ahead = 8;
+  TestProgram p(source);
+  const auto out = p.output(0, {p.column(0)});
+  p.run(3);
+  EXPECT_EQ(source->parts_started, 400u);
+  EXPECT_GT(source->parts_told, 4 * source->parts_started);
+  EXPECT_EQ(out->records.size(), 40'000u);
+}
+
+// A worker that is far ahead of the merged parts helps the one that they wait for.
+TEST(ExecutorThreads, WorkersThatAreAheadTakeFromSlowOnes) {
+  std::atomic<int> parts_done{0};
+  const auto waits_for_others = function([&](auto x) {
+    if (x[0] == 0)  // of the first part, while seven more wait for its worker
+      for (int i = 0; i < 10000 && parts_done < 25; ++i)  // all within the window
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (static_cast<int>(x[0]) % 100 == 99) ++parts_done;
+    return x[0];
+  });
+  auto source = std::make_shared<FakeSource>(
+      10'000, 100, [](std::uint32_t, std::uint64_t entry) { return static_cast<double>(entry); });
+  source->ahead = 8;
+  TestProgram p(source);
+  p.output(0, {p.call(waits_for_others, {p.column(0)})});
+  p.run(2);
+  EXPECT_GE(parts_done, 100);
 }
 
 // An idle worker takes the next part of a blocked one.

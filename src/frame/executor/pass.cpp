@@ -6,9 +6,9 @@
 //   - within a part, for its turn: until all parts before it are merged.
 //
 // The first unmerged part waits for neither. It is also always claimed: workers claim parts from the
-// front in order, a worker's next part is behind its current one, and a worker that takes another
-// worker's next part has no next part of its own left. So if the first unmerged part is a worker's next
-// part, that worker's current part is merged and it begins the next one now. A worker that finishes a
+// front in order, a worker's next parts are in order behind its current one, and it takes another worker's
+// first one only if it cannot begin its own. So if the first unmerged part is a worker's next part, that
+// worker's current part is merged and it begins the next one now. A worker that finishes a
 // part while no other one merges merges all parts whose turn it is. A failed or cancelled part ends the
 // waiting of all parts behind it. No lock is held while a kernel, an accumulator or the progress callback
 // is called.
@@ -126,16 +126,17 @@ RunningPass::RunningPass(std::span<const Schedule> schedules, unsigned threads, 
   lay_out();
   const std::size_t workers = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(jobs_.size(), 1));
   reports_in_worker_ = workers == 1;
-  window_ = 4 * workers + 4;
+  window_ = (3 + ahead_) * workers + 4;
   claims_ = std::vector<Claims>(workers);
   // Each worker starts with one part from the front, so that the first parts end at the same time.
   for (Claims& claims : claims_)
-    if (front_ < jobs_.size()) claims.next = front_++;
+    if (front_ < jobs_.size()) claims.next.push_back(front_++);
 }
 
 void RunningPass::lay_out() {
   for (std::uint32_t p = 0; p < schedules_.size(); ++p) {
     const Schedule& schedule = schedules_[p];
+    ahead_ = std::max(ahead_, schedule.program->source->parts_ahead());
     if (schedule.first >= schedule.last) continue;
     if (all_ended(schedule, [&](std::size_t r) { return reached_[p][r]; })) continue;
     for (const Part& cut : schedule.program->source->parts(schedule.first, schedule.last)) {
@@ -147,27 +148,42 @@ void RunningPass::lay_out() {
 }
 
 std::optional<std::size_t> RunningPass::take(unsigned slot) {
-  std::optional<std::size_t>& next = claims_[slot].next;
-  if (next) return std::exchange(next, std::nullopt);
-  if (front_ < jobs_.size()) return front_++;
+  const auto take_first = [](Claims& of) {
+    const std::size_t number = of.next.front();
+    of.next.pop_front();
+    return number;
+  };
+  Claims& own = claims_[slot];
+  if (own.next.empty() && front_ < jobs_.size()) own.next.push_back(front_++);
+  const std::size_t window_end = merged_ + window_;
+  if (!own.next.empty() && own.next.front() < window_end) return take_first(own);
   Claims* victim = nullptr;  // the worker whose next part comes first
   for (Claims& other : claims_)
-    if (other.next && (victim == nullptr || *other.next < *victim->next)) victim = &other;
-  return victim != nullptr ? std::exchange(victim->next, std::nullopt) : std::nullopt;
+    if (!other.next.empty() && (victim == nullptr || other.next.front() < victim->next.front()))
+      victim = &other;
+  if (victim == nullptr) return std::nullopt;
+  return take_first(own.next.empty() || victim->next.front() < window_end ? *victim : own);
 }
 
 std::optional<std::size_t> RunningPass::claim(unsigned slot) {
   std::unique_lock lock(mutex_);
   const std::optional<std::size_t> number = take(slot);
   if (!number) return std::nullopt;
-  if (front_ < jobs_.size()) claims_[slot].next = front_++;
+  // Several at once, as neighbours are read together. The last ones are left for workers that are early.
+  const std::size_t wanted = std::min(ahead_, 1 + (jobs_.size() - front_) / (2 * claims_.size()));
+  std::deque<std::size_t>& next = claims_[slot].next;
+  if (next.size() <= wanted / 2)
+    while (next.size() < wanted && front_ < jobs_.size()) next.push_back(front_++);
   changed_.wait(lock, [&] { return *number < merged_ + window_ || !is_wanted(*number); });
   return is_wanted(*number) ? number : std::nullopt;
 }
 
-std::optional<std::size_t> RunningPass::next_of(unsigned slot) const {
+std::vector<Part> RunningPass::next_of(unsigned slot, std::uint32_t program) const {
   const std::lock_guard lock(mutex_);
-  return claims_[slot].next;
+  std::vector<Part> parts;
+  for (const std::size_t number : claims_[slot].next)
+    if (jobs_[number].program == program) parts.push_back(jobs_[number].part);
+  return parts;
 }
 
 bool RunningPass::is_wanted(std::size_t number) const noexcept {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
@@ -70,8 +71,8 @@ class RunningPass {
   // The current part of worker `slot`; empty if there are no more. Waits while it would be too far ahead of
   // the merged parts.
   std::optional<std::size_t> claim(unsigned slot);
-  // The part that it will probably get next.
-  std::optional<std::size_t> next_of(unsigned slot) const;
+  // The parts of a program that it will probably get next.
+  std::vector<Part> next_of(unsigned slot, std::uint32_t program) const;
   // False if the pass was cancelled, or an earlier part failed.
   bool is_wanted(std::size_t number) const noexcept;
   // True if no output gets anything from the part.
@@ -108,7 +109,7 @@ class RunningPass {
 
  private:
   struct Claims {
-    std::optional<std::size_t> next;
+    std::deque<std::size_t> next;
     std::atomic<std::uint64_t> bytes{0};
     std::atomic<std::uint64_t> cache_bytes{0};
   };
@@ -126,6 +127,7 @@ class RunningPass {
   std::vector<Job> jobs_;
   std::uint64_t total_ = 0;  // entries
   std::size_t window_;       // the maximum number of parts in flight
+  std::size_t ahead_ = 1;    // the number of next parts of a worker
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -25,7 +25,8 @@ struct Meaning {
 class RandomProgram {
  public:
   explicit RandomProgram(unsigned seed)
-      : random_(seed), p(std::make_shared<FakeSource>(entries, 90 + seed % 100, column_value)) {
+      : random_(seed), p(std::make_shared<FakeSource>(entries, 10 + seed % 180, column_value)) {
+    p.source->ahead = 1 + seed % 9;
     p.source->set_samples({{"a", 0, 300}, {"b", 300, 400}});
     for (std::uint32_t c = 0; c < 4; ++c)
       add(p.column(c), {[c](std::uint64_t entry) { return column_value(c, entry); }});

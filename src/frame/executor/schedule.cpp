@@ -411,6 +411,7 @@ void ScheduleBuilder::evaluate(ValueId id) {
   if (e.op == Op::column) {
     nodes_[id].kind = Step::Kind::read;
     out_.columns.push_back(e.column);
+    if (nodes_[id].selection == 0) out_.certain.push_back(e.column);
   } else if (e.op == Op::call) {
     nodes_[id].kind = Step::Kind::call;
     out_.large_blocks = out_.large_blocks || e.kernel->takes_large_blocks();
@@ -516,9 +517,11 @@ void ScheduleBuilder::emit_all() {
   walk(0, enter, [](SelectionId) {});
   for (const Output& output : program_.outputs)
     out_.large_blocks = out_.large_blocks || output.accumulator->takes_large_blocks();
-  std::ranges::sort(out_.columns);
-  const auto repeated = std::ranges::unique(out_.columns);
-  out_.columns.erase(repeated.begin(), repeated.end());
+  for (std::vector<std::uint32_t>* columns : {&out_.columns, &out_.certain}) {
+    std::ranges::sort(*columns);
+    const auto repeated = std::ranges::unique(*columns);
+    columns->erase(repeated.begin(), repeated.end());
+  }
 }
 
 void ScheduleBuilder::emit(ValueId root) {

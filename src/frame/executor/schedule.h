@@ -101,6 +101,7 @@ struct Schedule {
   std::uint32_t values = 0;           // number of value slots
   std::uint32_t stores = 0;
   std::vector<std::uint32_t> columns;  // columns to read
+  std::vector<std::uint32_t> certain;  // those of them that are read for all rows
   std::vector<CountedRange> ranges;    // parents first
   std::uint32_t outputs_without_range = 0;
   bool large_blocks = false;  // for expensive calls

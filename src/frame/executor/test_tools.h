@@ -51,6 +51,7 @@ class FakeSource : public Source {
     }
     return parts;
   }
+  std::size_t parts_ahead() const override { return ahead; }
   std::unique_ptr<Cursor> open() const override { return std::make_unique<Reading>(*this); }
   std::string specification(bool /*with_index*/) const override { return "{}"; }
 
@@ -61,9 +62,16 @@ class FakeSource : public Source {
   class Reading : public Cursor {
    public:
     explicit Reading(const FakeSource& source) : source_(&source) {}
-    void start(const Part& part, const Part*) override {
+    void start(const Part& part, std::span<const Part> next) override {
+      std::uint64_t last = part.last;
+      for (const Part& coming : next) {
+        if (coming.first < last) throw Error(ErrorKind::usage, "parts in another order");
+        last = coming.last;
+      }
+      if (next.size() > source_->ahead) throw Error(ErrorKind::usage, "more parts than were asked for");
       part_ = part;
       ++source_->parts_started;
+      source_->parts_told += next.size();
     }
     ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override {
       if (rows.size == 0) throw Error(ErrorKind::usage, "no rows to read");
@@ -93,6 +101,8 @@ class FakeSource : public Source {
  public:
   mutable std::vector<std::atomic<std::uint64_t>> rows_read;  // by column
   mutable std::atomic<std::uint64_t> parts_started{0};
+  mutable std::atomic<std::uint64_t> parts_told{0};  // to come, in all
+  std::size_t ahead = 1;
 };
 
 // A function of doubles, element by element.

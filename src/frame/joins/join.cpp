@@ -54,23 +54,28 @@ const std::uint64_t* numbers(const std::shared_ptr<std::byte[]>& memory) {
   return reinterpret_cast<const std::uint64_t*>(memory.get());
 }
 
-// Calls work(part number, cursor, part) for parts of a source, with one thread per processor.
-void for_each_part(const Source& source, std::span<const Part> parts,
+// Calls work(part number, cursor, part), which reads `columns`, for parts of a source, with one thread per
+// processor. Threads know their parts ahead, and so do their cursors.
+void for_each_part(const Source& source, std::span<const std::uint32_t> columns, std::span<const Part> parts,
                    const std::function<void(std::size_t, Cursor&, const Part&)>& work) {
-  std::atomic<std::size_t> next{0};
+  std::atomic<bool> failed{false};
   const auto count = std::min<std::size_t>(std::max(ThreadPool::processors(), 1u), parts.size());
   std::vector<std::exception_ptr> failures(count);
   std::vector<std::thread> threads;
   const auto go_through = [&](std::size_t t) {
     try {
+      std::vector<Part> own;
+      for (std::size_t p = t; p < parts.size(); p += count) own.push_back(parts[p]);
       const auto cursor = source.open();
-      for (std::size_t p = next++; p < parts.size(); p = next++) {
-        cursor->start(parts[p], nullptr);
-        work(p, *cursor, parts[p]);
+      for (std::size_t i = 0; i < own.size() && !failed; ++i) {
+        const auto following = std::span<const Part>(own).subspan(i + 1);
+        cursor->start(own[i], following.first(std::min(following.size(), source.parts_ahead())));
+        cursor->expect(columns, columns);
+        work(t + i * count, *cursor, own[i]);
       }
     } catch (...) {
       failures[t] = std::current_exception();
-      next = parts.size();
+      failed = true;
     }
   };
   for (std::size_t t = 1; t < count; ++t) threads.emplace_back(go_through, t);
@@ -375,7 +380,7 @@ std::shared_ptr<std::byte[]> Join::read_key(std::uint32_t column) {
   auto* values = reinterpret_cast<std::uint64_t*>(memory.get());
   check_everywhere(*source_, column);
   const std::vector<Part> parts = source_->parts(0, source_->entries());
-  for_each_part(*source_, parts, [&](std::size_t, Cursor& cursor, const Part& part) {
+  for_each_part(*source_, std::span(&column, 1), parts, [&](std::size_t, Cursor& cursor, const Part& part) {
     BlockMemory blocks;
     for (std::uint64_t first = part.first; first < part.last; first += rows_at_once) {
       const Rows rows{first, static_cast<std::size_t>(std::min(rows_at_once, part.last - first)), nullptr};
@@ -513,22 +518,24 @@ void Join::read_files(std::uint32_t number, Column& column, std::span<const std:
 std::vector<ValuesPtr> Join::read_parts(std::uint32_t number, Column& column, std::span<const Part> parts) {
   const std::size_t width = column.numbers ? size_of(source_->type(number).element()) : 0;
   std::vector<ValuesPtr> found(parts.size());
-  for_each_part(*source_, parts, [&](std::size_t at, Cursor& cursor, const Part& part) {
-    BlockMemory memory;
-    std::vector<ValuesPtr> pieces;
-    for (std::uint64_t first = part.first; first < part.last; first += rows_at_once) {
-      const Rows rows{first, static_cast<std::size_t>(std::min(rows_at_once, part.last - first)), nullptr};
-      const ValuesPtr read = spread(cursor.read(number, rows, memory), memory);
-      if (column.numbers) {
-        std::memcpy(column.numbers.get() + first * width, read->data, rows.size * width);
-      } else {
-        pieces.push_back(keep(read));
-        count_held(number, byte_count(*pieces.back()));
-      }
-    }
-    if (pieces.size() > 1) pieces = {keep(concatenate(pieces, memory))};
-    if (!pieces.empty()) found[at] = std::move(pieces.front());
-  });
+  for_each_part(*source_, std::span(&number, 1), parts,
+                [&](std::size_t at, Cursor& cursor, const Part& part) {
+                  BlockMemory memory;
+                  std::vector<ValuesPtr> pieces;
+                  for (std::uint64_t first = part.first; first < part.last; first += rows_at_once) {
+                    const Rows rows{
+                        first, static_cast<std::size_t>(std::min(rows_at_once, part.last - first)), nullptr};
+                    const ValuesPtr read = spread(cursor.read(number, rows, memory), memory);
+                    if (column.numbers) {
+                      std::memcpy(column.numbers.get() + first * width, read->data, rows.size * width);
+                    } else {
+                      pieces.push_back(keep(read));
+                      count_held(number, byte_count(*pieces.back()));
+                    }
+                  }
+                  if (pieces.size() > 1) pieces = {keep(concatenate(pieces, memory))};
+                  if (!pieces.empty()) found[at] = std::move(pieces.front());
+                });
   return found;
 }
 

@@ -75,7 +75,7 @@ using ArrayColumns = std::deque<ArrayColumn>;
 class ArrayCursor final : public Cursor {
  public:
   explicit ArrayCursor(std::shared_ptr<const ArrayColumns> columns) : columns_(std::move(columns)) {}
-  void start(const Part& part, const Part*) override { part_ = part; }
+  void start(const Part& part, std::span<const Part>) override { part_ = part; }
   std::uint64_t row_bytes(std::span<const std::uint32_t> columns) override {
     std::uint64_t most = 0;
     for (const std::uint32_t column : columns)

@@ -80,7 +80,7 @@ TEST_F(Arrays, NumbersOfItemsAreColumns) {
 TEST_F(Arrays, ConstantsStayConstant) {
   const auto cursor = source_->open();
   BlockMemory memory;
-  cursor->start({0, entries, 0}, nullptr);
+  cursor->start({0, entries, 0}, {});
   const std::uint32_t wanted[] = {1, 5};
   const auto values = cursor->read(*source_->find("one"), {100, 2, wanted}, memory);
   EXPECT_EQ(values->size, 2u);
@@ -90,7 +90,7 @@ TEST_F(Arrays, ConstantsStayConstant) {
 TEST_F(Arrays, AreNotCopied) {
   const auto cursor = source_->open();
   BlockMemory memory;
-  cursor->start({0, entries, 0}, nullptr);
+  cursor->start({0, entries, 0}, {});
   const auto values = cursor->read(*source_->find("number"), {100, 50, nullptr}, memory);
   EXPECT_EQ(values->as<double>(), numbers_->as<double>() + 100);
 }

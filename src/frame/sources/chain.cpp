@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "cache/settings.h"
 #include "colonnade/error.h"
 #include "dataset/file_names.h"
 #include "frame/sources/chain_cursor.h"
@@ -296,6 +297,11 @@ std::vector<std::uint64_t> Chain::stored_bytes(std::span<const Part> parts,
                                : estimated_bytes(part, columns));
   }
   return bytes;
+}
+
+std::size_t Chain::parts_ahead() const {
+  constexpr std::size_t of_server = 8;  // the memory budget and the line limit what is read of them
+  return cache::is_local(files_[0].uri) ? 1 : of_server;
 }
 
 std::unique_ptr<Cursor> Chain::open() const {

@@ -54,6 +54,7 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
   std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const override;
   std::vector<std::uint64_t> stored_bytes(std::span<const Part> parts,
                                           std::span<const std::uint32_t> columns) const override;
+  std::size_t parts_ahead() const override;
   std::unique_ptr<Cursor> open() const override;
   std::string specification(bool with_index) const override;
   ChainSurvey survey() const;

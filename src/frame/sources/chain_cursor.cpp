@@ -51,44 +51,74 @@ ChainCursor::ChainCursor(std::shared_ptr<const Chain> chain) : chain_(std::move(
 
 ChainCursor::~ChainCursor() = default;
 
-void ChainCursor::start(const Part& part, const Part* next) {
+void ChainCursor::start(const Part& part, std::span<const Part> next) {
   if (is_started_ && part.sample != part_.sample) leave_file();
   const bool goes_on = is_started_ && part.first == part_.last;
   part_ = part;
-  next_ = next != nullptr ? std::optional(*next) : std::nullopt;
+  next_.assign(next.begin(), next.end());
   is_started_ = true;
   if (in_.cursor) look_ahead(goes_on);
   open_next_file();
 }
 
-void ChainCursor::expect(std::span<const std::uint32_t> columns) {
+void ChainCursor::expect(std::span<const std::uint32_t> columns, std::span<const std::uint32_t> certain) {
   expected_.assign(columns.begin(), columns.end());
+  certain_ = {certain.begin(), certain.end()};
 }
 
-void ChainCursor::open_next_file() {
-  if (!next_ || next_->sample == part_.sample || next_file_.valid() || !chain_->is_closed(next_->sample))
-    return;
+std::span<const Part> ChainCursor::next_in_file() const {
+  const auto other =
+      std::ranges::find_if(next_, [&](const Part& part) { return part.sample != part_.sample; });
+  return {next_.begin(), other};
+}
+
+std::span<const Part> ChainCursor::next_in_other_file() const {
+  const std::span<const Part> others = std::span(next_).subspan(next_in_file().size());
+  const auto end =
+      std::ranges::find_if(others, [&](const Part& part) { return part.sample != others.front().sample; });
+  return {others.begin(), end};
+}
+
+void ChainCursor::open_ahead(unsigned sample) {
+  if (next_file_.valid() || !chain_->is_closed(sample)) return;
   try {
-    next_file_ = std::async(std::launch::async,
-                            [chain = chain_, sample = next_->sample] { return chain->acquire(sample); });
+    next_file_ = std::async(std::launch::async, [chain = chain_, sample] { return chain->acquire(sample); });
   } catch (const std::exception&) {  // no thread: it is opened when it is entered
     next_file_ = {};
   }
 }
 
+void ChainCursor::open_next_file() {
+  if (const std::span<const Part> next = next_in_other_file(); !next.empty()) open_ahead(next.front().sample);
+}
+
+void ChainCursor::begin() {
+  if (chain_->parts_ahead() == 1) return;  // it is near
+  if (chain_->is_closed(part_.sample)) return open_ahead(part_.sample);
+  try {
+    if (!in_.cursor) enter_file();
+    page::ClusterPool& pool = in_.cursor->source().pool();
+    if (pool.is_far()) pool.start_expected();
+  } catch (const Error&) {  // reading throws it again
+  }
+}
+
 // Once the next file is open, the pages that are needed of it first are asked for, if it is far away.
 void ChainCursor::read_next_file_ahead() {
-  if (!next_ || next_->sample == part_.sample || ahead_of_ == next_->sample) return;
+  const std::span<const Part> next = next_in_other_file();
+  if (next.empty() || ahead_of_ == next.front().sample) return;
+  const unsigned sample = next.front().sample;
   if (!in_.cursor->source().pool().is_far()) return;
   const bool is_open = next_file_.valid()
                            ? next_file_.wait_for(std::chrono::seconds(0)) == std::future_status::ready
-                           : !chain_->is_closed(next_->sample);
+                           : !chain_->is_closed(sample);
   if (!is_open) return;
-  ahead_of_ = next_->sample;
+  ahead_of_ = sample;
   try {
-    ahead_ = open_file(next_->sample);
+    ahead_ = open_file(sample);
     std::vector<page::ClusterPool::ClusterSlice> slices;
-    add_slices(ahead_.file->descriptor(), chain_->samples()[next_->sample].first, *next_, slices);
+    for (const Part& part : next)
+      add_slices(ahead_.file->descriptor(), chain_->samples()[sample].first, part, slices);
     page::ClusterPool& pool = ahead_.cursor->source().pool();
     pool.keep_within(std::move(slices));
     pool.start_expected();
@@ -103,14 +133,14 @@ void ChainCursor::leave_file() {
   in_ = {};
 }
 
-// Columns read from every file are certain; in the first file the selectivity of filters is not known yet.
+// In the first file the selectivity of filters is not known yet.
 ChainCursor::Open ChainCursor::open_file(unsigned sample) const {
   Open opened{.file = chain_->acquire(sample), .cursor = nullptr};
   opened.cursor =
       std::make_unique<DataSetCursor>(opened.file->open_again(chain_->options()), chain_->borders(sample));
   for (const std::uint32_t column : expected_) {
     const ColumnShape* shape = chain_->shape(column, sample);
-    const bool is_used = used_.contains(column);
+    const bool is_used = used_.contains(column) || certain_.contains(column);
     if (shape != nullptr && (used_.empty() || is_used)) opened.cursor->expect(*shape, is_used);
   }
   return opened;
@@ -139,7 +169,7 @@ void ChainCursor::look_ahead(bool goes_on) {
   if (!slices.empty())
     in_.cursor->start(
         {slices.front().cluster, slices.front().begin, slices.back().cluster, slices.back().end}, goes_on);
-  if (next_ && next_->sample == part_.sample) add_slices(descriptor, base, *next_, slices);
+  for (const Part& part : next_in_file()) add_slices(descriptor, base, part, slices);
   in_.cursor->source().pool().keep_within(std::move(slices));
 }
 

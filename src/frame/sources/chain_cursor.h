@@ -19,8 +19,9 @@ class ChainCursor final : public Cursor {
   explicit ChainCursor(std::shared_ptr<const Chain> chain);
   ~ChainCursor() override;
 
-  void start(const Part& part, const Part* next) override;
-  void expect(std::span<const std::uint32_t> columns) override;
+  void start(const Part& part, std::span<const Part> next) override;
+  void expect(std::span<const std::uint32_t> columns, std::span<const std::uint32_t> certain) override;
+  void begin() override;
   ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override;
   std::uint64_t row_bytes(std::span<const std::uint32_t> columns) override;
   ReadMetrics metrics() const override;
@@ -34,7 +35,10 @@ class ChainCursor final : public Cursor {
     std::unique_ptr<DataSetCursor> cursor;
   };
   Open open_file(unsigned sample) const;
+  void open_ahead(unsigned sample);
   void open_next_file();
+  std::span<const Part> next_in_file() const;
+  std::span<const Part> next_in_other_file() const;
   void read_next_file_ahead();
   void look_ahead(bool goes_on);
   static void add_slices(const Descriptor& descriptor, std::uint64_t base, const Part& part,
@@ -42,7 +46,7 @@ class ChainCursor final : public Cursor {
 
   std::shared_ptr<const Chain> chain_;
   Part part_;
-  std::optional<Part> next_;
+  std::vector<Part> next_;
   bool is_started_ = false;
   Open in_;  // null: in no file
   // The file of the next part, being opened while this one is read, and what is on its way of it. Errors come
@@ -51,6 +55,7 @@ class ChainCursor final : public Cursor {
   std::optional<unsigned> ahead_of_;  // the sample of `ahead_`
   Open ahead_;
   std::vector<std::uint32_t> expected_;  // columns
+  std::set<std::uint32_t> certain_;
   std::set<std::uint32_t> used_;
   ReadMetrics of_files_left_;
 };

@@ -56,7 +56,7 @@ std::vector<double> all_of(const Source& source, std::uint32_t column) {
   BlockMemory memory;
   for (const Part& part : source.parts(0, source.entries())) {
     if (!source.has(column, part.sample)) continue;
-    cursor->start(part, nullptr);
+    cursor->start(part, {});
     const auto values = cursor->read(column, {part.first, part.last - part.first, nullptr}, memory);
     for (std::size_t i = 0; i < values->size; ++i) {
       switch (values->type.element()) {
@@ -220,7 +220,7 @@ TEST(Chain, AValueHereAndAnOptionalThereAreOptional) {
     const auto cursor = source->open();
     BlockMemory memory;
     for (const Part& part : source->parts(0, source->entries())) {
-      cursor->start(part, nullptr);
+      cursor->start(part, {});
       const auto values = cursor->read(x, {part.first, part.last - part.first, nullptr}, memory);
       EXPECT_TRUE(values->type.is_optional());
       ASSERT_EQ(values->offsets[values->size], static_cast<std::int64_t>(values->size));
@@ -294,7 +294,7 @@ TEST(Chain, ColumnsMayBeMissingInSomeFiles) {
   EXPECT_THAT(all_of(*source, y), ElementsAre(2, 3));
   const auto cursor = source->open();
   BlockMemory memory;
-  cursor->start({2, 4, 1}, nullptr);
+  cursor->start({2, 4, 1}, {});
   const Error error = error_of([&] { cursor->read(x, {2, 2, nullptr}, memory); });
   EXPECT_EQ(error.kind(), ErrorKind::not_found);
   EXPECT_THAT(error.problem(), HasSubstr(b.uri()));
@@ -459,7 +459,7 @@ TEST(Chain, LongOnesAreNotAllOpen) {
   std::size_t most = 0;
   for (const Part& part : parts) {
     for (Cursor* cursor : {first.get(), second.get()}) {
-      cursor->start(part, nullptr);
+      cursor->start(part, {});
       EXPECT_EQ(cursor->read(x, {part.first + 1, 1, nullptr}, memory)->as<int>()[0], 1);
     }
     most = std::max(most, open_files());
@@ -482,7 +482,7 @@ TEST(Chain, AFileThatWasReplacedIsNoticed) {
   write<int>(uris[50], 0, 50'000);
   const auto cursor = source->open();
   BlockMemory memory;
-  cursor->start(parts[50], nullptr);
+  cursor->start(parts[50], {});
   const Error error = error_of([&] { cursor->read(x, {parts[50].first, 3, nullptr}, memory); });
   EXPECT_EQ(error.kind(), ErrorKind::io);
   EXPECT_EQ(error.context().uri, uris[50]);

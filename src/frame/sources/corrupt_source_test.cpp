@@ -53,7 +53,7 @@ class CorruptEnds : public ::testing::Test {
     for (const Rows& rows : {Rows{50, 50, nullptr}, Rows{50, 5, some}, Rows{40, 40, nullptr}}) {
       const auto cursor = source->open();
       BlockMemory memory;
-      cursor->start({0, entries, 0}, nullptr);
+      cursor->start({0, entries, 0}, {});
       const Error error = error_of([&] { cursor->read(column, rows, memory); });
       EXPECT_EQ(error.kind(), ErrorKind::format) << error.what();
       EXPECT_EQ(error.context().uri, uri);
@@ -103,7 +103,7 @@ TEST_F(CorruptEnds, RowsBeyondTheDataSetAreAnError) {
   const auto source = open_chain("Data", std::span(&uri, 1));
   const auto cursor = source->open();
   BlockMemory memory;
-  cursor->start({0, entries, 0}, nullptr);
+  cursor->start({0, entries, 0}, {});
   EXPECT_EQ(error_of([&] { cursor->read(*source->find("text"), {90, 20, nullptr}, memory); }).kind(),
             ErrorKind::usage);
 }
@@ -124,7 +124,7 @@ TEST_F(CorruptEnds, AnyByteMayBeWrong) {
       const auto cursor = source->open();
       BlockMemory memory;
       for (const Part& part : source->parts(0, std::min<std::uint64_t>(source->entries(), 1000))) {
-        cursor->start(part, nullptr);
+        cursor->start(part, {});
         for (std::uint64_t first = part.first; first < part.last; first += 16)
           for (const std::uint32_t column : columns) {
             const Rows rows{first, std::min<std::uint64_t>(16, part.last - first), nullptr};

@@ -20,7 +20,7 @@ constexpr std::uint64_t most_parts = std::uint64_t{1} << 20;
 
 class EmptyCursor final : public Cursor {
  public:
-  void start(const Part&, const Part*) override {}
+  void start(const Part&, std::span<const Part>) override {}
   ValuesPtr read(std::uint32_t, const Rows&, BlockMemory&) override { fail_column(); }
 };
 

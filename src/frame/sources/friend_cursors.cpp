@@ -1,6 +1,7 @@
 // See friend_cursors.h.
 #include "frame/sources/friend_cursors.h"
 
+#include <numeric>
 #include <span>
 
 #include "frame/values/values.h"
@@ -29,6 +30,7 @@ Rows part_of(const Rows& rows, std::size_t from, std::size_t to) {
 
 ValuesPtr FriendCursors::read(std::uint32_t column, const Rows& rows, BlockMemory& memory) {
   enter();
+  certain_.insert(column);
   std::vector<ValuesPtr> pieces;
   std::size_t done = 0;
   for (std::size_t k = 0; k < parts_.size() && done < rows.size; ++k) {
@@ -49,14 +51,42 @@ std::uint64_t FriendCursors::row_bytes(std::uint32_t column) {
   return most;
 }
 
+void FriendCursors::begin() {
+  if (expected_.empty()) return;
+  enter();
+  cursors_[0]->begin();
+}
+
+const std::vector<Part>& FriendCursors::pieces_of(const Part& part) {
+  const auto [at, is_new] = pieces_.try_emplace({part.first, part.last});
+  if (is_new) at->second = source_->parts(part.first, part.last);
+  return at->second;
+}
+
+// The cursor that ends in a part goes on in the next one, as the first; so it is known what each one will
+// read.
 void FriendCursors::enter() {
   if (!parts_.empty()) return;
-  parts_ = source_->parts(first_, last_);
-  while (cursors_.size() < parts_.size()) cursors_.push_back(source_->open());
-  // The previous last cursor continues as the first one.
+  pieces_.erase(pieces_.begin(), pieces_.lower_bound({part_.first, 0}));
+  parts_ = pieces_of(part_);
   if (used_ > 1) std::swap(cursors_[0], cursors_[used_ - 1]);
   used_ = parts_.size();
-  for (std::size_t k = 0; k < used_; ++k) cursors_[k]->start(parts_[k], nullptr);
+  std::vector<std::vector<Part>> next(used_);  // of each cursor
+  std::vector<std::size_t> order(used_);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::size_t used = used_;
+  for (const Part& part : next_) {
+    if (used > 1) std::swap(order[0], order[used - 1]);
+    used = std::min(pieces_of(part).size(), used_);
+    for (std::size_t k = 0; k < used; ++k) next[order[k]].push_back(pieces_of(part)[k]);
+  }
+  while (cursors_.size() < used_) cursors_.push_back(source_->open());
+  const std::vector<std::uint32_t> certain(certain_.begin(), certain_.end());
+  for (std::size_t k = 0; k < used_; ++k) {
+    cursors_[k]->expect(expected_, certain);
+    cursors_[k]->start(parts_[k], next[k]);
+  }
+  for (std::size_t k = 1; k < used_; ++k) cursors_[k]->begin();
 }
 
 }  // namespace colonnade::frame

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,11 +21,16 @@ class FriendCursors {
  public:
   explicit FriendCursors(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
-  void start(const Part& part) {
-    first_ = part.first;
-    last_ = part.last;
+  void start(const Part& part, std::span<const Part> next) {
+    part_ = part;
+    next_.assign(next.begin(), next.end());
     parts_.clear();
   }
+  void expect(std::vector<std::uint32_t> columns, const std::vector<std::uint32_t>& certain) {
+    expected_ = std::move(columns);
+    certain_.insert(certain.begin(), certain.end());
+  }
+  void begin();
   ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory);
   std::uint64_t row_bytes(std::uint32_t column);
   void add_to(ReadMetrics& sum) const {
@@ -31,11 +39,16 @@ class FriendCursors {
 
  private:
   void enter();
+  const std::vector<Part>& pieces_of(const Part& part);
 
   std::shared_ptr<const Source> source_;
-  std::uint64_t first_ = 0;
-  std::uint64_t last_ = 0;
-  std::vector<Part> parts_;  // empty: not requested yet
+  Part part_;  // of the first source, as those that follow
+  std::vector<Part> next_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Part>>
+      pieces_;               // the friend's own parts of these, by their first entry
+  std::vector<Part> parts_;  // those of part_; empty: not requested yet
+  std::vector<std::uint32_t> expected_;
+  std::set<std::uint32_t> certain_;  // and those that were read
   std::vector<std::unique_ptr<Cursor>> cursors_;
   std::size_t used_ = 0;
 };

@@ -38,11 +38,21 @@ class FriendsCursor final : public Cursor {
     for (std::size_t i = 1; i < friends_->sources().size(); ++i)
       places_.emplace_back(friends_->sources()[i].source);
   }
-  void start(const Part& part, const Part* next) override {
+  void start(const Part& part, std::span<const Part> next) override {
     first_->start(part, next);
-    for (FriendCursors& place : places_) place.start(part);
+    for (FriendCursors& place : places_) place.start(part, next);
+  }
+  void expect(std::span<const std::uint32_t> columns, std::span<const std::uint32_t> certain) override {
+    first_->expect(friends_->columns_of(0, columns), friends_->columns_of(0, certain));
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      places_[i].expect(friends_->columns_of(i + 1, columns), friends_->columns_of(i + 1, certain));
+  }
+  void begin() override {
+    first_->begin();
+    for (FriendCursors& place : places_) place.begin();
   }
   ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override {
+    if (!std::exchange(is_reading_, true)) begin();
     const Friends::Column& wanted = friends_->columns_[column];
     if (wanted.source == 0) return first_->read(wanted.number, rows, memory);
     return places_[wanted.source - 1].read(wanted.number, rows, memory);
@@ -66,6 +76,7 @@ class FriendsCursor final : public Cursor {
   std::shared_ptr<const Friends> friends_;
   std::unique_ptr<Cursor> first_;
   std::vector<FriendCursors> places_;
+  bool is_reading_ = false;
 };
 
 Friends::Friends(std::shared_ptr<Source> first, std::vector<NamedSource> others) : first_(std::move(first)) {
@@ -165,9 +176,7 @@ std::vector<std::uint64_t> Friends::stored_bytes(std::span<const Part> parts,
                                                  std::span<const std::uint32_t> columns) const {
   std::vector<std::uint64_t> bytes(parts.size(), 0);
   for (std::size_t i = 0; i < sources_.size(); ++i) {
-    std::vector<std::uint32_t> own;
-    for (const std::uint32_t column : columns)
-      if (columns_[column].source == i) own.push_back(columns_[column].number);
+    const std::vector<std::uint32_t> own = columns_of(i, columns);
     if (own.empty()) continue;
     const Source& source = *sources_[i].source;
     for (std::size_t k = 0; k < parts.size(); ++k) {
@@ -180,12 +189,21 @@ std::vector<std::uint64_t> Friends::stored_bytes(std::span<const Part> parts,
 }
 
 void Friends::prepare(std::span<const std::uint32_t> columns) {
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    std::vector<std::uint32_t> own;
-    for (const std::uint32_t column : columns)
-      if (columns_[column].source == i) own.push_back(columns_[column].number);
-    sources_[i].source->prepare(own);
-  }
+  for (std::size_t i = 0; i < sources_.size(); ++i) sources_[i].source->prepare(columns_of(i, columns));
+}
+
+std::vector<std::uint32_t> Friends::columns_of(std::size_t source,
+                                               std::span<const std::uint32_t> columns) const {
+  std::vector<std::uint32_t> own;
+  for (const std::uint32_t column : columns)
+    if (columns_[column].source == source) own.push_back(columns_[column].number);
+  return own;
+}
+
+std::size_t Friends::parts_ahead() const {
+  std::size_t most = 1;
+  for (const NamedSource& each : sources_) most = std::max(most, each.source->parts_ahead());
+  return most;
 }
 
 std::unique_ptr<Cursor> Friends::open() const {

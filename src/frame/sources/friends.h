@@ -37,6 +37,7 @@ class Friends final : public Source, public std::enable_shared_from_this<Friends
   std::vector<std::uint64_t> stored_bytes(std::span<const Part> parts,
                                           std::span<const std::uint32_t> columns) const override;
   void prepare(std::span<const std::uint32_t> columns) override;
+  std::size_t parts_ahead() const override;
   std::unique_ptr<Cursor> open() const override;
   std::string specification(bool with_index) const override;
 
@@ -50,6 +51,8 @@ class Friends final : public Source, public std::enable_shared_from_this<Friends
     std::size_t source = 0;
     std::uint32_t number = 0;  // in its own source
   };
+  // Those of one source, by their numbers there.
+  std::vector<std::uint32_t> columns_of(std::size_t source, std::span<const std::uint32_t> columns) const;
   std::optional<Column> find_in_friends(std::string_view path);
   std::optional<std::uint32_t> find_in(std::size_t source, std::string_view path);
 

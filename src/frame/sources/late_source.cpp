@@ -17,10 +17,17 @@ class LateCursor final : public Cursor {
  public:
   explicit LateCursor(std::shared_ptr<const LateSource> source) : source_(std::move(source)) {}
 
-  void start(const Part& part, const Part*) override {
+  void start(const Part& part, std::span<const Part> next) override {
     part_ = part;
+    next_.assign(next.begin(), next.end());
     for (auto& place : places_)
-      if (place) place->start(part);
+      if (place) place->start(part, next);
+  }
+  void expect(std::span<const std::uint32_t> columns, std::span<const std::uint32_t> certain) override {
+    expected_.assign(columns.begin(), columns.end());
+    certain_.assign(certain.begin(), certain.end());
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      if (places_[i]) expect_of(i);
   }
   ValuesPtr read(std::uint32_t column, const Rows& rows, BlockMemory& memory) override {
     const LateSource::FetchedColumn place = source_->fetched_column(column);
@@ -43,17 +50,24 @@ class LateCursor final : public Cursor {
   }
 
  private:
+  void expect_of(std::size_t source) {
+    places_[source]->expect(source_->columns_of(source, expected_), source_->columns_of(source, certain_));
+  }
   FriendCursors& at(std::size_t source) {
     if (places_.size() <= source) places_.resize(source + 1);
     if (!places_[source]) {
       places_[source].emplace(source_->fetched(source));
-      places_[source]->start(part_);
+      expect_of(source);
+      places_[source]->start(part_, next_);
     }
     return *places_[source];
   }
 
   std::shared_ptr<const LateSource> source_;
   Part part_;
+  std::vector<Part> next_;
+  std::vector<std::uint32_t> expected_;
+  std::vector<std::uint32_t> certain_;
   std::vector<std::optional<FriendCursors>> places_;
 };
 
@@ -175,6 +189,23 @@ LateSource::FetchedColumn LateSource::fetched_column(std::uint32_t column) const
 std::shared_ptr<Source> LateSource::fetched(std::size_t source) const {
   const std::lock_guard lock(mutex_);
   return fetched_[source];
+}
+
+std::vector<std::uint32_t> LateSource::columns_of(std::size_t source,
+                                                  std::span<const std::uint32_t> columns) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint32_t> own;
+  for (const std::uint32_t column : columns)
+    if (const auto& place = columns_[column].place; place && place->source == source)
+      own.push_back(place->number);
+  return own;
+}
+
+std::size_t LateSource::parts_ahead() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t most = 1;
+  for (const auto& source : fetched_) most = std::max(most, source->parts_ahead());
+  return most;
 }
 
 std::unique_ptr<Cursor> LateSource::open() const {

@@ -42,6 +42,7 @@ class LateSource final : public Source, public std::enable_shared_from_this<Late
   std::vector<std::string> names() const override { return shape_->names(); }
   std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const override;
   void prepare(std::span<const std::uint32_t> columns) override;
+  std::size_t parts_ahead() const override;
   std::unique_ptr<Cursor> open() const override;
   // Fetches all columns that were looked up.
   std::string specification(bool with_index) const override;
@@ -61,6 +62,8 @@ class LateSource final : public Source, public std::enable_shared_from_this<Late
   };
   FetchedColumn fetched_column(std::uint32_t column) const;
   std::shared_ptr<Source> fetched(std::size_t source) const;
+  // Those that one source has brought, by their numbers there.
+  std::vector<std::uint32_t> columns_of(std::size_t source, std::span<const std::uint32_t> columns) const;
   void check(const Source& brought) const;
   void fetch(std::span<const std::uint32_t> columns) const;
   std::vector<std::uint32_t> missing_of(std::span<const std::uint32_t> columns) const;

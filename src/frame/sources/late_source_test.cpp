@@ -45,7 +45,7 @@ std::vector<double> values_of(const Source& source, std::uint32_t column) {
   const auto cursor = source.open();
   const auto parts = source.parts(0, source.entries());
   for (const Part& part : parts) {
-    cursor->start(part, nullptr);
+    cursor->start(part, {});
     const ValuesPtr values = cursor->read(column, {part.first, part.last - part.first, nullptr}, memory);
     const auto* data = static_cast<const double*>(values->data);
     all.insert(all.end(), data, data + values->size);

@@ -240,7 +240,7 @@ TEST_F(PartCosts, APartCostsItsOwnPages) {
   ASSERT_EQ(parts.size(), 8u);
   for (const Part& part : parts) {
     const auto cursor = source_->open();
-    cursor->start(part, nullptr);
+    cursor->start(part, {});
     read(*cursor, columns, part);
     const ReadMetrics metrics = cursor->metrics();
     EXPECT_EQ(metrics.bytes - metrics.read_over_bytes, bytes_of("x", part) + bytes_of("y", part));
@@ -254,10 +254,10 @@ TEST_F(PartCosts, TheNextPartIsReadAhead) {
   const auto parts = source_->parts(0, source_->entries());
   const auto cursor = source_->open();
   // Parts 1 and 5 are in different clusters.
-  cursor->start(parts[1], &parts[5]);
+  cursor->start(parts[1], std::span(&parts[5], 1));
   read(*cursor, columns, parts[1]);
   EXPECT_EQ(cursor->metrics().bytes, bytes_of("x", parts[1]) + bytes_of("x", parts[5]));
-  cursor->start(parts[5], nullptr);
+  cursor->start(parts[5], {});
   read(*cursor, columns, parts[5]);
   EXPECT_EQ(cursor->metrics().bytes, bytes_of("x", parts[1]) + bytes_of("x", parts[5]));
   EXPECT_EQ(cursor->metrics().prefetched_unused, 0u);
@@ -269,7 +269,7 @@ TEST_F(PartCosts, ListsCostAPageMoreAtABorder) {
   std::uint64_t pages = 0;
   for (const Part& part : parts) {
     const auto cursor = source_->open();
-    cursor->start(part, nullptr);
+    cursor->start(part, {});
     read(*cursor, {column}, part);
     EXPECT_LE(cursor->metrics().prefetched_unused, 1u);
     pages += cursor->metrics().pages;
@@ -277,7 +277,7 @@ TEST_F(PartCosts, ListsCostAPageMoreAtABorder) {
   // One cursor for all parts decodes no page twice.
   const auto cursor = source_->open();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    cursor->start(parts[i], i + 1 < parts.size() ? &parts[i + 1] : nullptr);
+    cursor->start(parts[i], std::span(parts).subspan(i + 1, i + 1 < parts.size() ? 1 : 0));
     read(*cursor, {column}, parts[i]);
   }
   const std::uint64_t ends = 2 * (280'000 / 4096 + 1);
@@ -294,7 +294,7 @@ TEST_F(PartCosts, CursorsThatTakeTurnsDecodeNoPageTwice) {
     for (std::size_t i = 0; i < count; ++i) cursors.push_back(source_->open());
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const std::size_t i = backwards ? parts.size() - 1 - k : k;
-      cursors[i % count]->start(parts[i], nullptr);
+      cursors[i % count]->start(parts[i], {});
       read(*cursors[i % count], columns, parts[i]);
     }
     // The last page of a part is passed on when its cursor leaves it.
@@ -315,7 +315,7 @@ TEST_F(PartCosts, PartsInAnyOrderAreReadRight) {
   for (int turn = 0; turn < 30; ++turn) {
     const Part& part = parts[random() % parts.size()];
     const Part& next = parts[random() % parts.size()];
-    cursor->start(part, random() % 3 == 0 || next.first < part.first ? nullptr : &next);
+    cursor->start(part, std::span(&next, random() % 3 == 0 || next.first < part.first ? 0 : 1));
     const std::uint64_t first = part.first + random() % (part.last - part.first - 500);
     const auto values = cursor->read(column, {first, 500, nullptr}, memory_);
     for (std::size_t i = 0; i < 1000; ++i)

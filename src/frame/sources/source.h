@@ -49,11 +49,17 @@ struct Part {
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  // Begins a part; read-ahead stays within it and `next` (null: none). Costs nothing if no column is
+  // Begins a part; read-ahead stays within it and those that probably follow. Costs nothing if no column is
   // read.
-  virtual void start(const Part& part, const Part* next) = 0;
-  // Columns that will probably be read, of all parts from now on. Default: it is learned.
-  virtual void expect(std::span<const std::uint32_t> columns) { static_cast<void>(columns); }
+  virtual void start(const Part& part, std::span<const Part> next) = 0;
+  // Columns that will probably be read, of all parts from now on, and those of them that certainly will.
+  // Default: it is learned.
+  virtual void expect(std::span<const std::uint32_t> columns, std::span<const std::uint32_t> certain) {
+    static_cast<void>(columns);
+    static_cast<void>(certain);
+  }
+  // Asks for what is read first of these columns in the part, if it is on its way for long. Does not wait.
+  virtual void begin() {}
   // The column for rows of the current part: rows.size elements. Rows come in growing order within a part,
   // and a column may be read for several sets of rows of the same block. Pages without any wanted row are not
   // read. Shares the decoded page where it can; the Values keep it alive.
@@ -99,6 +105,8 @@ class Source {
   }
   // Called before a pass that reads these columns.
   virtual void prepare(std::span<const std::uint32_t> columns) { static_cast<void>(columns); }
+  // How many parts a cursor is best told of ahead: those of a server take a round trip.
+  virtual std::size_t parts_ahead() const { return 1; }
   // A cursor for another worker; thread-safe.
   virtual std::unique_ptr<Cursor> open() const = 0;
 

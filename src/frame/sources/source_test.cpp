@@ -291,7 +291,7 @@ TEST_F(Jets, OnlyWhatAPathNamesIsRead) {
     const auto cursor = source_->open();
     BlockMemory memory;
     for (const Part& part : source_->parts(0, source_->entries())) {
-      cursor->start(part, nullptr);
+      cursor->start(part, {});
       for (const std::uint32_t column : columns)
         static_cast<void>(cursor->read(column, {part.first, part.last - part.first, nullptr}, memory));
     }
@@ -314,7 +314,7 @@ TEST_F(Jets, ColumnsWithTheSameEndsShareThem) {
   const auto cursor = source_->open();
   BlockMemory memory;
   const Part part = source_->parts(0, source_->entries()).front();
-  cursor->start(part, nullptr);
+  cursor->start(part, {});
   const std::uint32_t wanted[] = {0, 2, 3};
   for (const auto& rows : {Rows{0, 5, nullptr}, Rows{0, 3, wanted}}) {
     const auto pts = cursor->read(columns[0], rows, memory);
@@ -358,7 +358,7 @@ class Pages : public ::testing::Test {
 };
 
 TEST_F(Pages, BlocksWithinAPageAreNotCopied) {
-  cursor_->start({0, per_cluster, 0}, nullptr);
+  cursor_->start({0, per_cluster, 0}, {});
   const double* start = read(0, 100);
   const ValuesPtr first = values_;
   EXPECT_EQ(read(100, 100), start + 100);
@@ -374,7 +374,7 @@ TEST_F(Pages, BlocksWithinAPageAreNotCopied) {
 }
 
 TEST_F(Pages, WithoutWantedRowsAreNotRead) {
-  cursor_->start({0, per_cluster, 0}, nullptr);
+  cursor_->start({0, per_cluster, 0}, {});
   const std::uint32_t wanted[] = {3, 7, 2 * per_page + 1};
   const auto values = cursor_->read(column_, {0, 3, wanted}, memory_);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(values->as<double>()[i], wanted[i] * 1.1);
@@ -382,7 +382,7 @@ TEST_F(Pages, WithoutWantedRowsAreNotRead) {
 }
 
 TEST_F(Pages, AreDecodedOnceForAllRowsOfABlock) {
-  cursor_->start({0, per_cluster, 0}, nullptr);
+  cursor_->start({0, per_cluster, 0}, {});
   read(0, 1500);
   const std::uint32_t early[] = {1, 2};
   const std::uint32_t all_over[] = {0, 700, 1400};
@@ -395,14 +395,14 @@ TEST_F(Pages, AreDecodedOnceForAllRowsOfABlock) {
 }
 
 TEST_F(Pages, NothingIsReadWithoutAColumn) {
-  cursor_->start({0, per_cluster, 0}, nullptr);
-  cursor_->start({per_cluster, 2 * per_cluster, 0}, nullptr);
+  cursor_->start({0, per_cluster, 0}, {});
+  cursor_->start({per_cluster, 2 * per_cluster, 0}, {});
   EXPECT_EQ(cursor_->metrics().bytes, 0u);
   EXPECT_EQ(cursor_->metrics().metadata_bytes, 0u);
 }
 
 TEST_F(Pages, ACursorReadsNoMetadataAgain) {
-  cursor_->start({0, per_cluster, 0}, nullptr);
+  cursor_->start({0, per_cluster, 0}, {});
   read(0, 10);
   EXPECT_EQ(cursor_->metrics().metadata_bytes, 0u);
 }
@@ -520,7 +520,7 @@ TEST(Source, VariantsAreOptionalsOfWhichOneIsThere) {
   BlockMemory memory;
   const auto cursor = source->open();
   for (const Part& part : source->parts(0, expected.size())) {
-    cursor->start(part, nullptr);
+    cursor->start(part, {});
     std::vector<std::uint32_t> rows;
     for (std::uint32_t i = 0; i < part.last - part.first; ++i)
       if (random() % 3 == 0) rows.push_back(i);
@@ -562,7 +562,7 @@ TEST(Source, DamagedTagsOfVariantsAreErrors) {
     const auto source = open(copy);
     const std::uint32_t x = source->find("x").value();
     const auto cursor = source->open();
-    cursor->start({0, 4, 0}, nullptr);
+    cursor->start({0, 4, 0}, {});
     BlockMemory memory;
     const Error error = error_of([&] { cursor->read(x, {0, 4, nullptr}, memory); });
     EXPECT_EQ(error.kind(), ErrorKind::format) << error.what();

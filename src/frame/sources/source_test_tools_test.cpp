@@ -120,7 +120,7 @@ void expect_blocks(const Source& source, std::span<const std::uint32_t> columns,
   const std::unique_ptr<Cursor> cursor = source.open();
   BlockMemory memory;
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    cursor->start(parts[p], p + 1 < parts.size() ? &parts[p + 1] : nullptr);
+    cursor->start(parts[p], std::span(parts).subspan(p + 1, p + 1 < parts.size() ? 1 : 0));
     for (std::uint64_t first = parts[p].first; first < parts[p].last; first += block) {
       const std::size_t size = std::min<std::uint64_t>(block, parts[p].last - first);
       for (int turn = 0; turn < 3; ++turn) {

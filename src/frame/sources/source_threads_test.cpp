@@ -52,7 +52,7 @@ class Workers : public ::testing::Test {
         BlockMemory memory;
         for (std::size_t p = next++; p < parts.size(); p = next++) {
           const Part& part = parts[p];
-          cursor->start(part, p + 1 < parts.size() ? &parts[p + 1] : nullptr);
+          cursor->start(part, std::span(parts).subspan(p + 1, p + 1 < parts.size() ? 1 : 0));
           for (std::uint64_t first = part.first; first < part.last; first += 512) {
             const Rows rows{first, std::min<std::uint64_t>(512, part.last - first), nullptr};
             const auto x = cursor->read(columns[0], rows, memory);
@@ -105,7 +105,7 @@ TEST_F(Workers, ShareTheFilesOfALongChain) {
       const auto cursor = source->open();
       BlockMemory memory;
       for (std::size_t p = next++; p < parts.size(); p = next++) {
-        cursor->start(parts[p], nullptr);
+        cursor->start(parts[p], {});
         read += cursor->read(column, {parts[p].first, 300, nullptr}, memory)->size;
       }
     });
