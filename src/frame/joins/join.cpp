@@ -518,24 +518,23 @@ void Join::read_files(std::uint32_t number, Column& column, std::span<const std:
 std::vector<ValuesPtr> Join::read_parts(std::uint32_t number, Column& column, std::span<const Part> parts) {
   const std::size_t width = column.numbers ? size_of(source_->type(number).element()) : 0;
   std::vector<ValuesPtr> found(parts.size());
-  for_each_part(*source_, std::span(&number, 1), parts,
-                [&](std::size_t at, Cursor& cursor, const Part& part) {
-                  BlockMemory memory;
-                  std::vector<ValuesPtr> pieces;
-                  for (std::uint64_t first = part.first; first < part.last; first += rows_at_once) {
-                    const Rows rows{
-                        first, static_cast<std::size_t>(std::min(rows_at_once, part.last - first)), nullptr};
-                    const ValuesPtr read = spread(cursor.read(number, rows, memory), memory);
-                    if (column.numbers) {
-                      std::memcpy(column.numbers.get() + first * width, read->data, rows.size * width);
-                    } else {
-                      pieces.push_back(keep(read));
-                      count_held(number, byte_count(*pieces.back()));
-                    }
-                  }
-                  if (pieces.size() > 1) pieces = {keep(concatenate(pieces, memory))};
-                  if (!pieces.empty()) found[at] = std::move(pieces.front());
-                });
+  const auto read_part = [&](std::size_t at, Cursor& cursor, const Part& part) {
+    BlockMemory memory;
+    std::vector<ValuesPtr> pieces;
+    for (std::uint64_t first = part.first; first < part.last; first += rows_at_once) {
+      const Rows rows{first, static_cast<std::size_t>(std::min(rows_at_once, part.last - first)), nullptr};
+      const ValuesPtr read = spread(cursor.read(number, rows, memory), memory);
+      if (column.numbers) {
+        std::memcpy(column.numbers.get() + first * width, read->data, rows.size * width);
+      } else {
+        pieces.push_back(keep(read));
+        count_held(number, byte_count(*pieces.back()));
+      }
+    }
+    if (pieces.size() > 1) pieces = {keep(concatenate(pieces, memory))};
+    if (!pieces.empty()) found[at] = std::move(pieces.front());
+  };
+  for_each_part(*source_, std::span(&number, 1), parts, read_part);
   return found;
 }
 

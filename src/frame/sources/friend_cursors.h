@@ -44,8 +44,8 @@ class FriendCursors {
   std::shared_ptr<const Source> source_;
   Part part_;  // of the first source, as those that follow
   std::vector<Part> next_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Part>>
-      pieces_;               // the friend's own parts of these, by their first entry
+  // The friend's own parts of each of these, by its entries.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Part>> pieces_;
   std::vector<Part> parts_;  // those of part_; empty: not requested yet
   std::vector<std::uint32_t> expected_;
   std::set<std::uint32_t> certain_;  // and those that were read
