@@ -7,7 +7,8 @@
 //
 // The first unmerged part waits for neither. It is also always claimed: workers claim parts from the
 // front in order, a worker's next parts are in order behind its current one, and it takes another worker's
-// first one only if it cannot begin its own. So if the first unmerged part is a worker's next part, that
+// first one only if it cannot begin its own. (The first part of a worker that has not begun yet is left to
+// it, so that all take part.) So if the first unmerged part is a worker's next part, that
 // worker's current part is merged and it begins the next one now. A worker that finishes a
 // part while no other one merges merges all parts whose turn it is. A failed or cancelled part ends the
 // waiting of all parts behind it. No lock is held while a kernel, an accumulator or the progress callback
@@ -162,12 +163,14 @@ std::optional<std::size_t> RunningPass::take(unsigned slot) {
     if (!other.next.empty() && (victim == nullptr || other.next.front() < victim->next.front()))
       victim = &other;
   if (victim == nullptr) return std::nullopt;
-  return take_first(own.next.empty() || victim->next.front() < window_end ? *victim : own);
+  const bool helps = victim->has_begun && victim->next.front() < window_end;
+  return take_first(own.next.empty() || helps ? *victim : own);
 }
 
 std::optional<std::size_t> RunningPass::claim(unsigned slot) {
   std::unique_lock lock(mutex_);
   const std::optional<std::size_t> number = take(slot);
+  claims_[slot].has_begun = true;
   if (!number) return std::nullopt;
   // Several at once, as neighbours are read together. The last ones are left for workers that are early.
   const std::size_t wanted = std::min(ahead_, 1 + (jobs_.size() - front_) / (2 * claims_.size()));

@@ -110,6 +110,7 @@ class RunningPass {
  private:
   struct Claims {
     std::deque<std::size_t> next;
+    bool has_begun = false;
     std::atomic<std::uint64_t> bytes{0};
     std::atomic<std::uint64_t> cache_bytes{0};
   };
