@@ -47,7 +47,7 @@ class ShortMemory {
   }
   // Whether an allocation has failed since the last one was made.
   static bool failed() noexcept { return failed_; }
-  // Allocations until the last one ended, if none failed.
+  // The allocations counted by the last shortage, if none of them failed.
   static long used() noexcept { return used_; }
 
   static void take(std::size_t size) {

@@ -8,11 +8,10 @@
 // The first unmerged part waits for neither. It is also always claimed: workers claim parts from the
 // front in order, a worker's next parts are in order behind its current one, and it takes another worker's
 // first one only if it cannot begin its own. (The first part of a worker that has not begun yet is left to
-// it, so that all take part.) So if the first unmerged part is a worker's next part, that
-// worker's current part is merged and it begins the next one now. A worker that finishes a
-// part while no other one merges merges all parts whose turn it is. A failed or cancelled part ends the
-// waiting of all parts behind it. No lock is held while a kernel, an accumulator or the progress callback
-// is called.
+// it, so that all take part.) So if the first unmerged part is a worker's next part, that worker's current
+// part is merged and it begins the next one now. A worker that finishes a part while no other one merges
+// merges all parts whose turn it is. A failed or cancelled part ends the waiting of all parts behind it. No
+// lock is held while a kernel, an accumulator or the progress callback is called.
 #include "frame/executor/pass.h"
 
 #include <algorithm>

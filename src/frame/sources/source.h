@@ -58,7 +58,7 @@ class Cursor {
     static_cast<void>(columns);
     static_cast<void>(certain);
   }
-  // Asks for what is read first of these columns in the part, if it is on its way for long. Does not wait.
+  // Requests the first pages of the expected columns if they come from a server. Does not wait for them.
   virtual void begin() {}
   // The column for rows of the current part: rows.size elements. Rows come in growing order within a part,
   // and a column may be read for several sets of rows of the same block. Pages without any wanted row are not
