@@ -260,6 +260,19 @@ void ClusterPool::advance(const Stream& stream, StreamPosition& position) const 
   position = {};
 }
 
+// The first page that can be planned from the beginning of a slice on, or none.
+ClusterPool::StreamPosition ClusterPool::first_from(const Stream& stream, const ClusterSlice& begin) const {
+  StreamPosition position;
+  enter(stream, position, begin.cluster);
+  if (!position.segment) return {};
+  position.page = page_at(*position.segment, stream.element, begin.begin);
+  const auto is_no_page = [&] {
+    return position.page >= position.segment->pages() || !can_plan(*position.segment, position.page);
+  };
+  while (position.segment && is_no_page()) advance(stream, position);
+  return position;
+}
+
 bool ClusterPool::is_within(const PageJob& job) const {
   if (window_.empty()) return true;
   return std::any_of(window_.begin(), window_.end(), [&](const ClusterSlice& slice) {
@@ -269,10 +282,23 @@ bool ClusterPool::is_within(const PageJob& job) const {
 
 void ClusterPool::keep_within(std::vector<ClusterSlice> slices) {
   planning([&] {
+    const auto begin_of = [](const ClusterSlice& slice) { return std::pair(slice.cluster, slice.begin); };
+    const bool goes_back =
+        !window_.empty() && !slices.empty() && begin_of(slices.front()) < begin_of(window_.front());
     window_ = std::move(slices);
-    for (auto& [key, stream] : streams_) keep_within_window(*stream);
+    for (auto& [key, stream] : streams_) {
+      if (goes_back) rewind(*stream);
+      keep_within_window(*stream);
+    }
     forget_unused_extents();
   });
+}
+
+// All columns in use begin again in front, together.
+void ClusterPool::rewind(Stream& stream) {
+  for (const JobRef& job : stream.planned) discard_for_good(job);
+  stream.planned.clear();
+  stream.last = {};
 }
 
 void ClusterPool::keep_within_window(Stream& stream) {
@@ -287,6 +313,10 @@ void ClusterPool::keep_within_window(Stream& stream) {
   if (!stream.planned.empty()) {
     enter(stream, position, stream.planned.back()->cluster);
     position.page = stream.planned.back()->page;
+  }
+  if (!position.segment && !window_.empty()) {
+    stream.next = first_from(stream, window_.front());
+    return;
   }
   do advance(stream, position);
   while (position.segment && !can_plan(*position.segment, position.page));
@@ -716,16 +746,8 @@ void ClusterPool::join_expected() {
     } else {
       begin = window_.front();
     }
-    StreamPosition position;
-    enter(*stream, position, begin.cluster);
-    if (!position.segment) continue;
-    position.page = page_at(*position.segment, stream->element, begin.begin);
-    const auto is_no_page = [&] {
-      return position.page >= position.segment->pages() || !can_plan(*position.segment, position.page);
-    };
-    while (position.segment && is_no_page()) advance(*stream, position);
-    if (!position.segment) continue;
-    stream->next = position;
+    stream->next = first_from(*stream, begin);
+    if (!stream->next.segment) continue;
     stream->is_active = true;
     active_.push_back(stream);
   }

@@ -69,7 +69,8 @@ class ClusterPool {
   };
   // Reading keeps within these from now on, in growing order. Of columns below collections, whose elements
   // may be spread unevenly over the entries, a page too many or too few may be planned at each border. None:
-  // everything may be asked for.
+  // everything may be asked for. If they begin before the last ones did, reading goes back: what was planned
+  // is dropped, and all columns in use begin there together.
   void keep_within(std::vector<ClusterSlice> slices);
   // A column that will be read in order. It joins together with the next one that does; it need not be open.
   // Only its first page is planned before it is requested, unless it is certain.
@@ -117,7 +118,9 @@ class ClusterPool {
   bool can_plan(const ColumnSegment& segment, std::size_t page) const;
   bool follows(Stream& stream, const ColumnSegment& segment, std::size_t page);
   void advance(const Stream& stream, StreamPosition& position) const;
+  StreamPosition first_from(const Stream& stream, const ClusterSlice& begin) const;
   bool is_within(const PageJob& job) const;
+  void rewind(Stream& stream);
   void keep_within_window(Stream& stream);
   void enter(const Stream& stream, StreamPosition& position, std::size_t cluster) const;
   static bool is_in_parts(const Stream& stream, const ColumnSegment& segment);

@@ -469,6 +469,27 @@ TEST_P(ClusterPools, ReadOnePageOfAColumnThatIsExpectedInVain) {
   EXPECT_EQ(source->counters().prefetched_unused, 1u);
 }
 
+TEST_P(ClusterPools, BeginTogetherWhereReadingGoesBack) {
+  io::SimulatedLine line;
+  const auto source = open_far(line, options());
+  std::vector<std::unique_ptr<ColumnReader>> readers;
+  for (std::uint32_t k = 0; k < columns; ++k) {
+    source->pool().expect({k}, ElementType::uint64, ClusterPool::Form::elements, true);
+    readers.push_back(std::make_unique<ColumnReader>(*source, std::vector{k}, ElementType::uint64));
+  }
+  std::minstd_rand random(1);
+  std::uint64_t cluster = 0;
+  for (int round = 0; round < 50; ++round) {
+    cluster = (cluster + 1 + random() % (clusters - 1)) % clusters;  // another one
+    source->pool().keep_within({{cluster, 0, 1}});
+    source->pool().start_expected();
+    const auto begin = line.now;
+    for (std::uint64_t i = cluster * per_cluster; i < (cluster + 1) * per_cluster; ++i)
+      for (std::uint32_t k = 0; k < columns; ++k) expect_value(*readers[k], k, i);
+    ASSERT_LT(line.seconds_since(begin), 0.051) << round;
+  }
+}
+
 TEST_P(ClusterPools, BringAnnouncedPagesOfAllColumnsInOneRoundTrip) {
   io::SimulatedLine line;
   const auto source = open_far(line, options());
