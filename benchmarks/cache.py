@@ -7,6 +7,11 @@ from opening to the result, and of what is left to write when it ends. Saved are
 rows that are not measured stay as they were.
 
     python benchmarks/cache.py --entries 6000000 --repeats 5 --origins local http xrootd s3
+
+The loopback device is faster than any line to a distant server. With --rate, and as root, everything runs in a network
+namespace of its own whose loopback device carries so much and no more:
+
+    sudo python benchmarks/cache.py --origins http xrootd s3 --latencies 20 --rate 1000
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from common import (
     HERE,
@@ -44,6 +49,8 @@ sys.path.insert(0, str(HERE.parent / "tests" / "servers"))
 
 COLUMNS = 12
 USED = 8
+IN_NAMESPACE = "COLONNADE_BENCH_IN_NAMESPACE"
+"""Environment variable: the line has the rate that was asked for."""
 
 
 def write(target: str, entries: int) -> None:
@@ -245,14 +252,26 @@ def main() -> None:
     parser.add_argument(
         "--sample", type=Path, help="a file with the data, which is written if it is not there"
     )
+    parser.add_argument("--rate", type=int, metavar="MBIT", help="of the line, in Mbit per second")
     parser.add_argument("--home", default="folder", choices=["folder", "s3"])
     parser.add_argument("--one", nargs=2, metavar=("ORIGIN", "HOME"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         analyse(*options.one)
         return
+    if options.rate and not os.environ.get(IN_NAMESPACE):
+        run_at(options.rate)
     with tempfile.TemporaryDirectory(prefix="bench-cache-") as folder, ExitStack() as stack:
         measure_all(options, Path(folder), stack)
+
+
+def run_at(rate: int) -> NoReturn:
+    """Run this program again in a network namespace whose loopback device has a rate in Mbit per second."""
+    # What clients receive passes the device twice, before the proxy and behind it.
+    shape = f"tc qdisc add dev lo root tbf rate {2 * rate}mbit burst 256kb latency 50ms"
+    script = f'ip link set lo up && {shape} && exec "$@"'
+    os.environ[IN_NAMESPACE] = "yes"
+    os.execvp("unshare", ["unshare", "--net", "sh", "-c", script, "sh", sys.executable, *sys.argv])
 
 
 def measure_all(options: argparse.Namespace, work: Path, stack: ExitStack) -> None:
@@ -265,6 +284,7 @@ def measure_all(options: argparse.Namespace, work: Path, stack: ExitStack) -> No
     if options.home == "s3":
         home, of_home = stack.enter_context(s3_home(work))
     suffix = "" if options.home == "folder" else f", home in {options.home.upper()}"
+    line = f", {options.rate / 1000:g} Gbit/s" if options.rate else ""
     if "local" in options.origins:
         series = measure(str(sample), f"{home}-local", options.repeats, of_home)
         print(save([row(f"local file{suffix}", series, remote=False)], options))
@@ -279,7 +299,8 @@ def measure_all(options: argparse.Namespace, work: Path, stack: ExitStack) -> No
                 series = measure(
                     place.uri, f"{home}-{name}-{latency}", options.repeats, {**of_home, **place.environment}
                 )
-            print(save([row(f"{title}, {latency} ms{suffix}", series, remote=latency > 0)], options))
+            name_of_row = f"{title}, {latency} ms{line}{suffix}"
+            print(save([row(name_of_row, series, remote=latency > 0)], options))
 
 
 if __name__ == "__main__":

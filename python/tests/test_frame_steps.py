@@ -119,3 +119,31 @@ def test_misuse_is_told(frame: colonnade.DataFrame) -> None:
             next(frame.iterate(["n"], step_size=size))
     with pytest.raises(colonnade.UsageError, match="unknown library"):
         next(frame.iterate(["n"], library="tf"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_steps_hold_the_rows_of_their_entries(
+    frame: colonnade.DataFrame, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are computed together, behind any filter, and for some of the entries."""
+    random = np.random.default_rng(seed)
+    monkeypatch.setattr("colonnade.frame.steps._TOGETHER", int(random.choice([1, 300, 5000, 1 << 24])))
+    step, modulus, least = (
+        int(random.integers(1, 400)),
+        int(random.integers(1, 50)),
+        int(random.integers(0, 1500)),
+    )
+    begin = int(random.integers(0, 300))
+    end = int(random.integers(begin, ENTRIES + 1))
+    some = colonnade.DataFrame("Events", frame.files[0].rpartition("/")[0], entries=(begin, end))
+    kept = some.filter(f"n % {modulus} == 0 && n >= {least}")
+    columns = ["n", "rdfentry_"] if seed % 2 else ["n"]
+    found = [each["n"].tolist() for each in kept.iterate(columns, step_size=step, library="np")]
+    passing = [
+        [n for n in range(first, min(first + step, end)) if n % modulus == 0 and n >= least]
+        for first in range(begin, end, step)
+    ]
+    assert found == [each for each in passing if each]
+    pandas = list(kept.iterate("n", step_size=step, library="pd"))
+    assert [each.n.tolist() for each in pandas] == found
+    assert all(each.index[0] == 0 for each in pandas)

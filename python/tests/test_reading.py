@@ -165,6 +165,26 @@ def test_entries_count_like_slices(sample):
         assert found == list(range(300))[start:stop]
 
 
+@pytest.mark.parametrize("chained", [False, True])
+def test_steps_decode_each_page_once(tmp_path: Path, chained: bool) -> None:
+    """Also where they end within pages, and the ends of lists are needed of the page before."""
+    path = str(tmp_path / "f.root")
+    lists = ak.unflatten(np.arange(30_000.0), np.full(10_000, 3))
+    with colonnade.create(
+        path, "Events", {"x": "double", "v": "std::vector<double>"}, page_size=4096
+    ) as writer:
+        writer.extend({"x": np.arange(10_000.0), "v": lists})
+    opened = [path, path] if chained else path
+    with colonnade.open(opened) as whole:
+        whole.arrays()
+        pages = whole.metrics.pages
+    for step in (1000, 137, 10):
+        with colonnade.open(opened) as ds:
+            read = [x for each in ds.iterate(step_size=step) for x in each.x.to_list()]
+            assert read == [*range(10_000)] * (2 if chained else 1)
+            assert ds.metrics.pages == pages, step
+
+
 @pytest.mark.parametrize("step", [1, 7, 100, 299, 1000, "1 kB", "5 kB", "100 MB"])
 @pytest.mark.parametrize("bounds", [(None, None), (50, 251)])
 def test_steps_cover_everything_in_order(sample, step, bounds):

@@ -40,9 +40,10 @@ class Columns {
         throw Error(ErrorKind::usage, "the column \"" + names_[i] + "\" is requested twice", "name it once");
   }
 
-  ArrowColumn read(OpenChain& chain, std::uint64_t first, std::uint64_t last) const {
+  // `ahead`: entries up to this one will be asked for next.
+  ArrowColumn read(OpenChain& chain, std::uint64_t first, std::uint64_t last, std::uint64_t ahead = 0) const {
     const std::lock_guard turn(chain.mutex);
-    const auto arrays = chain.reader->arrays(paths_, first, last);
+    const auto arrays = chain.reader->arrays(paths_, first, last, ahead);
     const auto count = static_cast<std::size_t>(last - first);
     std::vector<std::pair<std::string, ArrowColumn>> columns;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
@@ -81,7 +82,9 @@ class ChainBatches final : public Batches {
   std::optional<ArrowColumn> next() override {
     if (left_.first >= left_.last) return std::nullopt;
     const std::uint64_t last = std::min(left_.last, end_of_batch());
-    ArrowColumn batch = columns_.read(*chain_, left_.first, last);
+    // Of the next batch, if it is as large as this one.
+    const std::uint64_t ahead = last + std::min(last - left_.first, left_.last - last);
+    ArrowColumn batch = columns_.read(*chain_, left_.first, last, ahead);
     left_.first = last;
     return batch;
   }

@@ -331,6 +331,8 @@ std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool>
                             descriptor.entries()),
                 "", source.context());
   const Stretches entries = stretches_of(descriptor, first, last);
+  const bool goes_on = ahead > last;
+  if (goes_on) source.pool().keep_closed(true);
   if (source.pool().is_far()) {
     Announcement announcement(source, wanted);
     const Stretches next = stretches_of(descriptor, last, std::min(ahead, descriptor.entries()));
@@ -340,7 +342,10 @@ std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool>
   }
   ArrayReader reader(source, std::move(wanted), elements);
   for (const std::uint32_t id : descriptor.top_level_fields()) reader.read(id, entries);
-  if (ahead <= last) source.pool().announce({});
+  if (!goes_on) {
+    source.pool().keep_closed(false);
+    source.pool().announce({});
+  }
   return reader.take();
 }
 

@@ -199,7 +199,19 @@ ClusterPool::Stream& ClusterPool::open(const std::vector<std::uint32_t>& represe
 }
 
 void ClusterPool::close(Stream& stream) noexcept {
-  if (--stream.users > 0) return;
+  if (--stream.users == 0 && !keeps_closed_) remove(stream);
+}
+
+void ClusterPool::keep_closed(bool keeps) noexcept {
+  keeps_closed_ = keeps;
+  if (keeps) return;
+  for (auto at = streams_.begin(); at != streams_.end();) {
+    Stream& stream = *(at++)->second;
+    if (stream.users == 0) remove(stream);
+  }
+}
+
+void ClusterPool::remove(Stream& stream) noexcept {
   try {
     planning([&] { deactivate(stream); });
   } catch (const std::exception&) {
@@ -900,6 +912,7 @@ void ClusterPool::discard_before(Stream& stream, std::size_t cluster, std::size_
 // Abandons streams with a planned page that was not requested although the others are beyond the page after
 // it: they are no longer used.
 void ClusterPool::leave_behind(std::size_t cluster, double fraction) {
+  if (keeps_closed_) return;  // columns are read one after the other
   for (std::size_t i = active_.size(); i > 0; --i) {
     Stream& stream = *active_[i - 1];
     if (stream.planned.empty() || !stream.next.segment) continue;

@@ -52,6 +52,9 @@ class ClusterPool {
   Stream& open(const std::vector<std::uint32_t>& representations, ElementType element,
                Form form = Form::elements);
   void close(Stream& stream) noexcept;
+  // Whether streams stay when they are closed, with their last page and what was planned, for callers that
+  // open them again and go on. False: those that have stayed are closed.
+  void keep_closed(bool keeps) noexcept;
 
   // A page, PageJob::elements or, in a stream of that form, PageJob::packed; it stays as long as the
   // reference. Columns that share a page in storage, as those with the ends of equally long collections
@@ -162,6 +165,7 @@ class ClusterPool {
   void discard_for_good(const JobRef& job);
   void leave_behind(std::size_t cluster, double fraction);
   void deactivate(Stream& stream);
+  void remove(Stream& stream) noexcept;
   void forget_unused_extents();
   JobRef take_planned(Stream& stream, const StreamPosition& position);
   JobRef read_alone(const Stream& stream, const StreamPosition& position, std::byte* destination);
@@ -170,6 +174,7 @@ class ClusterPool {
 
   const PageSource* source_;
   std::map<std::tuple<std::vector<std::uint32_t>, ElementType, Form>, std::unique_ptr<Stream>> streams_;
+  bool keeps_closed_ = false;
   std::vector<Stream*> active_;
   std::unordered_map<std::uint64_t, std::weak_ptr<PageJob>> by_offset_;  // what was planned, by its locator
   std::size_t sweep_at_ = 64;                                            // entries of that

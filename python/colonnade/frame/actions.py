@@ -48,7 +48,7 @@ from .results import (
     stats_of,
 )
 from .session import Booking, PythonCalls, Session
-from .steps import Steps, as_arrow, sliced, table_as_pandas
+from .steps import Steps, as_arrow, table_as_pandas
 from .summaries import Summary, add_counts, flat_values, in_order, merge_counts
 from .tallies import Tally, quantiles_of
 from .values import assemble, innermost, is_numeric, is_text, layout_of, python_array
@@ -578,7 +578,7 @@ class Actions(Node):
         return self._book("take", self._texts(names), {"names": names}, convert, "to_arrow")
 
     def iterate(
-        self, columns: Columns = None, *, step_size: int | str = "100 MB", library: Library = "ak"
+        self, columns: Columns = None, *, step_size: int | str = "50 MB", library: Library = "ak"
     ) -> Iterator[Any]:
         """Compute columns step by step, in entry order and in bounded memory.
 
@@ -587,7 +587,7 @@ class Actions(Node):
 
         Args:
             columns: names, wildcards, or None for all.
-            step_size: entries per step before filters, or memory per step ("100 MB").
+            step_size: entries per step before filters, or memory per step ("50 MB").
             library: "ak" for an `awkward.Array` of records, "np" for a dictionary of NumPy arrays, "pa" for a
                 `pyarrow.Table`, "pd" for a `pandas.DataFrame`, "pl" for a `polars.DataFrame`.
 
@@ -598,14 +598,7 @@ class Actions(Node):
             UsageError: an invalid size, or an unknown library.
         """
         check_step(step_size)
-        return self._stepwise(self._steps(columns), step_size, library)
-
-    def _stepwise(self, steps: Steps, step_size: int | str, library: Library) -> Iterator[Any]:
-        if steps.is_after_range:
-            yield from sliced(steps.compute_all(), step_size, library)
-            return
-        for computed in steps.each(step_size):
-            yield from sliced(computed, step_size, library)
+        return self._steps(columns).each(step_size, library)
 
     def to_arrow_reader(
         self, columns: Columns = None, *, step_size: int | str = "64 MiB"
@@ -616,7 +609,7 @@ class Actions(Node):
         steps = self._steps(columns)
         tables = [as_arrow(steps.compute_all())] if steps.is_after_range else None
         schema = (as_arrow(steps.compute(0, 0)) if tables is None else tables[0]).schema
-        stream = map(as_arrow, steps.each(step_size)) if tables is None else iter(tables)
+        stream = steps.each(step_size, "pa") if tables is None else iter(tables)
         batches = (batch for table in stream for batch in table.to_batches())
         return pyarrow.RecordBatchReader.from_batches(schema, batches)
 

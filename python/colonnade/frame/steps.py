@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from colonnade import _core
 from colonnade.arrays.arrow import ArrowBuilder
@@ -26,10 +29,14 @@ if TYPE_CHECKING:
 
     from .node import Node
 
-__all__ = ["Columns", "Steps", "as_arrow", "as_library", "sliced"]
+__all__ = ["ENTRY", "Columns", "Steps", "as_arrow", "as_library", "sliced"]
 
 Columns = Mapping[str, _core.Values]
 """Values by name, one element per row."""
+ENTRY = "rdfentry_"
+"""The column with the numbers of the entries."""
+_TOGETHER = 16 << 20
+"""Bytes of rows that small steps are computed for at once: a pass for each takes longer than they do."""
 
 
 class Steps:
@@ -74,30 +81,50 @@ class Steps:
 
         return self._computed(lambda _: run_sessions([self._session]))
 
-    def each(self, step_size: int | str) -> Iterator[Columns]:
-        """Yield the rows of consecutive stretches, except those without rows.
+    def each(self, step_size: int | str, library: Library) -> Iterator[Any]:
+        """Yield the rows of consecutive steps, except those without rows, as arrays of a library.
 
         Args:
-            step_size: entries of a stretch before filters; or bytes of its rows ("100 MB"): as many parts are
-                combined as are expected to fit, at least one.
+            step_size: entries of a step before filters, or bytes of its rows ("100 MB").
+            library: as of `as_library`.
 
         Raises:
-            UsageError: there is a range above, or the size is invalid.
+            UsageError: the size is invalid, or there is no such library.
         """
         entries, budget = _size_of(step_size)
+        if self.is_after_range:
+            computed = self.compute_all()
+            yield from sliced(computed, _borders(computed, entries, budget), library)
+            return
+        wanted = list(self._texts)
+        numbered = (
+            self if budget is not None else Steps(self._node, {**self._texts, ENTRY: ENTRY}, self._threads)
+        )
+        for first, computed in numbered._stretches(entries, budget):
+            borders = _borders(computed, entries, budget, first)
+            yield from sliced({name: computed[name] for name in wanted}, borders, library)
+
+    def _stretches(self, entries: int, budget: int | None) -> Iterator[tuple[int, Columns]]:
+        """Yield the first entry and the rows of consecutive stretches that have rows."""
         stretches = Stretches(self.parts(), entries, budget)
         remote = self._session.remote
         while not stretches.is_over:
             if remote is None:
                 wave = [stretches.next()]
-                steps: Iterable[Columns] = map(self.compute, *zip(*wave, strict=True))
+                computed: Iterator[Columns] = map(self.compute, *zip(*wave, strict=True))
             else:
                 wave = [stretches.next() for _ in range(remote.width) if not stretches.is_over]
-                steps = self._elsewhere(remote, wave)
-            for (first, last), columns in zip(wave, steps, strict=True):
+                computed = self._elsewhere(remote, wave)
+            for first, last in wave:
+                try:
+                    columns = next(computed)
+                except Exception:
+                    if not stretches.divide(first, last):
+                        raise
+                    break
                 stretches.note(_bytes_of(columns) / (last - first))
                 if _rows(columns):
-                    yield columns
+                    yield first, columns
 
     def _elsewhere(self, remote: Remote, wave: list[tuple[int, int]]) -> Iterator[Columns]:
         number = self._booked()
@@ -122,11 +149,13 @@ class Steps:
 
 
 class Stretches:
-    """Consecutive stretches of a number of entries, or of parts whose rows are expected to fit a number of bytes."""
+    """Consecutive stretches: of parts whose rows are expected to fit a number of bytes; or of steps that have a number
+    of entries each, the first of one, the others of as many as are efficient to compute at once."""
 
     def __init__(self, parts: list[tuple[int, int]], entries: int, budget: int | None) -> None:
         self._parts, self._entries, self._budget = parts, entries, budget
-        self._bytes_per_entry = float(budget or 0)
+        self._bytes_per_entry = float(budget or _TOGETHER)
+        self._alone_until = 0
         self._next = parts[0][0] if parts else 0
         self._next_part = 0
 
@@ -134,6 +163,14 @@ class Stretches:
     def is_over(self) -> bool:
         """Whether no stretch is left."""
         return not self._parts or self._next == self._parts[-1][1]
+
+    def divide(self, first: int, last: int) -> bool:
+        """Go back to a stretch that failed, step by step: the steps before the one that fails are of use. False: it is
+        one step."""
+        if self._budget is not None or last - first <= self._entries:
+            return False
+        self._next, self._alone_until = first, last
+        return True
 
     def note(self, bytes_per_entry: float) -> None:
         """Estimate the next stretches from the rows of this one."""
@@ -143,7 +180,9 @@ class Stretches:
         """Return the next stretch."""
         first = self._next
         if self._budget is None:
-            self._next = min(first + self._entries, self._parts[-1][1])
+            steps = max(int(_TOGETHER / max(self._bytes_per_entry * self._entries, 1)), 1)
+            steps = 1 if first < self._alone_until else steps
+            self._next = min(first + steps * self._entries, self._parts[-1][1])
             return first, self._next
         while True:
             self._next = self._parts[self._next_part][1]
@@ -160,19 +199,29 @@ def _columns_of(graph: _core.FrameGraph, number: int) -> Columns:
     return {name: values.spread() for name, values in value.columns}
 
 
-def sliced(columns: Columns, step_size: int | str, library: Library) -> Iterator[Any]:
-    """Yield computed rows in steps, as arrays of a library."""
+def _borders(columns: Columns, entries: int, budget: int | None, first: int | None = None) -> list[int]:
+    """Return where steps end among rows: after some bytes, or after entries from `first` on; of rows if it is None."""
     rows = _rows(columns)
-    size, budget = _size_of(step_size)
+    if budget is None and first is not None:
+        numbers = to_numpy(layout_of(columns[ENTRY]))
+        last = int(numbers[-1]) + 1
+        ends = np.arange(first + entries, last, entries, dtype=numbers.dtype)
+        return [*np.searchsorted(numbers, ends).tolist(), rows]
     if budget is not None:
-        size = max(int(budget * rows / max(_bytes_of(columns), 1)), 1)
-    whole = as_library(columns, library)
-    for first in range(0, rows, size):
-        last = min(first + size, rows)
+        entries = max(int(budget * rows / max(_bytes_of(columns), 1)), 1)
+    return [*range(entries, rows, entries), rows]
+
+
+def sliced(columns: Columns, borders: Iterable[int], library: Library) -> Iterator[Any]:
+    """Yield computed rows in steps that end at these rows, as arrays of a library; empty ones are left out."""
+    whole = as_arrow(columns) if library == "pd" else as_library(columns, library)
+    for first, last in pairwise([0, *borders]):
+        if first == last:
+            continue
         if library == "np":
             yield {name: array[first:last] for name, array in whole.items()}
         elif library == "pd":
-            yield whole.iloc[first:last]
+            yield table_as_pandas(whole[first:last])
         else:
             yield whole[first:last]
 

@@ -14,11 +14,11 @@ from colonnade.annotations import checked_methods
 from colonnade.errors import UsageError
 from colonnade.frame import DataFrame
 from colonnade.frame.expressions import Expression, ExpressionLike
-from colonnade.frame.steps import Steps
+from colonnade.frame.steps import ENTRY, Steps
 from colonnade.reading.dataset import DataSet
 
 from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, joined
-from .windows import ENTRY, Part, Share, Window, Windows
+from .windows import Part, Share, Window, Windows
 
 if TYPE_CHECKING:
     from torch.utils.data import IterableDataset

@@ -9,14 +9,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from colonnade.frame.steps import Steps
+from colonnade.frame.steps import ENTRY, Steps
 
 from .rows import Form, Rows, Table, count_of, cut, frozen, joined, taken
 
-__all__ = ["ENTRY", "Part", "Share", "Window", "Windows"]
-
-ENTRY = "rdfentry_"
-"""The column with the numbers of the entries."""
+__all__ = ["Part", "Share", "Window", "Windows"]
 
 
 @dataclass(frozen=True)

@@ -275,7 +275,7 @@ class DataSet(Located):
         self,
         fields: Fields = None,
         *more: object,
-        step_size: int | str = "100 MB",
+        step_size: int | str = "50 MB",
         entry_start: int | None = None,
         entry_stop: int | None = None,
         library: Library = "ak",
@@ -285,7 +285,7 @@ class DataSet(Located):
 
         Args:
             fields: see `arrays`.
-            step_size: entries per step, or memory per step ("100 MB"); by memory, steps are whole clusters if these
+            step_size: entries per step, or memory per step ("50 MB"); by memory, steps are whole clusters if these
                 fit.
             entry_start: see `arrays`.
             entry_stop: see `arrays`.

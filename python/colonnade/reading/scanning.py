@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from colonnade.errors import UnsupportedError
+from colonnade.reading.steps import with_next
 
 if TYPE_CHECKING:
     from .dataset import DataSet, Fields
@@ -43,8 +44,8 @@ def batches_where(
     stop = data_set.num_entries if last is None else min(last, data_set.num_entries)
     schema = data_set._batch(selected, 0, 0).schema
     if passes is None:
-        for begin, end in data_set._steps(selected, _STEP, 0, stop):
-            yield data_set._batch(selected, begin, end)
+        for (begin, end), ahead in with_next(data_set._steps(selected, _STEP, 0, stop)):
+            yield data_set._batch(selected, begin, end, ahead)
         return
     for begin, end in data_set._cluster_steps({**first_read, **rest}, _STEP, stop):
         head = data_set._batch(first_read, begin, end)
