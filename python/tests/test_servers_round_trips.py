@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 from remote_events import assert_equal, events, write
 from round_trips import RoundTrips
@@ -108,6 +109,24 @@ def test_the_next_step_is_on_its_way_while_one_is_worked_on(place):
     assert len(steps) == 12
     # A round trip for the first; with the others there is at least one that was on its way before.
     assert trips.count - before <= 8
+
+
+def test_scans_read_the_next_step_ahead_while_rows_pass(place, monkeypatch):
+    make, trips = place
+    monkeypatch.setattr("colonnade.reading.scanning._STEP", "100 kB")
+    data = events(COUNT)
+    uri = make("trips-scan.root", data, cluster_size="100 kB")
+    with colonnade.open(uri, "Events") as data_set:
+        steps = len(list(data_set._cluster_steps(data_set._select(["id", "weight"]), "100 kB", COUNT)))
+        scanned = data_set.to_arrow_dataset(["id", "weight"])
+        before = trips.count
+        found = scanned.to_table(filter=pc.field("weight") > 0.5)
+    kept = data[data.weight > 0.5]
+    assert found["id"].to_pylist() == kept.id.to_list()
+    assert found["weight"].to_pylist() == kept.weight.to_list()
+    # One for the condition of the first step, one for what else it has; the others are asked for ahead.
+    assert steps == 16
+    assert trips.count - before <= 12
 
 
 def test_a_few_entries_take_little(place):

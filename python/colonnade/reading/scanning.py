@@ -1,6 +1,7 @@
 """Scans by other engines, which request columns and rows: nothing else is read.
 
-The columns of a condition are read first, cluster by cluster, the others only where a row passes.
+The columns of a condition are read first, cluster by cluster, the others only where a row passes. Of servers all come
+together as long as rows pass: a second request takes longer than the bytes.
 """
 
 from __future__ import annotations
@@ -47,13 +48,20 @@ def batches_where(
         for (begin, end), ahead in with_next(data_set._steps(selected, _STEP, 0, stop)):
             yield data_set._batch(selected, begin, end, ahead)
         return
-    for begin, end in data_set._cluster_steps({**first_read, **rest}, _STEP, stop):
-        head = data_set._batch(first_read, begin, end)
-        mask = passes(head)
-        if not mask.true_count:
+    every = {**first_read, **rest}
+    is_far = any("://" in file for file in data_set.files)
+    passed = False  # rows of the step before
+    for (begin, end), ahead in with_next(data_set._cluster_steps(every, _STEP, stop)):
+        together = is_far and passed
+        head = (
+            data_set._batch(every, begin, end, ahead) if together else data_set._batch(first_read, begin, end)
+        )
+        mask = passes(head.select(list(first_read)) if together else head)
+        passed = mask.true_count > 0
+        if not passed:
             continue
         arrays = dict(zip(head.schema.names, head.columns, strict=True))
-        if rest:
+        if rest and not together:
             tail = data_set._batch(rest, begin, end)
             arrays |= dict(zip(tail.schema.names, tail.columns, strict=True))
         if not columns:
