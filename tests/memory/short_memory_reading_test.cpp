@@ -74,6 +74,8 @@ class Case {
     write();
     const Way all[] = {&Case::by_views, &Case::by_arrays, &Case::by_chain, &Case::by_frame,
                        &Case::by_snapshot};
+    step_ = draw(dice_, 50, 1000);
+    goes_on_ = dice_() % 2 == 0;
     way_ = dice_() % std::size(all);
     read_ = all[way_];
   }
@@ -179,9 +181,10 @@ class Case {
     const auto reader = Reader::open("E", uri_, reading_);
     const std::vector<std::string> paths{"number", "text", "list"};
     twice([&] {
-      for (std::uint64_t first = 0; first < reader->num_entries(); first += 700) {
-        const std::uint64_t last = std::min(first + 700, reader->num_entries());
-        const auto arrays = reader->arrays(paths, first, last);
+      for (std::uint64_t first = 0; first < reader->num_entries(); first += step_) {
+        const std::uint64_t last = std::min(first + step_, reader->num_entries());
+        const std::uint64_t next = std::min(last + step_, reader->num_entries());
+        const auto arrays = reader->arrays(paths, first, last, goes_on_ ? next : 0);
         check(arrays.front().size == last - first);
         for (auto expected = static_cast<std::int64_t>(first);
              const auto number : arrays.front().view<std::int64_t>())
@@ -227,6 +230,8 @@ class Case {
   std::string written_;  // the place as the writer knows it
   std::int64_t entries_ = 0;
   ReadOptions reading_;
+  std::uint64_t step_ = 0;  // entries of arrays
+  bool goes_on_ = false;    // and whether it is said which come next
   std::size_t way_ = 0;
   Way read_ = nullptr;
 };
