@@ -24,6 +24,8 @@ constexpr std::size_t bulk_batch = std::size_t{64} << 20;
 // Stored images of elements of this size and more are worth a request of their own, straight to their place.
 constexpr std::size_t worth_a_request = std::size_t{64} << 10;
 constexpr std::size_t most_depth = 16;
+// Rounds for which a closed stream is kept that nothing opens: several iterations may take turns.
+constexpr std::uint64_t most_rounds_kept = 8;
 // Announced pages that are brought here where the line needs less: bytes. And those that are planned
 // together, unless larger requests are best.
 constexpr std::size_t least_brought = std::size_t{32} << 20;
@@ -56,6 +58,7 @@ class ClusterPool::Stream {
   ElementType element = ElementType::byte;
   Form form = Form::elements;
   std::size_t users = 0;
+  std::uint64_t opened_in = 0;  // round_
   bool is_active = false;
   std::deque<JobRef> planned;  // in order
   StreamPosition next;         // to be planned, behind those
@@ -195,6 +198,7 @@ ClusterPool::Stream& ClusterPool::open(const std::vector<std::uint32_t>& represe
     found = streams_.emplace(std::move(key), std::move(stream)).first;
   }
   ++found->second->users;
+  found->second->opened_in = round_;
   return *found->second;
 }
 
@@ -204,10 +208,11 @@ void ClusterPool::close(Stream& stream) noexcept {
 
 void ClusterPool::keep_closed(bool keeps) noexcept {
   keeps_closed_ = keeps;
-  if (keeps) return;
+  ++round_;
   for (auto at = streams_.begin(); at != streams_.end();) {
     Stream& stream = *(at++)->second;
-    if (stream.users == 0) remove(stream);
+    const bool is_kept = keeps && round_ - stream.opened_in <= most_rounds_kept;
+    if (stream.users == 0 && !is_kept) remove(stream);
   }
 }
 
@@ -912,10 +917,10 @@ void ClusterPool::discard_before(Stream& stream, std::size_t cluster, std::size_
 // Abandons streams with a planned page that was not requested although the others are beyond the page after
 // it: they are no longer used.
 void ClusterPool::leave_behind(std::size_t cluster, double fraction) {
-  if (keeps_closed_) return;  // columns are read one after the other
   for (std::size_t i = active_.size(); i > 0; --i) {
     Stream& stream = *active_[i - 1];
     if (stream.planned.empty() || !stream.next.segment) continue;
+    if (keeps_closed_ && stream.users == 0) continue;  // columns are read one after the other
     std::pair second(stream.next.segment->cluster, fraction_of(*stream.next.segment, stream.next.page));
     if (stream.planned.size() > 1) second = {stream.planned[1]->cluster, stream.planned[1]->fraction};
     if (second < std::pair(cluster, fraction)) deactivate(stream);

@@ -52,8 +52,8 @@ class ClusterPool {
   Stream& open(const std::vector<std::uint32_t>& representations, ElementType element,
                Form form = Form::elements);
   void close(Stream& stream) noexcept;
-  // Whether streams stay when they are closed, with their last page and what was planned, for callers that
-  // open them again and go on. False: those that have stayed are closed.
+  // Begins a round of reading that opens streams and closes them. True: they stay, with their last page and
+  // what was planned, as the next rounds go on there. False: those that have stayed are closed.
   void keep_closed(bool keeps) noexcept;
 
   // A page, PageJob::elements or, in a stream of that form, PageJob::packed; it stays as long as the
@@ -175,6 +175,7 @@ class ClusterPool {
   const PageSource* source_;
   std::map<std::tuple<std::vector<std::uint32_t>, ElementType, Form>, std::unique_ptr<Stream>> streams_;
   bool keeps_closed_ = false;
+  std::uint64_t round_ = 0;
   std::vector<Stream*> active_;
   std::unordered_map<std::uint64_t, std::weak_ptr<PageJob>> by_offset_;  // what was planned, by its locator
   std::size_t sweep_at_ = 64;                                            // entries of that

@@ -139,6 +139,18 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
               value_at(column, element));
   }
 
+  static void expect_elements(PageSource& source, std::uint32_t column, std::uint64_t first,
+                              std::uint64_t last) {
+    ColumnReader reader(source, {column}, ElementType::uint64);
+    for (std::uint64_t cluster = first / per_cluster; cluster * per_cluster < last; ++cluster) {
+      const std::uint64_t begin = std::max(first, cluster * per_cluster);
+      std::vector<std::uint64_t> values(std::min(last, (cluster + 1) * per_cluster) - begin);
+      reader.read(cluster, begin % per_cluster, values.size(), values.data());
+      for (std::uint64_t i = 0; i < values.size(); ++i)
+        ASSERT_EQ(values[i], value_at(column, begin + i)) << begin + i;
+    }
+  }
+
   static io::IoTraits large_requests(std::size_t best) {
     return {.best_request = best, .worthwhile_gap = 0, .concurrency = 4};
   }
@@ -150,7 +162,7 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
     const std::uint64_t first = any(all);
     const std::uint64_t last = first + any(all - first) + 1;
     const std::uint64_t step = any(3) == 0 ? 1 + any(2 * per_page) : 1;
-    switch (any(4)) {
+    switch (any(5)) {
       case 0:  // some entries of some columns, in order
         for (std::uint64_t i = first; i < last; i += step)
           for (std::uint32_t k = 0; k < columns; ++k)
@@ -165,6 +177,15 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
       case 2:  // whole clusters
         expect_read(source, static_cast<std::uint32_t>(any(columns)), first / per_cluster,
                     (last - 1) / per_cluster + 1);
+        break;
+      case 3:  // in steps of new readers, maybe not to the end
+        for (std::uint64_t i = first; i < last && any(20) != 0; i += step * 3) {
+          const std::uint64_t end = std::min(i + step * 3, last);
+          source.pool().keep_closed(end < last);
+          for (std::uint32_t k = 0; k < columns; ++k)
+            if ((first >> k) % 2 == 0) expect_elements(source, k, i, end);
+          if (end == last) source.pool().keep_closed(false);
+        }
         break;
       default: {  // within slices
         const double begin = static_cast<double>(any(8)) / 8;
@@ -467,6 +488,33 @@ TEST_P(ClusterPools, ReadOnePageOfAColumnThatIsExpectedInVain) {
   for (std::uint64_t i = 0; i < 2 * per_cluster; ++i) expect_value(reader, 0, i);
   EXPECT_EQ(source->counters().bytes, (2 * pages_per_cluster + 1) * stored);
   EXPECT_EQ(source->counters().prefetched_unused, 1u);
+}
+
+TEST_P(ClusterPools, DecodePagesOnceForStepsThatGoOn) {
+  const auto source = open(options());
+  constexpr std::uint64_t all = clusters * per_cluster;
+  constexpr std::uint64_t step = per_page / 3;
+  for (std::uint64_t i = 0; i < all; i += step) {
+    source->pool().keep_closed(true);
+    for (std::uint32_t k = 0; k < columns; ++k) expect_elements(*source, k, i, std::min(i + step, all));
+  }
+  EXPECT_EQ(source->counters().pages, columns * clusters * pages_per_cluster);
+  source->pool().keep_closed(false);
+  EXPECT_EQ(source->counters().prefetched_unused, 0u);
+}
+
+// Another iteration that was left: its columns may not take the room of what is read ahead.
+TEST_P(ClusterPools, LeaveColumnsThatNoStepReadsAnyMore) {
+  const auto source = open(options(stored, 8 * stored));
+  source->pool().keep_closed(true);
+  for (std::uint32_t k = 0; k < columns - 1; ++k) expect_elements(*source, k, 0, per_page + 1);
+  for (std::uint64_t i = 0; i < clusters * per_cluster; i += per_page / 2) {
+    source->pool().keep_closed(true);
+    expect_elements(*source, columns - 1, i, i + per_page / 2);
+  }
+  const std::uint64_t unused = source->counters().prefetched_unused;
+  source->pool().keep_closed(false);
+  EXPECT_EQ(source->counters().prefetched_unused, unused);  // they had gone before
 }
 
 TEST_P(ClusterPools, BeginTogetherWhereReadingGoesBack) {
