@@ -271,7 +271,7 @@ def _close(text: Any, value: Any) -> bool:
     if isinstance(value, list):
         return len(text) == len(value) and all(map(_close, text, value))
     if isinstance(value, float):
-        return math.isclose(text, value, rel_tol=1e-5)
+        return math.isclose(text, value, rel_tol=1e-5, abs_tol=2.0**-150)  # half a step of subnormal floats
     return bool(text == value)
 
 
