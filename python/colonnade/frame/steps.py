@@ -149,8 +149,11 @@ class Steps:
 
 
 class Stretches:
-    """Consecutive stretches: of parts whose rows are expected to fit a number of bytes; or of steps that have a number
-    of entries each, the first of one, the others of as many as are efficient to compute at once."""
+    """Consecutive stretches of entries that are computed at once.
+
+    By bytes: as many parts as are expected to fit, at least one. By entries: one step, then as many as are expected to
+    take `_TOGETHER` bytes.
+    """
 
     def __init__(self, parts: list[tuple[int, int]], entries: int, budget: int | None) -> None:
         self._parts, self._entries, self._budget = parts, entries, budget
@@ -165,8 +168,7 @@ class Stretches:
         return not self._parts or self._next == self._parts[-1][1]
 
     def divide(self, first: int, last: int) -> bool:
-        """Go back to a stretch that failed, step by step: the steps before the one that fails are of use. False: it is
-        one step."""
+        """Go back to the begin of a stretch that failed and go on with single steps; False if it was one."""
         if self._budget is not None or last - first <= self._entries:
             return False
         self._next, self._alone_until = first, last
@@ -200,7 +202,7 @@ def _columns_of(graph: _core.FrameGraph, number: int) -> Columns:
 
 
 def _borders(columns: Columns, entries: int, budget: int | None, first: int | None = None) -> list[int]:
-    """Return where steps end among rows: after some bytes, or after entries from `first` on; of rows if it is None."""
+    """Return the rows at which steps end: by bytes, or by entries from `first` on; by rows if that is None."""
     rows = _rows(columns)
     if budget is None and first is not None:
         numbers = to_numpy(layout_of(columns[ENTRY]))
