@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+import awkward as ak
 import numpy as np
 import pyarrow.compute as pc
 import pytest
@@ -111,6 +112,20 @@ def test_the_next_step_is_on_its_way_while_one_is_worked_on(place):
     assert trips.count - before <= 8
 
 
+# Stores have larger requests, of which no two fit.
+@pytest.mark.parametrize("place", ["http", "https", "xrootd", "s3 files"], indirect=True)
+def test_steps_are_ahead_within_little_memory(place):
+    """Pages at the border of two steps, which are needed twice, do not keep others from coming."""
+    make, trips = place
+    data = {f"x{k}": events(COUNT, seed=k).weight for k in range(8)}
+    uri = make("trips-memory.root", ak.Array(data), cluster_size="8 MB", page_size=32768, compression="none")
+    with colonnade.open(uri, "Events", memory_budget="2 MB") as data_set:
+        before = trips.count
+        steps = list(data_set.iterate(step_size=10_000))
+    assert ak.array_equal(ak.concatenate([each.x3 for each in steps]), data["x3"])
+    assert trips.count - before <= 12
+
+
 def test_scans_read_the_next_step_ahead_while_rows_pass(place, monkeypatch):
     make, trips = place
     monkeypatch.setattr("colonnade.reading.scanning._STEP", "100 kB")
@@ -143,8 +158,6 @@ def test_a_few_entries_take_little(place):
 def test_a_frame_asks_for_its_columns_together(place):
     make, trips = place
     data = {f"x{k}": events(COUNT, seed=k).weight for k in range(12)}
-    import awkward as ak
-
     uri = make("trips-frame.root", ak.Array(data))
     frame = DataFrame("Events", uri, threads=1, progress=False)
     total = frame.define("all", " + ".join(data)).sum("all")

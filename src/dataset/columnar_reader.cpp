@@ -332,7 +332,8 @@ std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool>
                 "", source.context());
   const Stretches entries = stretches_of(descriptor, first, last);
   const bool goes_on = ahead > last;
-  if (goes_on) source.pool().keep_closed(true);
+  // Pages that are announced are asked for in each step that needs them.
+  if (goes_on && !source.pool().is_far()) source.pool().keep_closed(true);
   if (source.pool().is_far()) {
     Announcement announcement(source, wanted);
     const Stretches next = stretches_of(descriptor, last, std::min(ahead, descriptor.entries()));

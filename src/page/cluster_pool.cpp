@@ -138,6 +138,7 @@ void ClusterPool::restart_in_child() {
   static_cast<void>(new std::unordered_map<std::uint64_t, Brought>(std::move(brought_)));
   brought_.clear();
   brought_bytes_ = 0;
+  unused_bytes_ = 0;
   static_cast<void>(new std::shared_ptr<PageWork>(std::move(work_)));
   static_cast<void>(new std::array<Lane, 3>(std::move(lanes_)));
   static_cast<void>(new std::vector<std::shared_ptr<SealedExtent>>(std::move(in_flight_)));
@@ -170,6 +171,7 @@ void ClusterPool::drop_plans() noexcept {
   forget_positions();
   brought_.clear();
   brought_bytes_ = 0;
+  unused_bytes_ = 0;
   in_flight_.clear();
   waiting_.clear();
 }
@@ -800,13 +802,14 @@ std::size_t ClusterPool::brought_at_once() const noexcept {
 // Asks for announced pages, when half of those that were asked for before are used.
 void ClusterPool::bring() {
   if (coming_.empty()) return;
-  const std::size_t most =
-      std::min(std::max(line_needs(), least_brought), source_->options().memory_budget / 2);
-  if (brought_bytes_ > most / 2) return;
+  // A page that two steps need keeps what came with it.
+  const std::size_t room = source_->options().memory_budget / 2;
+  const std::size_t most = std::min(std::max(line_needs(), least_brought), room);
+  if (unused_bytes_ > most / 2) return;
   for (Lane& lane : lanes_)
     if (lane.scheduler) lane.scheduler->hold();
-  while (!coming_.empty() && brought_bytes_ < most)
-    bring_some(std::min(brought_at_once(), most - brought_bytes_));
+  while (!coming_.empty() && unused_bytes_ < most && brought_bytes_ < room)
+    bring_some(std::min({brought_at_once(), most - unused_bytes_, room - brought_bytes_}));
   for (Lane& lane : lanes_)
     if (lane.scheduler) lane.scheduler->release();
   counters_.peak_ahead_bytes = std::max<std::uint64_t>(counters_.peak_ahead_bytes, brought_bytes_);
@@ -856,9 +859,13 @@ void ClusterPool::bring_in(Lane& lane, const std::vector<PageDescriptor>& pages)
   for (std::size_t i = 0; i < pages.size(); ++i) {
     const io::ReadPlan::PlannedRange range = plan.ranges[i];
     if (range.extent == io::ReadPlan::none || !extents[range.extent]->id) continue;
-    const bool is_new =
-        brought_.try_emplace(pages[i].locator.offset, extents[range.extent], range.position).second;
-    if (is_new) ++extents[range.extent]->announced;
+    const bool is_new = brought_
+                            .try_emplace(pages[i].locator.offset, extents[range.extent], range.position,
+                                         stored_size(pages[i]))
+                            .second;
+    if (!is_new) continue;
+    ++extents[range.extent]->announced;
+    unused_bytes_ += stored_size(pages[i]);
   }
 }
 
@@ -871,6 +878,7 @@ bool ClusterPool::take_brought(PageJob& job) {
   const auto found = brought_.find(offset);
   if (found == brought_.end()) return false;
   const Brought brought = found->second;
+  if (!std::exchange(found->second.is_used, true)) unused_bytes_ -= found->second.size;
   const bool fits = stored_size(job.description) <= brought.extent->plan.size - brought.position;
   if (is_last || !fits || brought.extent->failure != nullptr) let_go(offset);
   if (!fits || brought.extent->failure != nullptr) return false;
@@ -883,6 +891,7 @@ bool ClusterPool::take_brought(PageJob& job) {
 void ClusterPool::let_go(std::uint64_t offset) {
   const auto found = brought_.find(offset);
   const std::shared_ptr<SealedExtent> extent = std::move(found->second.extent);
+  if (!found->second.is_used) unused_bytes_ -= found->second.size;
   brought_.erase(found);
   if (--extent->announced == 0) brought_bytes_ -= extent->plan.size;
 }

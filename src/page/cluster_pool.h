@@ -185,10 +185,13 @@ class ClusterPool {
   struct Brought {
     std::shared_ptr<SealedExtent> extent;
     std::size_t position = 0;
+    std::uint64_t size = 0;
+    bool is_used = false;  // and will be once more
   };
   std::deque<Coming> coming_;                            // those that have not
   std::unordered_map<std::uint64_t, Brought> brought_;   // by their locator
   std::size_t brought_bytes_ = 0;                        // of their extents
+  std::uint64_t unused_bytes_ = 0;                       // of those that were not used yet
   std::unordered_map<std::uint64_t, std::size_t> uses_;  // by locator: how often announced pages are still to
                                                          // be asked for
 
