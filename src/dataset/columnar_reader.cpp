@@ -332,14 +332,14 @@ std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool>
                 "", source.context());
   const Stretches entries = stretches_of(descriptor, first, last);
   const bool goes_on = ahead > last;
-  // Pages that are announced are asked for in each step that needs them.
-  if (goes_on && !source.pool().is_far()) source.pool().keep_closed(true);
   if (source.pool().is_far()) {
     Announcement announcement(source, wanted);
     const Stretches next = stretches_of(descriptor, last, std::min(ahead, descriptor.entries()));
     for (const Stretches* of : {&entries, &next})
       for (const std::uint32_t id : descriptor.top_level_fields()) announcement.add(id, *of);
     source.pool().announce(announcement.take());
+  } else if (goes_on) {
+    source.pool().keep_closed(true);
   }
   ArrayReader reader(source, std::move(wanted), elements);
   for (const std::uint32_t id : descriptor.top_level_fields()) reader.read(id, entries);

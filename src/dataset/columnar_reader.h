@@ -14,7 +14,7 @@
 namespace colonnade::dataset {
 
 // `ahead`: entries up to this one will be asked for next. What is announced of a server far away comes
-// meanwhile, and the pages at the border of both are decoded once.
+// meanwhile; of a near place the pages at the border of both are decoded once.
 std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths,
                                      std::uint64_t first, std::uint64_t last, std::uint64_t ahead = 0);
 

@@ -44,7 +44,7 @@ class FriendCursors {
   std::shared_ptr<const Source> source_;
   Part part_;  // of the first source, as those that follow
   std::vector<Part> next_;
-  // For each of these parts, by its first and last entry: the friend's parts that cover it.
+  // The friend's parts that cover a part, by its first and last entry.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Part>> pieces_;
   std::vector<Part> parts_;  // those of part_; empty: not requested yet
   std::vector<std::uint32_t> expected_;
