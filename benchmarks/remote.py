@@ -466,6 +466,10 @@ def frame_sides(place: Remote, files: dict[str, Path]) -> dict[str, Any]:
 def tree_sides(place: Remote, files: dict[str, Path], work: Path) -> dict[str, Any]:
     full, empty = work / "full", work / "empty"
 
+    def clear() -> None:  # pages, and imported columns
+        shutil.rmtree(empty, ignore_errors=True)
+        shutil.rmtree(f"{empty}-trees", ignore_errors=True)
+
     def program(side: str, uri: str, home: object = "off", prepare: Callable[[], None] = lambda: None) -> Any:
         return functools.partial(run_program, NANO[side], [uri, str(home)], place.environment, prepare)
 
@@ -473,9 +477,7 @@ def tree_sides(place: Remote, files: dict[str, Path], work: Path) -> dict[str, A
     return {
         "Colonnade": program("Colonnade", place.base + TREE),
         "local": program("Colonnade", str(files[TREE])),
-        "filling": program(
-            "Colonnade", place.base + TREE, empty, lambda: shutil.rmtree(empty, ignore_errors=True)
-        ),
+        "filling": program("Colonnade", place.base + TREE, empty, clear),
         "cached": program("Colonnade", place.base + TREE, full),
         "uproot": program("uproot", place.plain + TREE),
         "ROOT": program("ROOT", place.plain + TREE),

@@ -1,9 +1,11 @@
 // The contents of a file, and its bytes.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "codec/checksum.h"
 #include "colonnade/error.h"
@@ -11,6 +13,7 @@
 #include "io/local/local_file.h"
 #include "io/object_store.h"
 #include "io/random_access_file.h"
+#include "io/read_scheduler.h"
 #include "io/transport.h"
 #include "register.h"
 #include "text.h"
@@ -31,15 +34,38 @@ nb::typed<nb::list, nb::str> list_data_sets(const std::string& uri) {
   return result;
 }
 
+// Bytes whose content is still to come.
+std::pair<nb::bytes, MutableByteSpan> new_bytes(std::uint64_t size) {
+  PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size));
+  if (bytes == nullptr) nb::raise_python_error();
+  auto* memory = reinterpret_cast<std::byte*>(PyBytes_AsString(bytes));
+  return {nb::steal<nb::bytes>(bytes), {memory, static_cast<std::size_t>(size)}};
+}
+
 nb::bytes read_bytes(const io::RandomAccessFile& file, std::uint64_t begin, std::uint64_t end) {
   end = std::min(end, file.size());
   begin = std::min(begin, end);
-  PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(end - begin));
-  if (bytes == nullptr) nb::raise_python_error();
-  nb::bytes result = nb::steal<nb::bytes>(bytes);
-  auto* memory = reinterpret_cast<std::byte*>(PyBytes_AsString(bytes));
+  const auto [result, memory] = new_bytes(end - begin);
   const nb::gil_scoped_release released;
-  file.read(begin, {memory, static_cast<std::size_t>(end - begin)});
+  file.read(begin, memory);
+  return result;
+}
+
+nb::typed<nb::list, nb::bytes> read_ranges(
+    const io::RandomAccessFile& file, const std::vector<std::pair<std::uint64_t, std::uint64_t>>& ranges) {
+  constexpr std::size_t max_extent = std::size_t{1} << 20;  // several requests share a fast line better
+  nb::list result;
+  std::vector<io::ReadRequest> requests;
+  requests.reserve(ranges.size());
+  for (const auto& [first, last] : ranges) {
+    const std::uint64_t end = std::min(last, file.size());
+    const std::uint64_t begin = std::min(first, end);
+    const auto [bytes, memory] = new_bytes(end - begin);
+    result.append(bytes);
+    requests.push_back({begin, memory});
+  }
+  const nb::gil_scoped_release released;
+  io::read_ranges(file, requests, max_extent);
   return result;
 }
 
@@ -83,7 +109,8 @@ void register_files(nb::module_& module) {
       .def_prop_ro(
           "version", [](const io::RandomAccessFile& self) { return text(self.version()); },
           "Entity tag or time of the last change; empty where there is neither.")
-      .def("read", &read_bytes, nb::arg("begin"), nb::arg("end"), "Those that are there of a range.");
+      .def("read", &read_bytes, nb::arg("begin"), nb::arg("end"), "Those that are there of a range.")
+      .def("read_ranges", &read_ranges, nb::arg("ranges"), "The same of several ranges, in few requests.");
   module.def(
       "open_bytes", [](const std::string& uri) { return io::open_for_reading(uri); }, nb::arg("uri"),
       nb::call_guard<nb::gil_scoped_release>(), "Opens a file for its bytes.");

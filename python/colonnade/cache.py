@@ -250,12 +250,10 @@ def _warm_tree(
     progress: Callable[[float], None] | None,
     error: NotFoundError,
 ) -> int:
-    from .importing.tree_columns import TreeColumns, may_be_trees
+    from .importing.tree_columns import TreeColumns
 
-    if not may_be_trees([uri], name):
-        raise error
     before = sum(one.bytes for one in _trees(home))
-    tree = TreeColumns([uri], name, cache=_core.cache_home(_text(home), True)[0])
+    tree = TreeColumns.of([uri], name, cache=_core.cache_home(_text(home), True)[0], otherwise=error)
     wanted = DataSet(tree.shapes[0], cache="off").select(list(columns) if columns else None).field_names
 
     def watch(step: ImportProgress) -> None:

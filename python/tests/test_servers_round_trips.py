@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 
 import awkward as ak
 import numpy as np
 import pyarrow.compute as pc
 import pytest
+import uproot
 from remote_events import assert_equal, events, write
 from round_trips import RoundTrips
 
 import colonnade
 from colonnade import DataFrame
+from colonnade.importing import tree_columns
 
 COUNT = 60_000
 # Several cluster groups, so that there are several page lists.
@@ -252,3 +255,26 @@ def test_joined_columns_are_read_ahead(neighbours):
     before = trips.count
     assert joined.value == columns["y"][:10].sum()
     assert trips.count - before <= 8
+
+
+@pytest.mark.parametrize("over", [over_http, over_xrootd])
+def test_trees_are_imported_a_step_ahead(request, over, xrootd, tmp_path, monkeypatch):
+    """Neither a basket nor a column takes a round trip of its own."""
+    monkeypatch.setattr(tree_columns, "_STEP_SIZE", 1 << 20)
+    names = [f"x{number}" for number in range(8)]
+    local = tmp_path / "tree.root"
+    with uproot.recreate(local) as file:
+        tree = file.mktree("Events", dict.fromkeys(names, "float64"))
+        for step in range(20):
+            tree.extend({name: np.full(4000, step + 0.5) for name in names})
+    with over(request) as (trips, uris):
+        there, through = uris("trips-tree.root")
+        shutil.copy(local, xrootd.data / "trips-tree.root" if "://" in there else there)
+        with contextlib.suppress(colonnade.NotFoundError):
+            colonnade.datasets(through)  # connections are made and logins done
+        before = trips.count
+        frame = DataFrame("Events", through)
+        sums = [frame.sum(name) for name in names]
+        assert {each.value for each in sums} == {4000 * 20 * 10.0}
+        # To look for a data set and for a tree; then five steps of 32 baskets each, of which one is ahead.
+        assert trips.count - before <= 4 + 6

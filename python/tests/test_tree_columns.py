@@ -275,6 +275,30 @@ def test_chains(tmp_path, tree):
     assert DataFrame(data_set).max("run").value == expected.max()
 
 
+def test_trees_of_a_chain_are_imported_together(tmp_path):
+    """Each once, with their progress as one; the first that fails ends all."""
+    files = [tmp_path / f"tree{number}.root" for number in range(6)]
+    for number, each in enumerate(files):
+        random_tree_of_names(each, entries=100 * (number + 1), factor=number)
+    chain = [str(each) for each in (*files, files[0])]
+    columns = tree_columns.TreeColumns.of(chain, "Events", otherwise=colonnade.NotFoundError("none"))
+    seen = []
+    found = columns.fetch(["run"], seen.append)
+    assert found[0] == found[-1]
+    assert len(set(found)) == 6
+    assert sorted(one.entries for one in seen) == [one.entries for one in seen]
+    assert (seen[-1].entries, {one.total_entries for one in seen}) == (2100, {2100})
+    expected = [entry * number for number in (*range(6), 0) for entry in range(100 * (number + 1))]
+    assert DataFrame("Events", chain).take("run").value.tolist() == expected
+
+    def refuse(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        columns.fetch(["met"], refuse)
+    assert len(columns.fetch(["met"], lambda _: None)) == 7
+
+
 def test_files_without_a_branch(tmp_path, tree):
     bare = tmp_path / "bare.root"
     with uproot.recreate(bare) as file:

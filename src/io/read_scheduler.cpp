@@ -12,6 +12,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/aligned_buffer.h"
+
 namespace colonnade::io {
 namespace {
 
@@ -363,6 +365,36 @@ void ReadScheduler::forget_all() noexcept {
   unsettled_ = 0;
   holds_ = false;
   urgent_held_ = 0;
+}
+
+void read_ranges(const RandomAccessFile& file, std::span<const ReadRequest> ranges, std::size_t max_extent) {
+  std::vector<WantedRange> wanted;
+  wanted.reserve(ranges.size());
+  for (const ReadRequest& range : ranges) wanted.push_back({range.offset, range.into.size()});
+  const IoTraits traits = file.traits();
+  const ReadPlan plan = plan_reads(wanted, traits, max_extent, file.size());
+
+  std::vector<AlignedBuffer> buffers;  // outlive the scheduler
+  buffers.reserve(plan.extents.size());
+  std::vector<ReadScheduler::Id> ids;
+  ReadScheduler scheduler(file);
+  scheduler.hold();
+  for (const ReadExtent& extent : plan.extents) {
+    buffers.emplace_back(extent.size, traits.alignment);
+    ids.push_back(scheduler.start(extent, buffers.back().span()));
+  }
+  scheduler.release();
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const auto [extent, position] = plan.ranges[i];
+    const MutableByteSpan into = ranges[i].into;
+    if (extent != ReadPlan::none) try {
+        scheduler.wait_for(ids[extent]);
+        std::ranges::copy(ByteSpan(buffers[extent].span()).subspan(position, into.size()), into.begin());
+        continue;
+      } catch (const Error&) {  // reported below, with its place
+      }
+    with_context({.uri = file.uri(), .offset = ranges[i].offset}, [&] { file.read(ranges[i].offset, into); });
+  }
 }
 
 }  // namespace colonnade::io

@@ -146,6 +146,11 @@ class ReadScheduler {
   ReadCounters counters_;
 };
 
+// Reads ranges in the order of need, those that lie near each other in one request of at most `max_extent`
+// bytes, as many requests at once as the transport asks for. Where a request for several fails, they are read
+// one by one, so that the error has the place of the one that cannot be read.
+void read_ranges(const RandomAccessFile& file, std::span<const ReadRequest> ranges, std::size_t max_extent);
+
 }  // namespace colonnade::io
 
 #endif

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <random>
 
 namespace colonnade::io {
@@ -447,6 +449,76 @@ TEST(ReadScheduler, ReadsNothingEarlyWhereReadingBlocks) {
   EXPECT_EQ(scheduler.counters().requests, 10u);
   EXPECT_FALSE(scheduler.settled(a.id));
   scheduler.forget(a.id);
+}
+
+// Bytes that can be computed from their offset. Reads over `broken` fail.
+class ComputedFile final : public RandomAccessFile {
+ public:
+  static constexpr std::uint64_t file_size = 100000;
+  static std::byte at(std::uint64_t offset) { return static_cast<std::byte>(offset * 7 % 251); }
+
+  const std::string& uri() const noexcept override { return uri_; }
+  std::uint64_t size() const override { return file_size; }
+  IoTraits traits() const noexcept override {
+    return {.max_request = 3000, .worthwhile_gap = 50, .concurrency = 4};
+  }
+  void read(std::uint64_t offset, MutableByteSpan into) const override {
+    ++requests;
+    if (broken >= offset && broken < offset + into.size()) throw Error(ErrorKind::io, "a bad sector");
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] = at(offset + i);
+  }
+
+  std::uint64_t broken = ~std::uint64_t{0};
+  mutable std::atomic<unsigned> requests = 0;
+
+ private:
+  std::string uri_ = "computed";
+};
+
+TEST(ReadRanges, FillsRandomRanges) {
+  std::mt19937 random(1);
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    const ComputedFile file;
+    std::vector<WantedRange> wanted(random() % 30);
+    std::vector<Bytes> memory;
+    std::vector<ReadRequest> requests;
+    memory.reserve(wanted.size());
+    for (WantedRange& range : wanted) {
+      range = {.offset = random() % ComputedFile::file_size, .size = random() % 200};
+      range.size = std::min<std::size_t>(range.size, ComputedFile::file_size - range.offset);
+      memory.emplace_back(range.size);
+      requests.push_back({range.offset, memory.back()});
+    }
+    read_ranges(file, requests, 5000);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      for (std::size_t k = 0; k < wanted[i].size; ++k)
+        ASSERT_EQ(memory[i][k], ComputedFile::at(wanted[i].offset + k)) << i << ", " << k;
+  }
+}
+
+TEST(ReadRanges, ReadsNeighboursTogether) {
+  const ComputedFile file;
+  std::array<std::array<std::byte, 100>, 10> memory{};
+  std::vector<ReadRequest> requests;
+  for (std::size_t i = 0; i < memory.size(); ++i) requests.push_back({1000 + i * 120, memory[i]});
+  read_ranges(file, requests, 5000);
+  EXPECT_EQ(file.requests, 1u);
+}
+
+TEST(ReadRanges, NamesTheRangeThatCannotBeRead) {
+  ComputedFile file;
+  file.broken = 1250;
+  std::array<std::array<std::byte, 100>, 4> memory{};
+  std::vector<ReadRequest> requests;
+  for (std::size_t i = 0; i < memory.size(); ++i) requests.push_back({1000 + i * 100, memory[i]});
+  try {
+    read_ranges(file, requests, 5000);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problem(), "a bad sector");
+    EXPECT_EQ(error.context().offset, 1200u);
+  }
+  EXPECT_EQ(memory[1][99], ComputedFile::at(1199));
 }
 
 }  // namespace

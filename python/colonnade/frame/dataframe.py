@@ -662,14 +662,12 @@ def _open_files(
             return _core.open_chain(name, files, settings)
         return remote.open_chain(name, _core.expand_names(files), settings, progress)
     except NotFoundError as error:
-        from colonnade.importing.tree_columns import may_be_trees
-
-        listed = _expanded(files)
-        if not may_be_trees(listed, name):
-            raise error
+        from colonnade.importing.tree_columns import TreeColumns
         from colonnade.importing.tree_data_set import tree_source
 
-        return tree_source(listed, name, dict(options), progress)
+        cache = options.get("cache")
+        columns = TreeColumns.of(_expanded(files), name, cache=cache, otherwise=error)
+        return tree_source(columns, dict(options), progress)
 
 
 def _expanded(files: list[str]) -> list[str]:

@@ -25,7 +25,6 @@ from colonnade import _core
 from colonnade.errors import (
     Error,
     FormatError,
-    NotFoundError,
     SchemaError,
     StorageError,
     warn_left_out,
@@ -34,9 +33,9 @@ from colonnade.misuse import path_text
 from colonnade.writing.options import write_options
 
 from .tree_schema import Leaf, PlannedField, TreePlan, plan_fields
-from .trees import ImportProgress, _Import, _opened, _probe, _tree, _tree_names, _Writer
+from .trees import ImportProgress, _data_set_names, _Import, _opened, _probe, _tree, _tree_names, _Writer
 
-__all__ = ["KeptFile", "TreeColumns", "collect_garbage", "evict", "kept_files", "kept_in", "may_be_trees"]
+__all__ = ["KeptFile", "TreeColumns", "collect_garbage", "evict", "kept_files", "kept_in"]
 
 _RULES = 1
 """The version of names and types; files imported by another version are not used."""
@@ -44,43 +43,40 @@ _TEMPORARY = "colonnade-trees-"
 _SIZEOF = ("#", "R_rdf_sizeof_")
 _OPENED = 16
 """The maximum number of open files."""
+_IMPORTED = 4
+"""The maximum number of trees that are imported at once."""
+_STEP_SIZE = 16 << 20
+"""Bytes of values of a tree that are read at a time."""
 _COPIED = 16 << 20
 """Bytes per copy operation."""
 Watch: TypeAlias = Callable[[ImportProgress], object]
-
-
-def may_be_trees(files: Sequence[str], name: str) -> bool:
-    """True if one of the files has a TTree of that name, or a TTree is the only data set in it."""
-    return any(_has_tree(uri, name) for uri in files)
-
-
-def _has_tree(uri: str, name: str) -> bool:
-    if "://" not in uri and not os.path.isfile(uri):
-        return False
-    try:
-        with _opened(uri) as file:
-            found = _tree_names(file)
-    except (Error, ModuleNotFoundError):
-        return False
-    return name.strip("/").partition(";")[0] in found if name else bool(found)
 
 
 # ---- A tree
 
 
 class _TreeFile:
-    """A TTree of a file, to be imported."""
+    """A TTree of a file, to be imported.
 
-    def __init__(self, uri: str, name: str) -> None:
+    Args:
+        uri: of the file.
+        name: of the tree; may be empty if there is only one.
+        file: opened by uproot.
+        keeps_open: whether the bytes of a remote file stay open until the columns are imported.
+    """
+
+    def __init__(self, uri: str, name: str, file: Any, *, keeps_open: bool) -> None:
         self.uri = uri
-        with _opened(uri) as file:
-            self.name, tree = _tree(file, uri, name)
-            self.entries = int(tree.num_entries)
-            self.title = str(tree.title or "")
-            plan = plan_fields(tree, lambda _: True)
-            self.plan = plan.without(_probe(plan.leaves(), self.entries))
-            self._sizes = {leaf.path: int(leaf.branch.compressed_bytes) for leaf in self.plan.leaves()}
-        self.version = _version(uri)
+        self.name, tree = _tree(file, uri, name)
+        self.entries = int(tree.num_entries)
+        self.title = str(tree.title or "")
+        plan = plan_fields(tree, lambda _: True)
+        self.plan = plan.without(_probe(tree, plan.leaves()))
+        self._sizes = {leaf.path: int(leaf.branch.compressed_bytes) for leaf in self.plan.leaves()}
+        remote = file.file.source.file if "://" in uri else None
+        self.version = _version(uri, remote)
+        self._held = remote if keeps_open else None
+        self._process = os.getpid()
         # Sources that may change unnoticed are imported for one reader only.
         self._state = self.version or uuid.uuid4().hex
         self._projections = self.plan.projections(aliases=True)
@@ -144,7 +140,7 @@ class _TreeFile:
             raise
 
     def write(self, branches: frozenset[str], to: str, watch: Watch) -> None:
-        """Import some branches."""
+        """Import some branches, while `watch` does not return False."""
         task = _Import(
             places=[(self.uri, self.name)],
             target=(to, self.name),
@@ -152,10 +148,11 @@ class _TreeFile:
             grouping=True,
             aliases=True,
             skip_unreadable=True,
-            step_size=32 << 20,
+            step_size=_STEP_SIZE,
             threads=len(os.sched_getaffinity(0)),
             progress=watch,
             only=branches,
+            held=self._held if self._process == os.getpid() else None,
         )
         told = {
             "uri": _full(self.uri),
@@ -207,11 +204,10 @@ def _full(uri: str) -> str:
     return uri if "://" in uri else os.path.abspath(uri)
 
 
-def _version(uri: str) -> str:
+def _version(uri: str, remote: _core.RandomAccessFile | None) -> str:
     """Changes with the file; empty if unknown."""
-    if "://" in uri:
-        file = _core.open_bytes(uri)
-        return f"{file.size} {file.version}" if file.version else ""
+    if remote is not None:
+        return f"{remote.size} {remote.version}" if remote.version else ""
     state = os.stat(uri)
     return f"{state.st_size} {state.st_mtime_ns} {state.st_ino}"
 
@@ -335,7 +331,7 @@ class _Kept:
         folder = f"{self.base}/{tree.identity}"
         path = f"{folder}/{name}.root"
         if self._is_local:
-            aside = f"{folder}/.{name}.{os.getpid()}.root"
+            aside = f"{folder}/.{name}.{os.getpid()}-{threading.get_ident()}.root"
             try:
                 os.makedirs(folder, exist_ok=True)
                 tree.write(branches, aside, watch)
@@ -449,29 +445,84 @@ def collect_garbage(home: str, budget: int) -> tuple[int, int, int, int]:
 # ---- The columns of several files
 
 
-class TreeColumns:
-    """The columns of one or several files, some with a TTree and others with a data set of that name.
+class _Total:
+    """The progress of several imports as one."""
 
-    Args:
-        files: their URIs.
-        name: of the trees and data sets; may be empty if each file has only one.
-        cache: of `colonnade.open`.
-    """
+    def __init__(self, watch: Watch, entries: int) -> None:
+        self._watch, self._entries = watch, entries
+        self._latest: dict[str, ImportProgress] = {}
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def of(self, identity: str) -> Watch:
+        """Return what takes the progress of one import; it returns False once the others have been stopped."""
+
+        def update(progress: ImportProgress) -> bool:
+            with self._lock:
+                self._latest[identity] = progress
+                entries, size = (
+                    sum(getattr(each, name) for each in self._latest.values())
+                    for name in ("entries", "bytes_read")
+                )
+                if (
+                    not self._stopped
+                    and self._watch(ImportProgress(entries, self._entries, size, False)) is False
+                ):
+                    self._stopped = True
+                return not self._stopped
+
+        return update
+
+    def stop(self) -> None:
+        """Let all imports end."""
+        self._stopped = True
+
+
+class TreeColumns:
+    """The columns of one or several files, some with a TTree and others with a data set of that name."""
 
     def __init__(
-        self, files: Sequence[str], name: str, *, cache: str | os.PathLike[str] | None = None
+        self,
+        files: Sequence[str],
+        found: Sequence[_Found],
+        name: str,
+        cache: str | os.PathLike[str] | None = None,
     ) -> None:
         self.files = list(files)
         self._trees: list[_TreeFile | None] = []
         self.entries: list[int] = []
         self.shapes: list[str] = []
         self.name = name.strip("/")
-        with ThreadPoolExecutor(_OPENED) as executor:
-            for uri, (there, tree) in zip(
-                self.files, executor.map(lambda each: _look(each, name), self.files), strict=True
-            ):
-                self._add(uri, there, tree)
+        for uri, each in zip(self.files, found, strict=True):
+            self._add(uri, each.data_set, each.tree)
         self._home = self._home_of(cache)
+
+    @classmethod
+    def of(
+        cls,
+        files: Sequence[str],
+        name: str,
+        *,
+        cache: str | os.PathLike[str] | None = None,
+        otherwise: Error,
+    ) -> TreeColumns:
+        """Find the trees of files.
+
+        Args:
+            files: their URIs.
+            name: of the trees and data sets; may be empty if each file has only one.
+            cache: of `colonnade.open`.
+            otherwise: raised if none of the files has a tree of that name.
+        """
+        keeps_open = len(files) <= _OPENED
+        with ThreadPoolExecutor(_OPENED) as executor:
+            found = list(executor.map(lambda uri: _look(uri, name, keeps_open=keeps_open), files))
+        if not any(each.is_tree for each in found):
+            raise otherwise
+        for each in found:
+            if each.error is not None:
+                raise each.error
+        return cls(files, found, name, cache)
 
     def _add(self, uri: str, there: str, tree: _TreeFile | None) -> None:
         found = there or (tree.name if tree else "")
@@ -517,11 +568,26 @@ class TreeColumns:
 
         Args:
             paths: of columns, in the data frame's or the data sets' form.
-            watch: called with the progress of each import.
+            watch: called with the progress of all imports together.
         """
         wanted = list(paths)
+        trees = {tree.identity: tree for tree in self._trees if tree is not None}
+        total = _Total(watch, sum(tree.entries for tree in trees.values()))
+        with ThreadPoolExecutor(_IMPORTED) as executor:
+            try:
+                coming = {
+                    identity: executor.submit(
+                        self._fetch, tree, [path for path in wanted if tree.has(path)], total.of(identity)
+                    )
+                    for identity, tree in trees.items()
+                }
+                files = {identity: each.result() for identity, each in coming.items()}
+            except BaseException:
+                total.stop()
+                executor.shutdown(wait=False, cancel_futures=True)
+                raise
         return [
-            uri if tree is None else self._fetch(tree, [path for path in wanted if tree.has(path)], watch)
+            uri if tree is None else files[tree.identity]
             for uri, tree in zip(self.files, self._trees, strict=True)
         ]
 
@@ -535,18 +601,38 @@ class TreeColumns:
         return own.find(tree, branches) or own.add(tree, branches, watch)
 
 
-def _look(uri: str, name: str) -> tuple[str, _TreeFile | None]:
-    """The name of the data set of a file, or the tree that it has instead."""
-    there = _stored_name(uri, name)
-    return there, None if there else _TreeFile(uri, name)
+@dataclass
+class _Found:
+    """What a file has under a name."""
+
+    data_set: str = ""
+    """Its name, if it is one."""
+    tree: _TreeFile | None = None
+    is_tree: bool = False
+    """True if there is one, even if it cannot be read."""
+    error: Exception | None = None
 
 
-def _stored_name(uri: str, name: str) -> str:
-    """The name of the data set of a file, if it has one."""
+def _look(uri: str, name: str, *, keeps_open: bool) -> _Found:
+    found = _Found()
     try:
-        names = _core.data_sets(uri)
-    except NotFoundError:
-        return ""
+        with _opened(uri) as file:
+            trees, data_sets = _tree_names(file), _data_set_names(file)
+            found.is_tree = name.strip("/").partition(";")[0] in trees if name else bool(trees)
+            found.data_set = _named(name, data_sets)
+            if not found.data_set:
+                found.tree = _TreeFile(uri, name, file, keeps_open=keeps_open)
+    except (Error, ModuleNotFoundError) as error:
+        found.error = error
+        if not found.is_tree:  # uproot reads ROOT files only
+            with contextlib.suppress(Error):
+                found.data_set = _named(name, _core.data_sets(uri))
+                found.error = None if found.data_set else error
+    return found
+
+
+def _named(name: str, data_sets: list[str]) -> str:
+    """The data set of that name, or the only one."""
     if name:
-        return name.strip("/") if name.strip("/") in names else ""
-    return names[0] if len(names) == 1 else ""
+        return name.strip("/") if name.strip("/") in data_sets else ""
+    return data_sets[0] if len(data_sets) == 1 else ""

@@ -7,7 +7,7 @@ from dataclasses import fields as members_of
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
-from colonnade.errors import UnsupportedError
+from colonnade.errors import NotFoundError, UnsupportedError
 from colonnade.reading.chain import Chain, MissingFields
 from colonnade.reading.dataset import DataSet, Fields, read_options
 from colonnade.reading.metrics import ReadMetrics
@@ -30,22 +30,21 @@ class TreeDataSet(DataSet):
 
     def __init__(
         self,
-        files: Sequence[str],
-        name: str = "",
         *,
         missing: MissingFields = "error",
         _selection: Fields = None,
-        _columns: TreeColumns | None = None,
+        _columns: TreeColumns,
         **settings: Any,
     ) -> None:
         self._settings = dict(settings)
         self._missing: MissingFields = missing
-        self._columns = _columns or TreeColumns(files, name, cache=settings.get("cache"))
+        self._columns = _columns
         self._imports: list[DataSet] = []
         self._places: dict[str, DataSet] = {}
         shape = self._open_files(self._columns.shapes, missing)
+        files = self._columns.files
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        self._begin(self._columns.files[0] + more, shape._open_reader(), _selection)
+        self._begin(files[0] + more, shape._open_reader(), _selection)
         self._shape = shape
         self._num_entries = sum(self._columns.entries)
 
@@ -90,8 +89,6 @@ class TreeDataSet(DataSet):
     def select(self, fields: Fields) -> DataSet:
         """Return the same data set with only these fields."""
         return TreeDataSet(
-            self._columns.files,
-            self._name,
             missing=self._missing,
             _selection=list(self._select(fields)),
             _columns=self._columns,
@@ -129,7 +126,7 @@ class TreeDataSet(DataSet):
             self._import(missing)
 
     def _import(self, paths: list[str]) -> DataSet:
-        with ImportBar(None, sum(self._columns.entries)) as bar:
+        with ImportBar(None) as bar:
             files = self._columns.fetch(paths, bar.update)
         # Files without trees have more fields than the imported ones.
         brought = self._open_files(files, "fill" if self._missing == "fill" else "skip")
@@ -170,17 +167,14 @@ class TreeDataSet(DataSet):
         return first._steps(first._select(here), step_size, start, stop)
 
 
-def tree_source(
-    files: Sequence[str], name: str, settings: dict[str, Any], progress: bool | None
-) -> _core.FrameSource:
+def tree_source(columns: TreeColumns, settings: dict[str, Any], progress: bool | None) -> _core.FrameSource:
     """Make a source of a data frame that imports the columns of trees before the passes that use them."""
-    columns = TreeColumns(files, name, cache=settings.get("cache"))
     if not columns.has_stored():
         settings = dict(settings, cache="off")
     options = read_options(**settings)
 
     def fetch(paths: Sequence[str]) -> _core.FrameSource:
-        with ImportBar(progress, sum(columns.entries)) as bar:
+        with ImportBar(progress) as bar:
             brought = columns.fetch(paths, bar.update)
         return _core.open_chain(columns.name, brought, options)
 
@@ -191,4 +185,6 @@ def tree_source(
 def _reopen(
     files: list[str], name: str, missing: MissingFields, settings: dict[str, Any], selection: Fields
 ) -> TreeDataSet:
-    return TreeDataSet(files, name, missing=missing, _selection=selection, **settings)
+    gone = NotFoundError(f"there is no TTree '{name}' any more", uri=files[0])
+    columns = TreeColumns.of(files, name, cache=settings.get("cache"), otherwise=gone)
+    return TreeDataSet(missing=missing, _selection=selection, _columns=columns, **settings)

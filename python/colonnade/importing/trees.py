@@ -63,6 +63,8 @@ _COMPARED = 1000
 """The number of entries before a checkpoint that must equal those of the trees when an import is resumed."""
 _PROBED = 64
 """The number of entries for which uproot must be able to make objects before the import begins."""
+_PROBED_AT_ONCE = 64 << 20
+"""Compressed bytes of baskets that are read together for that."""
 
 
 class ImportSettings(ContainerSettings, total=False):
@@ -238,8 +240,8 @@ def _uproot() -> Any:
 
 
 @contextlib.contextmanager
-def _opened(uri: str) -> Iterator[Any]:
-    """A ROOT file, opened by uproot."""
+def _opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[Any]:
+    """A ROOT file, opened by uproot; `held`: its bytes, if they are open already."""
     uproot = _uproot()
     if "://" not in uri and not os.path.isfile(uri):
         problem = "this is a folder" if os.path.isdir(uri) else "there is no such file"
@@ -248,7 +250,8 @@ def _opened(uri: str) -> Iterator[Any]:
         if "://" in uri:
             from .transport_source import TransportSource
 
-            file = uproot.open({uri: None}, handler=TransportSource)
+            handler = TransportSource if held is None else TransportSource.of(held)
+            file = uproot.open({uri: None}, handler=handler)
         else:
             file = uproot.open({os.path.abspath(uri): None})  # a colon is part of the path
     except Error:
@@ -270,6 +273,11 @@ def _opened(uri: str) -> Iterator[Any]:
 def _tree_names(file: Any) -> list[str]:
     found = file.classnames(recursive=True, cycle=False)
     return [name for name, kind in found.items() if kind in ("TTree", "TNtuple", "TNtupleD", "TChain")]
+
+
+def _data_set_names(file: Any) -> list[str]:
+    found = file.classnames(recursive=True, cycle=False)
+    return [name for name, kind in found.items() if kind == "ROOT::RNTuple"]
 
 
 def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
@@ -356,6 +364,13 @@ class _Reading:
     def place(self) -> dict[str, str]:
         return {"uri": self.uri, "data_set": self.name}
 
+    def read_ahead(self, leaves: list[Leaf], start: int, stop: int) -> None:
+        """Have the baskets of the next step read while this one is decoded, if the file is elsewhere."""
+        if "://" in self.uri:
+            self.file.file.source.read_ahead(
+                each for leaf in leaves for each in _baskets(leaf.branch, start, stop)
+            )
+
 
 @dataclass
 class _Import:
@@ -369,7 +384,9 @@ class _Import:
     threads: int
     progress: ImportWatch
     only: frozenset[str] | None = None
-    """Paths of branches: the fields are those of the whole tree, but made of these branches alone."""
+    """Paths of branches that uproot can read: the fields are those of the whole tree, but made of these alone."""
+    held: _core.RandomAccessFile | None = None
+    """The bytes of the only source, if they are open already."""
     readings: list[_Reading] = field(default_factory=list)
     entries: int = 0
     total: int = 0
@@ -410,15 +427,15 @@ class _Import:
     # ---- Before anything is written
 
     def _open(self, stack: contextlib.ExitStack, uri: str, name: str) -> None:
-        file = stack.enter_context(_opened(uri))
+        file = stack.enter_context(_opened(uri, self.held))
         name, tree = _tree(file, uri, name)
         place = {"uri": uri, "data_set": name}
         selection = _Selection(self._branches(tree))
         plan = plan_fields(tree, selection, grouping=self.grouping)
         selection.check(tree.keys(recursive=True), place)
-        if self.only is not None:
-            plan = plan.only(self.only)
-        plan = plan.without(_probe(plan.leaves(), int(tree.num_entries)))
+        # The branches of `only` have been probed.
+        unreadable = _probe(tree, plan.leaves()) if self.only is None else []
+        plan = (plan if self.only is None else plan.only(self.only)).without(unreadable)
         if plan.unreadable and not self.skip_unreadable:
             one = plan.unreadable[0]
             more = f" (and {len(plan.unreadable) - 1} more)" if len(plan.unreadable) > 1 else ""
@@ -577,7 +594,7 @@ class _Import:
         leaves = reading.plan.leaves()
         # With its interpretation a name is taken literally; otherwise it would be an expression.
         wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves]
-        step = max(1, reading.tree.num_entries_for(f"{max(self.step_size, 1)} B", wanted))
+        step = _entries_in(leaves, reading.entries, self.step_size)
         found = reading.tree.iterate(
             wanted,
             entry_start=start,
@@ -589,8 +606,11 @@ class _Import:
         )
         while start < stop:
             end = min(start + step, stop)
+            reading.read_ahead(leaves, end, min(end + step, stop))
             try:
                 arrays = next(found)
+            except StorageError:  # not a branch's fault
+                raise
             except Exception as error:  # uproot has no common class of errors
                 raise _failure(leaves, start, end, error, reading.place) from error
             columns = {leaf.path: ak.to_layout(arrays[leaf.path]) for leaf in leaves}
@@ -699,6 +719,23 @@ def _interpretation(branch: Any) -> Any:
     return same
 
 
+def _entries_in(leaves: list[Leaf], entries: int, size: int) -> int:
+    """The number of entries whose values take so many bytes. uproot's own estimate reads a header of every basket."""
+    branches = (leaf.branch for leaf in leaves)
+    total = sum(max(int(each.uncompressed_bytes), int(each.compressed_bytes)) for each in branches)
+    return max(1, entries * size // max(total, 1))
+
+
+def _baskets(branch: Any, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Where the baskets lie whose first entry is in a range."""
+    first = branch.entry_offsets
+    for place, size, entry in zip(
+        branch.member("fBasketSeek"), branch.member("fBasketBytes"), first[:-1], strict=False
+    ):
+        if size and start <= entry < stop:
+            yield int(place), int(place) + int(size)
+
+
 def _refusal(leaf: Leaf, begin: int, end: int) -> str:
     """Why uproot cannot make an array of some entries."""
     try:
@@ -708,11 +745,41 @@ def _refusal(leaf: Leaf, begin: int, end: int) -> str:
     return ""
 
 
-def _probe(leaves: list[Leaf], entries: int) -> list[Unreadable]:
+def _probe(tree: Any, leaves: list[Leaf]) -> list[Unreadable]:
     """Branches of objects of which uproot cannot make arrays."""
+    entries = min(int(tree.num_entries), _PROBED)
     objects = [leaf for leaf in leaves if leaf.objects] if entries else []
-    tried = [(leaf, _refusal(leaf, 0, min(entries, _PROBED))) for leaf in objects]
-    return [Unreadable(leaf.path, str(leaf.branch.typename), why) for leaf, why in tried if why]
+    found = []
+    for group in _groups(objects):
+        if len(group) > 1 and _reads_all(tree, group, entries):
+            continue
+        tried = ((leaf, _refusal(leaf, 0, entries)) for leaf in group)
+        found += [Unreadable(leaf.path, str(leaf.branch.typename), why) for leaf, why in tried if why]
+    return found
+
+
+def _groups(leaves: list[Leaf]) -> Iterator[list[Leaf]]:
+    """Branches whose first baskets are read together."""
+    group: list[Leaf] = []
+    size = 0
+    for leaf in leaves:
+        baskets = max(int(leaf.branch.num_baskets), 1)
+        size += int(leaf.branch.compressed_bytes) // baskets
+        if group and size > _PROBED_AT_ONCE:
+            yield group
+            group, size = [], 0
+        group.append(leaf)
+    if group:
+        yield group
+
+
+def _reads_all(tree: Any, leaves: list[Leaf], entries: int) -> bool:
+    wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves]
+    try:
+        next(tree.iterate(wanted, entry_stop=entries, step_size=entries, library="ak", how=dict))
+    except Exception:  # uproot has no common class of errors
+        return False
+    return True
 
 
 def _failure(leaves: list[Leaf], begin: int, end: int, error: Exception, place: dict[str, str]) -> Error:

@@ -25,27 +25,16 @@ class _HowFar:
 
 
 class ImportBar:
-    """A bar over the entries of all files of an import, as a context manager.
+    """A bar over the entries of an import, as a context manager. `wanted`: see `PassBar`."""
 
-    Args:
-        wanted: see `PassBar`.
-        total: entries of all files.
-    """
-
-    def __init__(self, wanted: bool | None, total: int) -> None:
+    def __init__(self, wanted: bool | None) -> None:
         self._bar = PassBar(wanted)
-        self._total = total
         self._begin = time.monotonic()
-        self._before = 0
-        self._last: ImportProgress | None = None
 
     def update(self, progress: ImportProgress) -> bool:
         """Show the state; never stops the import."""
-        if self._last is not None and progress.entries < self._last.entries:  # the next file
-            self._before += self._last.total_entries
-        self._last = progress
         seconds = time.monotonic() - self._begin
-        self._bar.update(_HowFar(self._before + progress.entries, self._total, progress.bytes_read, seconds))
+        self._bar.update(_HowFar(progress.entries, progress.total_entries, progress.bytes_read, seconds))
         return True
 
     def __enter__(self) -> ImportBar:

@@ -177,13 +177,11 @@ def _open_trees(
     files: list[str], name: str, missing: MissingFields, settings: ReadSettings, error: NotFoundError
 ) -> DataSet:
     """Open TTrees, if the files have these instead of data sets."""
-    from colonnade.importing.tree_columns import may_be_trees
-
-    if not may_be_trees(files, name):
-        raise error
+    from colonnade.importing.tree_columns import TreeColumns
     from colonnade.importing.tree_data_set import TreeDataSet
 
-    return TreeDataSet(files, name, missing=missing, **settings)
+    columns = TreeColumns.of(files, name, cache=settings.get("cache"), otherwise=error)
+    return TreeDataSet(missing=missing, _columns=columns, **settings)
 
 
 def of_different_names(

@@ -5,10 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "io/read_scheduler.h"
 
 namespace colonnade::container {
@@ -74,41 +72,14 @@ void read_chunked_blobs(const io::RandomAccessFile& file, std::span<const ReadCo
   if (blobs.size() < 2 || traits.concurrency < 2 || traits.reads_are_copies)
     return one_by_one([](const auto&) { return true; });
   const auto is_whole = [&](const ReadContainer::BlobRead& blob) {
-    return blob.locator.kind == Locator::Kind::file &&
+    return blob.locator.kind == Locator::Kind::file && blob.locator.size == blob.into.size() &&
            (max_key_size == 0 || blob.into.size() <= max_key_size);
   };
   one_by_one([&](const auto& blob) { return !is_whole(blob); });
-  std::vector<ReadContainer::BlobRead> whole;
-  std::copy_if(blobs.begin(), blobs.end(), std::back_inserter(whole), is_whole);
-  std::vector<io::WantedRange> wanted;
-  wanted.reserve(whole.size());
-  for (const ReadContainer::BlobRead& blob : whole) wanted.push_back({blob.locator.offset, blob.into.size()});
-
-  constexpr std::size_t largest_extent = std::size_t{8} << 20;
-  const io::ReadPlan plan = io::plan_reads(wanted, traits, largest_extent, file.size());
-  std::vector<AlignedBuffer> buffers;
-  std::vector<io::ReadScheduler::Id> ids;
-  io::ReadScheduler scheduler(file);
-  scheduler.hold();
-  for (const io::ReadExtent& extent : plan.extents) {
-    buffers.emplace_back(extent.size, traits.alignment);
-    ids.push_back(scheduler.start(extent, buffers.back().span()));
-  }
-  scheduler.release();
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    const io::ReadPlan::PlannedRange range = plan.ranges[i];
-    try {
-      if (range.extent != io::ReadPlan::none) {
-        scheduler.wait_for(ids[range.extent]);
-        const ByteSpan found = buffers[range.extent].span();
-        std::copy_n(found.begin() + static_cast<std::ptrdiff_t>(range.position), whole[i].into.size(),
-                    whole[i].into.begin());
-        continue;
-      }
-    } catch (const Error&) {  // reading it alone reports the offset
-    }
-    read_chunked_blob(file, whole[i].locator, max_key_size, whole[i].into);
-  }
+  std::vector<io::ReadRequest> whole;
+  for (const ReadContainer::BlobRead& blob : blobs)
+    if (is_whole(blob)) whole.push_back({blob.locator.offset, blob.into});
+  io::read_ranges(file, whole, std::size_t{8} << 20);
 }
 
 }  // namespace colonnade::container
