@@ -35,7 +35,7 @@ void Model::check_new(const Field* field) const {
                 "add the field before, or use Writer::extend()", {.field = name});
   if (!dataset::is_allowed_name(name))
     throw Error(ErrorKind::schema, fmt::format("'{}' is not a valid field name", name),
-                "use a name without spaces, control characters, '.', '/' and '\\'", {.field = name});
+                dataset::allowed_names, {.field = name});
   const auto same = [&](const Field& other) { return other.name() == name; };
   if (std::any_of(fields_.begin(), fields_.end(), [&](const auto& f) { return same(*f); }) ||
       std::any_of(projections_.begin(), projections_.end(), [&](const auto& p) { return same(*p.field); }))

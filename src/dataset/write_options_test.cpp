@@ -327,6 +327,26 @@ TEST(DataSets, FieldNamesFollowTheFormat) {
     EXPECT_NO_THROW(model->make_field<int>(name)) << name;
 }
 
+TEST(DataSets, NamesOfMembersFollowTheFormat) {
+  const auto points = [](const char* name) {
+    std::vector<std::unique_ptr<Field>> members;
+    members.push_back(make_field(name, "float"));
+    return make_collection_field("points", make_record_field("_0", std::move(members)));
+  };
+  for (const char* name : {"", "a.b", "a b", "/"}) {
+    const MemoryFile file;
+    auto model = Model::create();
+    model->add_field(points(name));
+    const Error error = error_of([&] { Writer::recreate(std::move(model), "Data", file); });
+    EXPECT_EQ(error.kind(), ErrorKind::schema) << name;
+    EXPECT_EQ(error.problem(), "'" + std::string(name) + "' is not a valid name of a member");
+    EXPECT_EQ(error.context().field, "points._0." + std::string(name));
+
+    auto writer = Writer::recreate(Model::create(), "Data", file);
+    EXPECT_EQ(error_of([&] { writer->extend(points(name)); }).kind(), ErrorKind::schema);
+  }
+}
+
 TEST(DataSets, DescriptionsAndWriterAreStored) {
   const MemoryFile file;
   auto model = Model::create();

@@ -16,6 +16,20 @@ const char* library_name() noexcept {
 }
 
 // The specification's "Naming specification".
+namespace {
+
+void check_members(const Field& field, const std::string& path) {
+  for (const auto& member : field.children()) {
+    const std::string below = path + "." + member->name();
+    if (!is_allowed_name(member->name()))
+      throw Error(ErrorKind::schema, fmt::format("'{}' is not a valid name of a member", member->name()),
+                  allowed_names, {.field = below});
+    check_members(*member, below);
+  }
+}
+
+}  // namespace
+
 bool is_allowed_name(std::string_view name) noexcept {
   return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || c == '.' || c == '/' || c == '\\';
@@ -141,6 +155,7 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
                                                  const std::string& uri, const WriteOptions& options,
                                                  Target target) {
   if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
+  for (const auto& field : model->fields()) check_members(*field, field->name());
   check(options);
   if (!options.part_of.empty() && !io::is_object_store(uri))
     throw Error(ErrorKind::usage, "only data sets in object stores can be written in parts",
@@ -163,11 +178,13 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
 }
 
 void describe(const std::vector<Field*>& fields, page::DataSetSink& data_set, std::uint64_t entries) {
+  for (const Field* field : fields) check_members(*field, field->name());
   Field::describe(fields, data_set.descriptor(), data_set.compression().algorithm != codec::Algorithm::none,
                   entries);
 }
 
 void describe_projection(const Model::Projection& projection, Descriptor& descriptor) {
+  check_members(*projection.field, projection.field->name());
   Projector(projection, descriptor).describe();
 }
 
