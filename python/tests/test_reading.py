@@ -143,6 +143,14 @@ def test_wildcards_select_names_and_members(sample):
         data_set.arrays("Electron_*")
 
 
+def test_names_with_brackets_are_names_first(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "t") as writer:
+        writer.extend({"event": [{"x[3]": 1, "x3": 2}]})
+    data_set = colonnade.open(tmp_path / "f.root")
+    assert data_set["event.x[3]"].to_list() == [1]
+    assert data_set.arrays("event.x[0-9]").fields == ["event.x3"]
+
+
 def test_member_of_a_variant_is_missing_where_there_is_another():
     data_set = colonnade.open(FIXTURES / "types_variants.root")
     whole = data_set["variant_int32_string"].to_list()

@@ -170,7 +170,7 @@ class Schema(Mapping[str, FieldInfo]):
             return {name: info for name, info in self._top.items() if not info.unreadable}
         selected: dict[str, FieldInfo] = {}
         for name in [fields] if isinstance(fields, str) else fields:
-            if any(letter in name for letter in "*?[") and name not in self._top:
+            if any(letter in name for letter in "*?[") and name not in self:
                 selected.update(self._match(name))
                 continue
             info = self[name]
