@@ -10,10 +10,10 @@ from typing import Any
 import awkward as ak
 from awkward.contents import NumpyArray
 
-from colonnade import DataSet, FieldInfo
+from colonnade import DataSet, FieldInfo, ImportReport
 from colonnade._core import FieldKind
 
-__all__ = ["expected_values", "fields_of", "load", "python_values", "same"]
+__all__ = ["assert_as_uproot", "expected_values", "fields_of", "load", "python_values", "same"]
 
 
 def _expanded(value: Any) -> Any:
@@ -131,6 +131,19 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, list | tuple):
         return len(left) == len(right) and all(map(same, left, right))
     return bool(left == right)
+
+
+def assert_as_uproot(source: Path, tree: str, data_set: DataSet, report: ImportReport) -> None:
+    """Each branch has the values that uproot reads, in the field that it became."""
+    import uproot
+
+    with uproot.open(source) as file:
+        keys = [key for key, one in file[tree].items(recursive=True) if not one.branches]
+        skipped = {one.branch for one in report.skipped}
+        for key in keys:
+            if key not in skipped:
+                found = data_set[report.renamed.get(key, key)]
+                assert same(python_values(found), python_values(file[tree][key].array())), key
 
 
 def fields_of(data_set: DataSet) -> dict[str, FieldInfo]:

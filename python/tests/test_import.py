@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 import uproot
 from locations import FIXTURES, shared
-from root_values import python_values, same
+from root_values import assert_as_uproot, python_values
 
 import colonnade
 import colonnade.importing.trees as importing
 
 TREE = FIXTURES / "trees" / "many_branches.root"
+ODD = FIXTURES / "trees" / "odd_branches.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
 
@@ -117,17 +118,6 @@ def branch_values(path, tree, branch):
         return python_values(file[tree][branch].array())
 
 
-def assert_as_uproot(source, tree, data_set, report):
-    """Each branch has the values that uproot reads, in the field that it became."""
-    with uproot.open(source) as file:
-        keys = [key for key, one in file[tree].items(recursive=True) if not one.branches]
-        skipped = {one.branch for one in report.skipped}
-        for key in keys:
-            if key not in skipped:
-                found = data_set[report.renamed.get(key, key)]
-                assert same(python_values(found), python_values(file[tree][key].array())), key
-
-
 # ---- Values
 
 
@@ -208,6 +198,43 @@ def test_columns(tmp_path, columns, fields):
     report = colonnade.import_tree(TREE, tmp_path / "to.root", columns=columns, verify=True)
     assert set(report.fields) | set(report.projected) == fields
     assert set(colonnade.open(tmp_path / "to.root").field_names) == fields
+
+
+def test_odd_branches(tmp_path):
+    """Each has the values that ROOT wrote, or is left out with a reason."""
+    reasons = {
+        "leaves": "leaf lists with arrays",
+        "d32": "arrays of Double32_t or Float16_t with a range",
+        "v_d32": "arrays of Double32_t or Float16_t with a range",
+        "event/cells/cells.range[2]": "lists of fixed-size arrays of Double32_t",
+        "late": "it has 3 entries, the tree 10",
+    }
+    for branch, reason in reasons.items():
+        column = branch.replace("[", "[[]")
+        with pytest.raises(colonnade.UnsupportedError, match=reason):
+            colonnade.import_tree([f"{ODD}:odd"] * 2, tmp_path / "none.root", columns=column)
+    report = colonnade.import_tree(
+        f"{ODD}:odd", tmp_path / "to.root", skip_unreadable=True, verify=True, step_size="200 B"
+    )
+    assert [one.branch for one in report.skipped] == list(reasons)
+    assert report.renamed.items() >= {"n.a": "n_a_", "p_a": "p.a", "event/three[3]": "event.three"}.items()
+    assert report.projected == ("n_a_", "p_a", "p_b")
+    data_set = colonnade.open(tmp_path / "to.root")
+    expected = {
+        "text": [chr(97 + e) * (e % 3) for e in range(10)],
+        "#hits": [10 * e for e in range(10)],
+        "header": [{"n": e % 4, "run": 100 + e} for e in range(10)],
+        "x": [[e + k for k in range(e % 4)] for e in range(10)],
+        "n_a": [50 + e for e in range(10)],
+        "n_a_": [e % 3 for e in range(10)],
+        "p_b": [[-e - k for k in range(e % 3)] for e in range(10)],
+        "event.three": [[0, e, 2 * e] for e in range(10)],
+        "event.links": [[(1, e), (1, e + 1)] for e in range(10)],
+        "event.weights": [[(e, 0.5 * e)] for e in range(10)],
+    }
+    assert {name: data_set[name].to_list() for name in expected} == expected
+    assert data_set.schema["event.links"].type == "std::multimap<std::int32_t,std::int32_t>"
+    assert data_set.schema["event.weights"].type == "std::unordered_map<std::int32_t,float>"
 
 
 def test_written_by_uproot(tmp_path):

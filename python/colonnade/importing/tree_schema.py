@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,7 +32,9 @@ _TYPES = {
     "float64": "double",
     **{f"{sign}int{bits}": f"std::{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+_MAPS = ("map", "multimap", "unordered_map", "unordered_multimap")
 _PROJECTABLE = re.compile(r"(?:std::vector<)+(?:bool|float|double|std::u?int\d+_t|std::string)>+")
+_RANGE_AFTER_SIZE = re.compile(r"\].*\[[^]]*,")
 _COUNTER = re.compile(r"(?:[nN]_?|num_?)(?P<after>[A-Za-z].*)|(?P<before>.+?)_?(?:_n|_N|_size|_count)")
 
 
@@ -133,12 +135,14 @@ class _Collection:
     name: str
     members: dict[str, Leaf]
     of_pairs: str = ""
-    """True for "map" or "vector" if the items are pairs."""
+    """The kind of the collection, as "map" or "vector", if the items are pairs."""
     counter: Leaf | None = None
     is_plain: bool = False
     """A list of the values of its only branch, instead of records."""
     projections: dict[str, str] = field(default_factory=dict)
-    """The member with the values of a branch, by name of the branch."""
+    """The member with the values of a branch, by name of the projected field."""
+    counter_name: str = ""
+    """The name of the field that shows the counter."""
 
     @property
     def spec(self) -> Spec:
@@ -148,8 +152,8 @@ class _Collection:
         specs = {name: _item(leaf.spec) for name, leaf in self.members.items()}
         if _as_pair(bool(self.of_pairs), specs):
             first, second = specs["first"], specs["second"]
-            if self.of_pairs == "map":
-                return f"std::map<{first},{second}>"
+            if self.of_pairs in _MAPS:
+                return f"std::{self.of_pairs}<{first},{second}>"
             return f"std::vector<std::pair<{first},{second}>>"
         return [specs]
 
@@ -161,9 +165,9 @@ class _Collection:
     def without(self, paths: frozenset[str]) -> PlannedField | None:
         members = {name: leaf for name, leaf in self.members.items() if leaf.path not in paths}
         if not members:
-            return None if self.counter is None else _Value(_clean(self.counter.path), self.counter)
+            return None if self.counter is None else _Value(self.counter_name, self.counter)
         projections = {name: member for name, member in self.projections.items() if member in members}
-        return _Collection(self.name, members, self.of_pairs, self.counter, self.is_plain, projections)
+        return replace(self, members=members, projections=projections)
 
     def content(self, arrays: Mapping[str, Content]) -> Content:
         offsets = None
@@ -214,31 +218,22 @@ class TreePlan:
     def projections(self, aliases: bool) -> dict[str, tuple[Spec, dict[str, str]]]:
         """Projected fields under the names of branches: counters, and the arrays if `aliases`."""
         found: dict[str, tuple[Spec, dict[str, str]]] = {}
-        taken = {node.name for node in self.nodes}
-        for node in self.nodes:
-            if not isinstance(node, _Collection):
-                continue
+        for node in self._collections():
             if node.counter is not None:
-                name = _clean(node.counter.path)
                 bits = 64 if "64" in str(node.counter.spec) else 32
-                found[name] = (f"ROOT::RNTupleCardinality<std::uint{bits}_t>", {name: node.name})
-            if not aliases:
-                continue
-            for branch, member in node.projections.items():
-                spec = node.members[member].spec
-                if branch not in taken and isinstance(spec, str) and _PROJECTABLE.fullmatch(spec):
-                    found[branch] = (spec, _sources(branch, spec, node.name, f"{node.name}._0.{member}"))
-        return {name: what for name, what in found.items() if name not in taken}
+                counts = f"ROOT::RNTupleCardinality<std::uint{bits}_t>"
+                found[node.counter_name] = (counts, {node.counter_name: node.name})
+            for name, member in node.projections.items() if aliases else ():
+                spec = str(node.members[member].spec)
+                found[name] = (spec, _sources(name, spec, node.name, f"{node.name}._0.{member}"))
+        return found
 
     def counters(self) -> dict[str, str]:
         """The collection counted by a field that shows a counter, by name of the field."""
-        taken = {node.name for node in self.nodes}
-        return {
-            _clean(node.counter.path): node.name
-            for node in self.nodes
-            if isinstance(node, _Collection) and node.counter is not None
-            if _clean(node.counter.path) not in taken
-        }
+        return {node.counter_name: node.name for node in self._collections() if node.counter is not None}
+
+    def _collections(self) -> Iterator[_Collection]:
+        yield from (node for node in self.nodes if isinstance(node, _Collection))
 
     def names(self) -> dict[str, str]:
         """Path of the field by path of the branch, if they differ."""
@@ -288,6 +283,8 @@ def _places(
             pairs = isinstance(node.spec, str)
             for index, (name, leaf) in enumerate(node.members.items()):
                 yield leaf.path, place if node.is_plain else f"{place}.{f'_0._{index}' if pairs else name}"
+            if node.counter is not None:
+                yield node.counter.path, node.counter_name
 
 
 def _sources(name: str, spec: str, collection: str, member: str) -> dict[str, str]:
@@ -308,7 +305,7 @@ def plan_fields(tree: Any, wanted: Any, *, grouping: bool = True) -> TreePlan:
     """
     unreadable: list[Unreadable] = []
     planner = _Planner(tree, wanted, unreadable, grouping)
-    return TreePlan(_unique(planner.nodes(tree.branches, "", "")), unreadable)
+    return TreePlan(_with_projections(_unique(planner.nodes(tree.branches, "", ""))), unreadable)
 
 
 class _Planner:
@@ -325,7 +322,7 @@ class _Planner:
         for branch in branches:
             path = above + branch.name
             if branch.branches:
-                node = self._split(branch, path, _stripped(branch.name, prefix))
+                node = self._split(branch, path, _member(branch.name, prefix))
                 order += [node] if node else []
                 continue
             leaf = self._leaf(branch, path)
@@ -339,7 +336,7 @@ class _Planner:
                 counted.setdefault(counter, []).append(leaf)
                 order.append(counter)
             else:
-                order.append(_Value(_clean(_stripped(branch.name, prefix)), leaf))
+                order.append(_Value(_member(branch.name, prefix) if above else _clean(branch.name), leaf))
         taken = {one.name for one in order if not isinstance(one, str)}
         return self._in_order(order, counters, counted, taken)
 
@@ -371,19 +368,21 @@ class _Planner:
                 if leaf is not None and not _is_list(leaf.spec):
                     self._refused(sub_path, sub, "its values do not follow the collection that it belongs to")
                 elif leaf is not None:
-                    members[_free(_clean(_stripped(sub.name, branch.name)), members)] = leaf
-            of_pairs = "map" if "map" in kind_name else "vector" if "pair<" in (branch.typename or "") else ""
-            return _Collection(_clean(name), members, of_pairs) if members else None
+                    members[_free(_member(sub.name, branch.name), members)] = leaf
+            of_pairs = kind_name if kind_name in _MAPS or "pair<" in (branch.typename or "") else ""
+            return _Collection(name, members, of_pairs) if members else None
         nodes = _unique(self.nodes(branch.branches, f"{path}/", branch.name))
-        return _Record(_clean(name), nodes, kind_name == "pair") if nodes else None
+        return _Record(name, nodes, kind_name == "pair") if nodes else None
 
     def _leaf(self, branch: Any, path: str) -> Leaf | None:
         if not self._wanted(path):
             return None
         try:
             if self._tree[path] is not branch:
-                self._refused(path, branch, "another branch has the same name")
-                return None
+                raise _UnfitError("another branch has the same name")
+            if branch.num_entries < self._tree.num_entries:
+                raise _UnfitError(f"it has {branch.num_entries} entries, the tree {self._tree.num_entries}")
+            _check_arrays(branch)
             form = branch.interpretation.awkward_form(self._tree.file)
             spec = _spec(form)
         except _UnfitError as error:
@@ -396,6 +395,28 @@ class _Planner:
 
     def _refused(self, path: str, branch: Any, reason: str) -> None:
         self._unreadable.append(Unreadable(path, _type_name(branch), reason))
+
+
+def _check_arrays(branch: Any) -> None:
+    """Refuse arrays that uproot (up to 5.7) does not know in leaf lists, or of which it makes wrong values.
+
+    Of Double32_t and Float16_t it takes a dimension or counter, as in `[3][0,100,16]`, for the range, and loses the
+    size of fixed-size arrays in lists.
+    """
+    leaves = branch.member("fLeaves")
+    if len(leaves) > 1 and any(leaf.member("fLen") > 1 for leaf in leaves):
+        raise _UnfitError("uproot cannot read leaf lists with arrays")
+    content: Any = getattr(branch.interpretation, "content", None)
+    if getattr(content, "num_bits", None) is not None and content.to_dims:
+        raise _UnfitError("uproot cannot read lists of fixed-size arrays of Double32_t or Float16_t")
+    leaf = leaves[0]
+    title = ""
+    if leaf.classname in ("TLeafD32", "TLeafF16"):
+        title = leaf.member("fTitle")
+    elif branch.streamer is not None and branch.streamer.typename.startswith(("Double32_t", "Float16_t")):
+        title = branch.streamer.title
+    if _RANGE_AFTER_SIZE.search(title):
+        raise _UnfitError("uproot cannot read arrays of Double32_t or Float16_t with a range")
 
 
 def short_reason(error: BaseException) -> str:
@@ -432,8 +453,8 @@ def _is_split_collection(branch: Any) -> bool:
 
 
 def _arrays_by_counter(branches: list[Any]) -> dict[str, str]:
-    """The name of an array's counter, by name of the array."""
-    names = {branch.name for branch in branches if not branch.branches}
+    """The name of an array's counter, by name of the array. A counter in a leaf list is not a branch."""
+    names = {branch.name for branch in branches if not branch.branches and len(branch.member("fLeaves")) == 1}
     found = {}
     for branch in branches:
         counter = None if branch.branches else branch.count_branch
@@ -468,11 +489,11 @@ def _counted(counter: str, leaf: Leaf | None, arrays: list[Leaf], taken: set[str
         _clean(prefix.rstrip("_") or counts or f"{counter}_items"), taken | aliases | {_clean(counter)}
     )
     members: dict[str, Leaf] = {}
-    projections = {}
+    projections: dict[str, str] = {}
     for array in arrays:
         member = _free(_clean(array.branch.name[len(prefix) :]), members)
         members[member] = array
-        projections[_clean(array.branch.name)] = member
+        projections.setdefault(_clean(array.branch.name), member)
     return _Collection(name, members, "", leaf, projections=projections)
 
 
@@ -483,9 +504,11 @@ def _has(name: str, prefix: str) -> bool:
 # ---- Names
 
 
-def _stripped(name: str, above: str) -> str:
+def _member(name: str, above: str) -> str:
+    """The name of a branch of an object, without the object's name and sizes of arrays: `event.hits[3]` is `hits`."""
     above = above.rstrip(".")
-    return name[len(above) + 1 :] if above and name.startswith(f"{above}.") else name
+    name = name[len(above) + 1 :] if above and name.startswith(f"{above}.") else name
+    return _clean(re.sub(r"(\[\w+\])+$", "", name.rstrip(".")))
 
 
 def _clean(name: str) -> str:
@@ -504,6 +527,27 @@ def _unique(nodes: list[PlannedField]) -> list[PlannedField]:
     for node in nodes:
         node.name = _free(node.name, taken)
         taken.add(node.name)
+    return nodes
+
+
+def _with_projections(nodes: list[PlannedField]) -> list[PlannedField]:
+    """Give projected fields names that no other field of the tree has; an alias whose name is in use is left out.
+
+    A part of the tree keeps these names: what is in use there depends on what was asked for.
+    """
+    taken = {node.name for node in nodes}
+    collections = [node for node in nodes if isinstance(node, _Collection)]
+    for node in collections:
+        if node.counter is not None:
+            node.counter_name = _free(_clean(node.counter.path), taken)
+            taken.add(node.counter_name)
+    for node in collections:
+        node.projections = {
+            name: member
+            for name, member in node.projections.items()
+            if name not in taken and _PROJECTABLE.fullmatch(str(node.members[member].spec))
+        }
+        taken.update(node.projections)
     return nodes
 
 

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import difflib
 import fnmatch
+import functools
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -614,6 +615,10 @@ class _Import:
             except Exception as error:  # uproot has no common class of errors
                 raise _failure(leaves, start, end, error, reading.place) from error
             columns = {leaf.path: ak.to_layout(arrays[leaf.path]) for leaf in leaves}
+            for path, column in columns.items():
+                if len(column) != end - start:
+                    problem = f"the branch '{path}' has {len(column)} of the entries {start} to {end}"
+                    raise FormatError(problem, "other columns", **reading.place)
             yield columns, end - start
             start = end
 
@@ -700,23 +705,38 @@ class _Baskets(dict[int, Any]):
 
 
 def _interpretation(branch: Any) -> Any:
-    """How uproot reads a branch.
-
-    If entries end at the end of a basket, uproot (up to 5.7) also looks for objects of fixed size in the next basket,
-    which it has not read.
-    """
-    uproot = _uproot()
+    """How uproot reads a branch, with what it (up to 5.7) misses."""
     found = branch.interpretation
-    if type(found) is not uproot.interpretation.objects.AsStridedObjects:
+    mended = _mended().get(type(found))
+    if mended is None:
         return found
+    same = copy.copy(found)
+    same.__class__ = mended
+    return same
 
-    class Strided(uproot.interpretation.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
+
+@functools.cache
+def _mended() -> dict[type, type]:
+    """Interpretations by those of uproot that they replace."""
+    kinds = _uproot().interpretation
+
+    class Strided(kinds.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
+        """Does not look for objects in the next basket, which was not read, if entries end at the end of one."""
+
         def final_array(self, basket_arrays: dict[int, Any], *arguments: Any, **named: Any) -> Any:
             return super().final_array(_Baskets(basket_arrays), *arguments, **named)
 
-    same = copy.copy(found)
-    same.__class__ = Strided
-    return same
+    class Texts(kinds.strings.AsStrings):  # type: ignore[misc, name-defined]
+        """Takes entries without bytes for empty texts, for which ROOT writes no length in branches of char*."""
+
+        def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
+            if byte_offsets is not None:
+                empty = np.diff(byte_offsets) == 0
+                data = np.insert(data, byte_offsets[:-1][empty], 0)
+                byte_offsets = byte_offsets + np.insert(np.cumsum(empty), 0, 0).astype(byte_offsets.dtype)
+            return super().basket_array(data, byte_offsets, *arguments, **named)
+
+    return {kinds.objects.AsStridedObjects: Strided, kinds.strings.AsStrings: Texts}
 
 
 def _entries_in(leaves: list[Leaf], entries: int, size: int) -> int:
