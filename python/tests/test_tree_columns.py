@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import awkward as ak
@@ -18,6 +18,7 @@ import uproot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from locations import FIXTURES
+from root_values import assert_as_uproot
 
 import colonnade
 from colonnade import DataFrame, cache
@@ -25,6 +26,7 @@ from colonnade.importing import tree_columns
 from colonnade.importing.trees import _Import
 
 TREE = FIXTURES / "trees" / "many_branches.root"
+ODD = FIXTURES / "trees" / "odd_branches.root"
 SCALARS = [
     "bool",
     "int8",
@@ -38,6 +40,21 @@ SCALARS = [
     "float32",
     "float64",
 ]
+CLASHING = [
+    "G0_m0",
+    "G0.m0",
+    "G0 m0",
+    "G0_m0_",
+    "n_G0",
+    "n.G0",
+    "n G0",
+    "nG0",
+    "#G0",
+    "#G0_m0",
+    "G0_items",
+    "m0",
+]
+"""Names that others of a random tree have, too, or whose fields would have the same name."""
 
 
 def numbers(random, kind, size):
@@ -50,9 +67,16 @@ def numbers(random, kind, size):
 
 
 def random_tree(path, seed, entries):
-    """Numbers, fixed-size arrays and groups of arrays with a counter, in several baskets."""
+    """Numbers, fixed-size arrays and groups of arrays with a counter, in several baskets; some names clash."""
     random = np.random.default_rng(seed)
+    join = str(random.choice(["_", ".", " "]))
+    counter_join = str(random.choice(["", "_", ".", " "]))
     scalars = {f"s{k}_{kind}": kind for k, kind in enumerate(random.choice(SCALARS, random.integers(1, 5)))}
+    scalars |= {
+        str(name): str(random.choice(SCALARS))
+        for name in random.choice(CLASHING, random.integers(0, 6), replace=False)
+        if name not in (f"G0{join}m0", f"n{counter_join}G0")
+    }
     groups = {
         f"G{k}": {f"m{j}": str(random.choice(SCALARS[1:])) for j in range(random.integers(1, 4))}
         for k in range(random.integers(0, 3))
@@ -72,7 +96,12 @@ def random_tree(path, seed, entries):
     with uproot.recreate(path) as file:
         types = {name: (str(scalars[name]) if name in scalars else fixed.get(name)) for name in columns}
         types |= {name: columns[name].type.content for name in groups}
-        tree = file.mktree("Events", types)
+        tree = file.mktree(
+            "Events",
+            types,
+            counter_name=lambda group: f"n{counter_join}{group}",
+            field_name=lambda group, member: f"{group}{join}{member}",
+        )
         for begin, end in zip([0, *cuts], [*cuts, entries], strict=True):
             if begin < end:
                 tree.extend({name: values[begin:end] for name, values in columns.items()})
@@ -93,8 +122,9 @@ def same(one, other):
 def test_random_trees_are_what_an_import_makes_of_them(tmp_path_factory, seed, entries, data):
     folder = tmp_path_factory.mktemp("random")
     source = random_tree(folder / "tree.root", seed, entries)
-    colonnade.import_tree(source, folder / "imported.root")
+    report = colonnade.import_tree(source, folder / "imported.root", verify=True)
     expected = colonnade.open(folder / "imported.root")
+    assert_as_uproot(source, "Events", expected, report)
     tree = colonnade.open(source)
     assert tree.num_entries == expected.num_entries == entries
     assert {name: str(info.type) for name, info in tree.schema.items()} == {
@@ -137,6 +167,27 @@ def test_every_kind_of_branch(tmp_path):
     same(pickle.loads(pickle.dumps(tree.select("Hit"))).arrays(), expected.arrays("Hit"))
     assert tree.verify() > 0
     assert tree.metrics.pages > 0
+
+
+def test_names_that_others_have_too(tmp_path):
+    """Whatever was read before, the same fields as those of an import."""
+    colonnade.import_tree(f"{ODD}:odd", tmp_path / "imported.root", skip_unreadable=True)
+    expected = colonnade.open(tmp_path / "imported.root")
+    with pytest.warns(colonnade.LeftOutWarning):
+        tree = colonnade.open(ODD, "odd")
+    with pytest.warns(colonnade.LeftOutWarning):
+        frame = DataFrame("odd", str(ODD))
+    assert tree.field_names == expected.field_names
+    for name in ("p.a", "n_a", "n_a_", "#hits", "event.links", "text"):
+        same(tree[name], expected[name])
+        assert repr(frame.take(name).value) == repr(DataFrame(expected).take(name).value)
+
+
+def test_cycles():
+    for name, entries in {"again;1": 2, "again;2": 4, "again": 4}.items():
+        tree = pickle.loads(pickle.dumps(colonnade.open(ODD, name)))
+        assert tree["x"].to_list() == list(range(entries))
+        assert DataFrame(name, str(ODD)).sum("x").value == sum(range(entries))
 
 
 def test_results_of_data_frames(tmp_path):
@@ -219,6 +270,13 @@ def test_columns_are_imported_as_they_are_used(tree, imported):
     assert DataFrame("Events", str(tree)).sum("met").value
     assert colonnade.open(tree)["met"].tolist() == uproot.open(tree)["Events/met"].array().tolist()
     assert len(imported) == 2
+
+
+def test_threads_import_a_column_once(tree, imported):
+    with ThreadPoolExecutor(4) as executor:
+        found = list(executor.map(lambda _: colonnade.open(tree)["met"].to_list(), range(4)))
+    assert found == [uproot.open(tree)["Events/met"].array().to_list()] * 4
+    assert imported == [["met"]]
 
 
 def test_members_first_then_the_whole(tree):

@@ -37,7 +37,7 @@ from .trees import ImportProgress, _data_set_names, _Import, _opened, _probe, _t
 
 __all__ = ["KeptFile", "TreeColumns", "collect_garbage", "evict", "kept_files", "kept_in"]
 
-_RULES = 1
+_RULES = 2
 """The version of names and types; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
 _SIZEOF = ("#", "R_rdf_sizeof_")
@@ -68,6 +68,7 @@ class _TreeFile:
     def __init__(self, uri: str, name: str, file: Any, *, keeps_open: bool) -> None:
         self.uri = uri
         self.name, tree = _tree(file, uri, name)
+        self._asked = name.strip("/") or self.name  # perhaps with a cycle
         self.entries = int(tree.num_entries)
         self.title = str(tree.title or "")
         plan = plan_fields(tree, lambda _: True)
@@ -80,21 +81,23 @@ class _TreeFile:
         # Sources that may change unnoticed are imported for one reader only.
         self._state = self.version or uuid.uuid4().hex
         self._projections = self.plan.projections(aliases=True)
+        self._counters = self.plan.counters()
 
     @property
     def identity(self) -> str:
         """Identifies trees, and states of one."""
-        told = json.dumps([_RULES, _full(self.uri), self.name, self._state])
+        told = json.dumps([_RULES, _full(self.uri), self._asked, self._state])
         return hashlib.sha256(told.encode()).hexdigest()[:20]
 
     def has(self, path: str) -> bool:
         """True if the tree has part of the column."""
-        top = _bare(path).partition(".")[0]
-        return top in self._projections or any(node.name == top for node in self.plan.nodes)
+        tops = {each.partition(".")[0] for each in _spellings(path)}
+        return not tops.isdisjoint([*self._projections, *(node.name for node in self.plan.nodes)])
 
     def branches_of(self, paths: Iterable[str]) -> frozenset[str]:
         """The branches that columns need. Never empty: at least one is needed to count entries."""
-        found = frozenset(branch for path in paths for branch in self._branches(_bare(path)))
+        spelled = (each for path in paths for each in _spellings(path))
+        found = frozenset(branch for each in spelled for branch in self._branches(each))
         return found or frozenset({min(self._sizes, key=lambda branch: self._sizes[branch])})
 
     def _branches(self, path: str) -> list[str]:
@@ -107,7 +110,7 @@ class _TreeFile:
             aliases: dict[str, str] = getattr(node, "projections", {})
             if top in self._projections and top in aliases:
                 return [members[aliases[top]].path]
-            if self.plan.counters().get(top) == node.name:
+            if self._counters.get(top) == node.name:
                 # A counter is the length of a list, which must exist.
                 return [min((leaf.path for leaf in members.values()), key=lambda branch: self._sizes[branch])]
         return []
@@ -142,7 +145,7 @@ class _TreeFile:
     def write(self, branches: frozenset[str], to: str, watch: Watch) -> None:
         """Import some branches, while `watch` does not return False."""
         task = _Import(
-            places=[(self.uri, self.name)],
+            places=[(self.uri, self._asked)],
             target=(to, self.name),
             columns=[],
             grouping=True,
@@ -194,10 +197,9 @@ def _below(node: PlannedField, path: str) -> list[str]:
     return list(places) if pairs or not found else found
 
 
-def _bare(path: str) -> str:
-    for sign in _SIZEOF:
-        path = path.removeprefix(sign)
-    return path
+def _spellings(path: str) -> set[str]:
+    """What a column may stand for: "#x" is the size of "x", or a field of this name."""
+    return {path, *(path.removeprefix(sign) for sign in _SIZEOF)}
 
 
 def _full(uri: str) -> str:
@@ -260,6 +262,9 @@ class KeptFile:
     branches: tuple[str, ...]
     bytes: int
     last_use: float
+
+
+_IMPORTING: dict[tuple[str, str, frozenset[str]], threading.Lock] = {}
 
 
 class _Kept:
@@ -325,6 +330,11 @@ class _Kept:
         DataSet(self._copies.get(path, path), cache="off").verify()
         return True
 
+    def get(self, tree: _TreeFile, branches: frozenset[str], watch: Watch) -> str:
+        """Find a file that has the branches, or import them, once for all threads that want the same."""
+        with _IMPORTING.setdefault((self.base, tree.identity, branches), threading.Lock()):
+            return self.find(tree, branches) or self.add(tree, branches, watch)
+
     def add(self, tree: _TreeFile, branches: frozenset[str], watch: Watch) -> str:
         """Import branches to a file; raises `Error` if it cannot be written."""
         name = hashlib.sha256("\n".join(sorted(branches)).encode()).hexdigest()[:20]
@@ -339,7 +349,7 @@ class _Kept:
                 os.replace(aside, path)
             except OSError as error:
                 raise StorageError(
-                    f"the imported columns cannot be written: {error.strerror}", uri=self.base
+                    f"the imported columns cannot be written: {error.strerror or error}", uri=self.base
                 ) from error
             self._whole.add(path)
         else:
@@ -492,7 +502,9 @@ class TreeColumns:
         self._trees: list[_TreeFile | None] = []
         self.entries: list[int] = []
         self.shapes: list[str] = []
-        self.name = name.strip("/")
+        self.asked = name.strip("/")
+        """The name of the trees, perhaps with a cycle."""
+        self.name = self.asked.partition(";")[0]
         for uri, each in zip(self.files, found, strict=True):
             self._add(uri, each.data_set, each.tree)
         self._home = self._home_of(cache)
@@ -533,6 +545,7 @@ class TreeColumns:
                 uri=uri,
             )
         self.name = found
+        self.asked = self.asked or found
         self._trees.append(tree)
         if tree is None:
             self.entries.append(_core.open(uri, found, _core.ReadOptions()).num_entries)
@@ -596,9 +609,8 @@ class TreeColumns:
         if self._home is not None and tree.version:
             # A failing cache counts as none.
             with contextlib.suppress(Error):
-                return self._home.find(tree, branches) or self._home.add(tree, branches, watch)
-        own = _Kept(_Temporary.folder())
-        return own.find(tree, branches) or own.add(tree, branches, watch)
+                return self._home.get(tree, branches, watch)
+        return _Kept(_Temporary.folder()).get(tree, branches, watch)
 
 
 @dataclass

@@ -111,7 +111,13 @@ class TreeDataSet(DataSet):
         return f"<TreeDataSet '{self._name}' of '{self._uri}': {self._num_entries} entries, {count} fields>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._columns.files, self._name, self._missing, self._settings, self._selection)
+        return _reopen, (
+            self._columns.files,
+            self._columns.asked,
+            self._missing,
+            self._settings,
+            self._selection,
+        )
 
     # ---- Inside
 
