@@ -9,6 +9,7 @@ import string
 from pathlib import Path
 from typing import Any
 
+import awkward as ak
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -153,6 +154,29 @@ def test_csv(tmp_path: Path) -> None:
             {"run": 3, "pt": 1e300, "name": "", "seen": True},
         ]
         assert data_set.schema["run"].type == "std::int64_t"
+
+
+def test_csv_loses_no_value(tmp_path: Path) -> None:
+    """Integers of 64 bits and NaN, also of files that an export wrote."""
+    columns = {
+        "u": np.array([2**64 - 1, 2**63 + 1, 0], np.uint64),
+        "x": np.array([np.nan, -1.5, np.inf]),
+        "o": ak.Array([np.nan, None, 2.0]),
+    }
+    with colonnade.create(tmp_path / "from.root", "t") as writer:
+        writer.extend(columns)
+    colonnade.export(tmp_path / "from.root", tmp_path / "t.csv")
+    colonnade.import_table([tmp_path / "t.csv"] * 2, tmp_path / "f.root", verify=True)
+    with colonnade.open(tmp_path / "f.root") as data_set:
+        assert {name: info.type for name, info in data_set.schema.items()} == {
+            "u": "std::uint64_t",
+            "x": "double",
+            "o": "std::optional<double>",
+        }
+        assert repr(data_set.arrays().to_list()) == repr(ak.zip(columns).to_list() * 2)
+    (tmp_path / "long.csv").write_text("id\n-1\n9223372036854775809\n")
+    colonnade.import_table(tmp_path / "long.csv", tmp_path / "long.root", verify=True)
+    assert colonnade.open(tmp_path / "long.root")["id"].to_list() == ["-1", "9223372036854775809"]
 
 
 def test_opening_a_table_names_the_command(tmp_path: Path) -> None:

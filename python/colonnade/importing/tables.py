@@ -290,7 +290,7 @@ def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
     parts = []
     for file in files:
         try:
-            parts.append(pyarrow.dataset.dataset(file, format=kind))
+            parts.append(_csv_dataset(file) if kind == "csv" else pyarrow.dataset.dataset(file, format=kind))
         except (pa.ArrowInvalid, OSError) as error:
             raise FormatError(f"this is not a {kind} file: {str(error).splitlines()[0]}", uri=file) from error
         first, this = parts[0].schema, parts[-1].schema
@@ -301,6 +301,47 @@ def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
             why = f"'{other}' is not in all of them" if other else "their types or their order differ"
             raise SchemaError(f"the files have different columns: {why}", "import them one by one", uri=file)
     return pyarrow.dataset.dataset(files, schema=parts[0].schema, format=parts[0].format)
+
+
+def _csv_dataset(file: str) -> Any:
+    """A CSV file with the types that its first block shows.
+
+    pyarrow takes NaN for a missing value, and integers that need more than 63 bits for floating-point numbers.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv, dataset
+
+    missing = [text for text in csv.ConvertOptions().null_values if text.lower().lstrip("-") != "nan"]
+    form = dataset.CsvFileFormat(convert_options=csv.ConvertOptions(null_values=missing))
+    schema = dataset.dataset(file, format=form).schema
+    doubles = [one for one in schema if one.type == pa.float64() and schema.names.count(one.name) == 1]
+    if not doubles:
+        return dataset.dataset(file, schema=schema, format=form)
+    texts = csv.ConvertOptions(
+        null_values=missing,
+        strings_can_be_null=True,
+        column_types={one.name: pa.string() for one in doubles},
+        include_columns=[one.name for one in doubles],
+    )
+    with csv.open_csv(file, convert_options=texts) as reader:
+        columns = reader.read_next_batch()
+    for one in doubles:
+        values = columns.column(one.name).drop_null()
+        if pc.all(pc.match_substring_regex(values, r"^-?\d+$")).as_py():
+            schema = schema.set(schema.get_field_index(one.name), one.with_type(_integer_of(values)))
+    return dataset.dataset(file, schema=schema, format=form)
+
+
+def _integer_of(values: Any) -> Any:
+    """The type of integers given as texts, of which some exceed std::int64_t; they stay texts beyond 64 bits."""
+    import pyarrow as pa
+
+    try:
+        values.cast(pa.uint64())
+    except pa.ArrowInvalid:
+        return pa.string()
+    return pa.uint64()
 
 
 def _stored_as(field: Any, inferred: Spec) -> dict[str, Any] | None:
