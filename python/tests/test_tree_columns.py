@@ -190,6 +190,12 @@ def test_cycles():
         assert DataFrame(name, str(ODD)).sum("x").value == sum(range(entries))
 
 
+def test_stored_chains_are_refused():
+    for use in (colonnade.open, lambda path, name: DataFrame(name, str(path))):
+        with pytest.raises(colonnade.UnsupportedError, match="trees are in other files"):
+            use(ODD, "chain")
+
+
 def test_results_of_data_frames(tmp_path):
     colonnade.import_tree(TREE, tmp_path / "imported.root", skip_unreadable=True)
 
@@ -366,6 +372,8 @@ def test_files_without_a_branch(tmp_path, tree):
     expected = float(ak.sum(uproot.open(tree)["Events/met"].array()))
     assert frame.sum("met").value == pytest.approx(expected + 5)
     assert len(colonnade.open([str(tree), str(bare)], missing="fill")["met"]) == 1010
+    with pytest.raises(colonnade.SchemaError, match=f"is in {tree} but not in {bare}"):
+        colonnade.open([str(tree), str(bare)])
 
 
 def test_other_processes_get_the_same_bits(tree):

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from colonnade.errors import (
     FormatError,
     SchemaError,
     StorageError,
+    redacted,
     warn_left_out,
 )
 from colonnade.misuse import path_text
@@ -571,6 +572,19 @@ class TreeColumns:
             (f"{uri}/{self.name}", entries, uri, self.name)
             for uri, entries in zip(self.files, self.entries, strict=True)
         ]
+
+    @contextlib.contextmanager
+    def naming_trees(self) -> Iterator[None]:
+        """Let errors name the files of trees instead of those that stand for them."""
+        try:
+            yield
+        except Error as error:
+            problem, uri = error.problem, error.uri
+            for shape, file in zip(self.shapes, self.files, strict=True):
+                problem = problem.replace(shape, redacted(file))
+                uri = file if uri == shape else uri
+            named = type(error)(problem, error.advice, uri=uri, data_set=error.data_set, field=error.field)
+            raise named from error.__cause__
 
     def has_stored(self) -> bool:
         """True if some of the files have data sets instead of trees."""

@@ -41,7 +41,8 @@ class TreeDataSet(DataSet):
         self._columns = _columns
         self._imports: list[DataSet] = []
         self._places: dict[str, DataSet] = {}
-        shape = self._open_files(self._columns.shapes, missing)
+        with _columns.naming_trees():
+            shape = self._open_files(_columns.shapes, missing)
         files = self._columns.files
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         self._begin(files[0] + more, shape._open_reader(), _selection)
@@ -184,7 +185,8 @@ def tree_source(columns: TreeColumns, settings: dict[str, Any], progress: bool |
             brought = columns.fetch(paths, bar.update)
         return _core.open_chain(columns.name, brought, options)
 
-    shape = _core.open_chain(columns.name, columns.shapes, options)
+    with columns.naming_trees():
+        shape = _core.open_chain(columns.name, columns.shapes, options)
     return _core.late_source(shape, columns.samples, fetch)
 
 

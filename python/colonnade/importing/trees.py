@@ -296,11 +296,16 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
             f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}" if names else "", uri=uri
         )
     try:
-        return wanted.partition(";")[0], file[wanted]
+        tree = file[wanted]
     except Exception as error:  # uproot has no common class of errors
         raise FormatError(
             f"the tree cannot be read: {short_reason(error)}", uri=uri, data_set=wanted
         ) from error
+    if tree.classname == "TChain":
+        raise UnsupportedError(
+            "this is a TChain, whose trees are in other files", "a list of these", uri=uri, data_set=wanted
+        )
+    return wanted.partition(";")[0], tree
 
 
 class _Selection:
