@@ -73,7 +73,7 @@ def random_tree(path, seed, entries):
     counter_join = str(random.choice(["", "_", ".", " "]))
     scalars = {f"s{k}_{kind}": kind for k, kind in enumerate(random.choice(SCALARS, random.integers(1, 5)))}
     scalars |= {
-        str(name): str(random.choice(SCALARS))
+        str(name): "uint64" if "#" in name else str(random.choice(SCALARS))  # as sizes are
         for name in random.choice(CLASHING, random.integers(0, 6), replace=False)
         if name not in (f"G0{join}m0", f"n{counter_join}G0")
     }

@@ -83,6 +83,7 @@ class _TreeFile:
         self._state = self.version or uuid.uuid4().hex
         self._projections = self.plan.projections(aliases=True)
         self._counters = self.plan.counters()
+        self._like_sizes = self._branches_like_sizes()
 
     @property
     def identity(self) -> str:
@@ -99,7 +100,15 @@ class _TreeFile:
         """The branches that columns need. Never empty: at least one is needed to count entries."""
         spelled = (each for path in paths for each in _spellings(path))
         found = frozenset(branch for each in spelled for branch in self._branches(each))
-        return found or frozenset({min(self._sizes, key=lambda branch: self._sizes[branch])})
+        found = found or frozenset({min(self._sizes, key=lambda branch: self._sizes[branch])})
+        return found | self._like_sizes
+
+    def _branches_like_sizes(self) -> frozenset[str]:
+        """The branches of fields "#x" beside "x": a file with "x" alone would have the size of "x" under that name."""
+        names = [*self._projections, *(node.name for node in self.plan.nodes)]
+        sizes = {sign + name for sign in _SIZEOF for name in names}
+        like = [node for node in self.plan.nodes if node.name in sizes]
+        return frozenset(leaf.path for node in like for leaf in node.leaves())
 
     def _branches(self, path: str) -> list[str]:
         top = path.partition(".")[0]
