@@ -274,7 +274,7 @@ class KeptFile:
     last_use: float
 
 
-_IMPORTING: dict[tuple[str, str, frozenset[str]], threading.Lock] = {}
+_IMPORTING: dict[tuple[int, str, str, frozenset[str]], threading.Lock] = {}
 
 
 class _Kept:
@@ -342,7 +342,9 @@ class _Kept:
 
     def get(self, tree: _TreeFile, branches: frozenset[str], watch: Watch) -> str:
         """Find a file that has the branches, or import them, once for all threads that want the same."""
-        with _IMPORTING.setdefault((self.base, tree.identity, branches), threading.Lock()):
+        # A forked child does not wait for the threads of its parent.
+        target = (os.getpid(), self.base, tree.identity, branches)
+        with _IMPORTING.setdefault(target, threading.Lock()):
             return self.find(tree, branches) or self.add(tree, branches, watch)
 
     def add(self, tree: _TreeFile, branches: frozenset[str], watch: Watch) -> str:
