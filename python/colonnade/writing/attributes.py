@@ -304,15 +304,17 @@ class AttributeAppender(Closing):
         """Commit and close; does nothing if closed already."""
         if self._closed:
             return
-        for each in self._sets.values():
-            each._flush()
-        self._closed = True
-        self._guard(self._writer.close)
+        self._end(self._finish)
 
     def abort(self) -> None:
         """Close without adding anything."""
         self._closed = True
         self._writer.abandon()
+
+    def _finish(self) -> None:
+        for each in self._sets.values():
+            each._flush()
+        self._writer.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"

@@ -136,12 +136,7 @@ class DataSetWriter(Filler):
         """Commit and close; does nothing if closed already."""
         if self._closed:
             return
-        if self._writer is None:
-            self._guard(lambda: self._start({}))
-        self._flush_rows()
-        self._flush_attributes()
-        self._closed = True
-        self._guard(self._started().close)
+        self._end(self._finish)
 
     def abort(self) -> None:
         """Close without committing: the file keeps the last commit."""
@@ -157,6 +152,13 @@ class DataSetWriter(Filler):
         return f"<DataSetWriter '{self._name}' in '{place}': {self.num_entries} entries, {count} fields, {state}>"
 
     # ---- Inside
+
+    def _finish(self) -> None:
+        if self._writer is None:
+            self._start({})
+        self._flush_rows()
+        self._flush_attributes()
+        self._started().close()
 
     def _is_started(self) -> bool:
         return self._writer is not None

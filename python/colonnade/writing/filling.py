@@ -8,7 +8,7 @@ import sys
 import warnings
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -61,6 +61,15 @@ class Closing(Located, ABC):
             self.close()
         else:
             self.abort()
+
+    def _end(self, finish: Callable[[], object]) -> None:
+        """Close by a call; if it fails, drop what was not committed, so that the file is not in use any more."""
+        try:
+            self._guard(finish)
+        except BaseException:
+            self.abort()
+            raise
+        self._closed = True
 
     # ---- Writers that were not closed
 

@@ -73,9 +73,11 @@ class FillContext(Filler):
         """Write the open cluster and end; does nothing if closed already."""
         if self._closed:
             return
+        self._end(self._finish)
+
+    def _finish(self) -> None:
         self._hand_on()
-        self._closed = True
-        self._guard(self._context.close)
+        self._context.close()
 
     def _hand_on(self) -> None:
         self._flush_rows()
@@ -190,7 +192,7 @@ class ParallelDataSetWriter(Closing):
         except UsageError:
             raise
         except Error:
-            self._closed = True
+            self.abort()
             raise
         self._closed = True
 
