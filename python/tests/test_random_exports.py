@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from root_values import same
 from test_round_trip import KINDS, samples
@@ -30,6 +30,16 @@ def write(path: Path, schema: dict, entries: list[dict], ends: set[int]) -> None
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+@example(
+    sample=(
+        {
+            "t": "std::optional<std::tuple<int,float>>",
+            "m": "std::vector<std::optional<std::map<std::string,int>>>",
+        },
+        [{"t": (1, 2.0), "m": [[("a", 1)], None]}, {"t": None, "m": []}],
+    ),
+    ends=set(),
+)
 @given(sample=samples(), ends=st.sets(st.integers(0, 6)))
 @MANY
 def test_exports_come_back(tmp_path: Path, ending: str, sample: tuple, ends: set[int]) -> None:

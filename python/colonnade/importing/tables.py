@@ -160,6 +160,9 @@ class _Nulls:
     here: bool = False
     below: list[_Nulls] = field(default_factory=list)
 
+    def anywhere(self) -> bool:
+        return self.here or any(part.anywhere() for part in self.below)
+
 
 class _Table:
     """Files with the same columns."""
@@ -202,6 +205,10 @@ class _Table:
         for name, kind in found.items():
             if pa.types.is_null(kind):
                 raise SchemaError("all its values are missing", "columns= (--columns) without it", field=name)
+            stored = _stored_as(self._dataset.schema.field(name), missing=nulls[name].anywhere())
+            if stored is not None:
+                specs[name], notes[name] = stored["type"], stored["description"]
+                continue
             try:
                 examples = to_batch(pa.table({name: pa.array(_examples(kind, nulls[name]), kind)}))
                 specs[name] = infer(examples.columns[name], name, loose=True)
@@ -213,10 +220,6 @@ class _Table:
                     field=name,
                 ) from error
             notes |= examples.notes
-            stored = _stored_as(self._dataset.schema.field(name), specs[name])
-            if stored is not None:
-                specs[name] = stored["type"]
-                notes[name] = stored["description"] or notes.get(name, "")
         return specs, {name: note for name, note in notes.items() if note}
 
     def batches(self) -> Iterator[pa.Table]:
@@ -344,7 +347,7 @@ def _integer_of(values: Any) -> Any:
     return pa.uint64()
 
 
-def _stored_as(field: Any, inferred: Spec) -> dict[str, Any] | None:
+def _stored_as(field: Any, *, missing: bool) -> dict[str, Any] | None:
     """Return what `export` noted of a field, if it holds for the column as it is now.
 
     Other programs may have kept the note and changed the column: its type, or to one with missing values.
@@ -362,7 +365,6 @@ def _stored_as(field: Any, inferred: Spec) -> dict[str, Any] | None:
         Error,
     ):  # ours, damaged, or a class that cannot be made by its name
         return None
-    missing = "optional" in json.dumps(inferred)
     return stored if kept and (not missing or any(w in json.dumps(stored) for w in _NULLABLE)) else None
 
 
