@@ -658,9 +658,10 @@ def test_descriptions_are_kept(tmp_path):
         ENTRIES,
         schema=SCHEMA,
         description="my data",
-        field_descriptions={"pt": "in GeV"},
+        field_descriptions={"pt": "in GeV", "pt._0": "of one"},
     )
     assert data_set.description == "my data"
+    assert data_set.schema["pt._0"].description == "of one"
     assert data_set.schema["pt"].description == "in GeV"
 
 

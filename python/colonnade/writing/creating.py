@@ -256,7 +256,7 @@ def create(
         encodings: how to store numbers, by path: "Real16", ("Real32Trunc", bits), ("Real32Quant", bits, minimum,
             maximum).
         description: of the data set.
-        field_descriptions: of top-level fields.
+        field_descriptions: by path.
         container: "root" for a ROOT file, "bare" for a file that contains only the data set.
         cluster_size: target compressed size of a cluster.
         max_cluster_size: maximum size of a cluster before compression; by default ten times cluster_size.

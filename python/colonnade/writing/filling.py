@@ -215,7 +215,7 @@ def build_fields(
     Args:
         schema: a type for each field.
         encodings: by path.
-        descriptions: of top-level fields.
+        descriptions: by path.
         whole: this is the complete schema, so that encodings and descriptions of other fields are mistakes.
 
     Raises:
@@ -231,8 +231,11 @@ def build_fields(
     apply_encodings(
         fields, {path: chosen for path, chosen in encodings.items() if path.partition(".")[0] in fields}
     )
-    for name, field in fields.items():
-        field.description = descriptions.get(name, "")
+    for path, description in descriptions.items():
+        name, _, rest = path.partition(".")
+        found = fields[name].find(rest) if name in fields else None
+        if found is not None:
+            found.description = description
     unknown = [name for name in [*encodings, *descriptions] if name.partition(".")[0] not in fields]
     if unknown and schema and whole:
         raise UsageError(
