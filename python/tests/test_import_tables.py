@@ -54,7 +54,7 @@ def a_value(chosen: random.Random, kind: pa.DataType, missing: float) -> Any:
     if types.is_floating(kind):
         return float(chosen.randint(-1000, 1000)) / 8
     if types.is_integer(kind):
-        return chosen.randint(0, 2 ** min(kind.bit_width - 1, 62) - 1)
+        return chosen.randint(0, 2 ** (kind.bit_width - pa.types.is_signed_integer(kind)) - 1)
     return "".join(chosen.choices(string.ascii_letters + "é µ", k=chosen.randint(0, 5)))
 
 
@@ -227,12 +227,18 @@ def test_a_tree_among_several_is_named(tmp_path: Path) -> None:
 
 def test_times_and_categories(tmp_path: Path) -> None:
     times = pa.array([1, 2, 3], pa.timestamp("us", tz="UTC"))
-    table = pa.table({"t": times, "c": pa.array(["a", "b", "a"]).dictionary_encode()})
+    rows = pa.array(
+        [[("a", {"t": 1}), ("b", {"t": None})], [], []],
+        pa.map_(pa.string(), pa.struct([("t", pa.time32("ms"))])),
+    )
+    table = pa.table({"t": times, "c": pa.array(["a", "b", "a"]).dictionary_encode(), "m": rows})
     colonnade.import_table(put(table, tmp_path / "t.parquet"), tmp_path / "f.root")
     with colonnade.open(tmp_path / "f.root") as data_set:
         assert data_set["t"].to_list() == [1, 2, 3]
         assert data_set.schema["t"].description == "timestamp[us, tz=UTC]"
         assert data_set["c"].to_list() == ["a", "b", "a"]
+        assert data_set["m"].to_list()[0] == [{"_0": "a", "_1": {"t": 1}}, {"_0": "b", "_1": {"t": None}}]
+        assert data_set.schema["m._0._1.t"].description == "time32[ms]"
 
 
 def test_what_cannot_be_imported(tmp_path: Path) -> None:

@@ -89,7 +89,9 @@ def test_structured_numpy_array(tmp_path):
     assert data_set.arrays(library="np")["b"].tolist() == [2.5, 4.5]
 
 
-@pytest.mark.parametrize("data", [3, "text", np.arange(3), ak.Array([1, 2]), [1, 2], {"a": "text"}, {"a": 3}])
+@pytest.mark.parametrize(
+    "data", [3, "text", np.arange(3), pd.Series([1]), ak.Array([1, 2]), [1, 2], {"a": "text"}, {"a": 3}]
+)
 def test_data_without_columns_are_refused(tmp_path, data):
     with (
         colonnade.create(tmp_path / "f.root", "Events") as writer,

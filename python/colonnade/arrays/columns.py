@@ -19,7 +19,7 @@ from colonnade.errors import ConversionError, TypeMismatchError
 from .awkward import split_alternatives
 from .forms import Flat
 
-__all__ = ["PathArray", "flatten", "to_element"]
+__all__ = ["PathArray", "flatten", "is_tuple", "to_element"]
 
 PathArray: TypeAlias = tuple[str, ArrayRole, ElementType, Flat]
 
@@ -173,6 +173,12 @@ def members_problem(what: str, missing: list[str], extra: list[str]) -> str:
 
 
 # ---- Layouts
+
+
+def is_tuple(content: Content) -> bool:
+    """Return True for tuples: records without names of members, or with those that RNTuple gives them."""
+    names = content.fields
+    return bool(content.is_tuple) or (names != [] and names == [f"_{number}" for number in range(len(names))])
 
 
 def _is_text(content: Content) -> bool:

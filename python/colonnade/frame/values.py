@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from colonnade import _core
 from colonnade.arrays.awkward import AwkwardBuilder
+from colonnade.arrays.columns import is_tuple
 from colonnade.arrays.forms import Builder
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
@@ -135,7 +136,7 @@ def type_of(content: Content, *, optional: bool = False) -> _core.ValueType:
         return _core.ValueType.list_of(type_of(content.content, optional=optional))
     members = [(name, type_of(part, optional=optional)) for name, part in _members(content).items()]
     kinds = [kind for _, kind in members]
-    if content.is_tuple and all(
+    if is_tuple(content) and all(
         innermost(kind).kind != "record" or innermost(kind).class_name for kind in kinds
     ):
         return _core.ValueType.record(f"std::tuple<{','.join(kind.name for kind in kinds)}>", members)

@@ -389,11 +389,22 @@ def _is_list(kind: Any) -> bool:
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
+def _without_map(kind: Any) -> Any:
+    """A map as the list that it is; other types as they are."""
+    import pyarrow as pa
+
+    if not pa.types.is_map(kind):
+        return kind
+    return pa.list_(pa.struct([pa.field("key", kind.key_type, nullable=False), ("value", kind.item_type)]))
+
+
 def _note(array: Any, nulls: _Nulls) -> None:
     """Record where values of an array are missing."""
     import pyarrow as pa
 
-    kind = array.type
+    kind = _without_map(array.type)
+    if kind != array.type:
+        array = array.cast(kind)
     if isinstance(array, pa.ExtensionArray):
         return _note(array.storage, nulls)
     nulls.here |= array.null_count > 0
@@ -417,6 +428,7 @@ def _examples(kind: Any, nulls: _Nulls) -> list[Any]:
     import pyarrow as pa
 
     made: list[Any] = [None] if nulls.here else []
+    kind = _without_map(kind)
     if pa.types.is_struct(kind):
         members = [
             (kind.field(k), _examples(kind.field(k).type, below)) for k, below in enumerate(nulls.below)

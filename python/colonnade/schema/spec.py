@@ -15,6 +15,7 @@ import numpy as np
 
 from colonnade import _core
 from colonnade._core import FieldKind
+from colonnade.arrays.columns import is_tuple
 from colonnade.arrays.lazy import Content
 from colonnade.errors import Error, SchemaError, UsageError
 from colonnade.misuse import column_name
@@ -138,7 +139,7 @@ def _record(content: Content, path: str, loose: bool) -> Spec:
         name: infer(part[: content.length], f"{path}.{name}", loose=loose)
         for name, part in zip(names, content.contents, strict=True)
     }
-    if content.is_tuple and members and all(isinstance(member, str) for member in members.values()):
+    if is_tuple(content) and members and all(isinstance(member, str) for member in members.values()):
         return f"std::tuple<{','.join(members.values())}>"
     return members
 

@@ -180,7 +180,7 @@ class DataSetWriter(Filler):
             self._descriptions = {**batch.notes, **self._descriptions}
             self._start(
                 {
-                    name: infer(column, name, loose=batch.loose and name not in batch.optional)
+                    name: infer(column, name, loose=name in batch.loose)
                     for name, column in batch.columns.items()
                 }
             )

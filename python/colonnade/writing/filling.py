@@ -141,8 +141,8 @@ class Filler(Closing):
 
         Args:
             data: one value per entry and field, as a dictionary of arrays (NumPy, Awkward, Arrow, lists), an Awkward
-                array of records, an Arrow table or any Arrow stream, or a pandas data frame. If no schema was given,
-                the first one determines it.
+                array of records, an Arrow table or any Arrow stream, or a data frame of pandas or Polars. If no schema
+                was given, the first one determines it.
 
         Raises:
             TypeMismatchError: fields are missing or superfluous, or values have another type. Nothing is written then.
