@@ -125,12 +125,16 @@ def test_every_row_comes_once_and_with_its_values(frame: colonnade.DataFrame, da
     resumed.load_state_dict(pickle.loads(pickle.dumps(begun.state_dict())))
     assert first + entries_of(resumed) == whole
 
-    world = data.draw(st.integers(1, 4))
+    world = data.draw(st.integers(2, 4))
     ranks = [made().for_rank(rank, world) for rank in range(world)]
-    lengths = [len(rank) for rank in ranks]
+    full = len(wanted) // (size * world)
+    if wanted and not full:
+        with pytest.raises(colonnade.UsageError, match=rf"{len(wanted)} rows are not a batch of {size}"):
+            list(ranks[0])
+        return
     each = [entries_of(rank) for rank in ranks]
-    assert lengths == [len(of_rank) for of_rank in each]
-    assert len(set(lengths)) == 1
+    assert [len(rank) for rank in ranks] == [len(of_rank) for of_rank in each] == [full] * world
+    assert all(len(batch) == size for of_rank in each for batch in of_rank)
     together = [entry for of_rank in each for batch in of_rank for entry in batch]
     assert len(set(together)) == len(together)
     assert set(together) <= wanted

@@ -18,7 +18,7 @@ from colonnade.frame.steps import ENTRY, Steps
 from colonnade.reading.dataset import DataSet
 
 from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, joined
-from .windows import Part, Share, Window, Windows
+from .windows import Part, Piece, Share, Window, Windows
 
 if TYPE_CHECKING:
     from torch.utils.data import IterableDataset
@@ -66,7 +66,8 @@ class Batches:
 
     One iteration over all rows is an epoch; the next iteration is the next epoch, in another order. Stretches of
     entries are read in random order, by all threads, and rows are permuted within windows of several stretches; the
-    next window is read meanwhile. The order follows from the data, the seed, the epoch and `window` alone.
+    next window is read meanwhile. The order follows from the data, the seed, the epoch, `window` and the number of
+    ranks alone.
 
     Args:
         data: a DataFrame with its filters and definitions, or a data set.
@@ -168,9 +169,10 @@ class Batches:
         return self._with(first), self._with(rest, shuffle=False)
 
     def for_rank(self, rank: int, world_size: int) -> Batches:
-        """Return the share of one of several processes that train together: every `world_size`-th window.
+        """Return the share of one of several processes that train together.
 
-        All get the same number of full batches, which an additional pass over the filters determines.
+        All get the same number of full batches, as many as the rows are enough for; an additional pass over the
+        filters counts them. An epoch with fewer rows than `world_size * batch_size` is a UsageError when it begins.
         """
         if not 0 <= rank < world_size:
             raise UsageError(
@@ -188,7 +190,17 @@ class Batches:
 
     def __len__(self) -> int:
         """Return the number of batches of an epoch; the first call computes the filters."""
-        return self._length(self._epoch)
+        settings, rows = self._settings, self.num_rows
+        if settings.world_size == 1:
+            full, rest = divmod(rows, settings.batch_size)
+            return full + (rest > 0 and not settings.drop_last)
+        batches = rows // (settings.batch_size * settings.world_size)
+        if rows and not batches:
+            raise UsageError(
+                f"{rows} rows are not a batch of {settings.batch_size} for each of {settings.world_size} ranks",
+                f"batch_size={max(rows // settings.world_size, 1)} or less",
+            )
+        return batches
 
     @property
     def num_rows(self) -> int:
@@ -232,9 +244,9 @@ class Batches:
 
     def _with(self, share: Share, **changes: Any) -> Batches:
         other = object.__new__(Batches)
-        other._windows = self._windows.of(share)
         other._share = share
         other._settings = replace(self._settings, **changes)
+        other._windows = self._windows.of(share, other._settings.world_size)
         other._epoch = other._window = other._row = 0
         other._wants_balance = self._wants_balance
         if self._wants_balance:
@@ -245,31 +257,21 @@ class Batches:
         settings = self._settings
         return np.random.default_rng([settings.seed, *place]) if settings.shuffle else None
 
-    def _plan(self, epoch: int) -> list[list[int]]:
-        plan = self._windows.plan(self._generator(epoch))
-        return plan[self._settings.rank :: self._settings.world_size]
-
-    def _length(self, epoch: int) -> int:
-        settings, counts = self._settings, self._windows.counts()
+    def _plan(self, epoch: int) -> list[list[Piece]]:
+        settings, generator = self._settings, self._generator(epoch)
         if settings.world_size == 1:
-            full, rest = divmod(int(counts.sum()), settings.batch_size)
-            return full + (rest > 0 and not settings.drop_last)
-        plan = self._windows.plan(self._generator(epoch))
-        ranks = range(settings.world_size)
-        rows = [sum(int(counts[window].sum()) for window in plan[rank :: len(ranks)]) for rank in ranks]
-        return min(rows) // settings.batch_size
+            return self._windows.plan(generator)
+        rows = len(self) * settings.batch_size
+        return self._windows.plan(generator, (settings.rank * rows, (settings.rank + 1) * rows))
 
     def _parts(self, epoch: int, window: int, row: int) -> Iterator[tuple[list[Part], int, int]]:
         """Yield the parts of each batch, and the start of the next one: its window, and the row in it."""
         settings = self._settings
         plan = self._plan(epoch)
-        left = None
-        if settings.world_size > 1:
-            left = self._length(epoch) - self._batches_before(plan, window, row)
 
         def load(number: int) -> Window:
-            rank_free = number * settings.world_size + settings.rank
-            return self._windows.rows_of(plan[number], self._generator(epoch, rank_free))
+            place = number * settings.world_size + settings.rank
+            return self._windows.rows_of(plan[number], self._generator(epoch, place))
 
         parts: list[Part] = []
         held = 0
@@ -281,18 +283,10 @@ class Batches:
                 held, first = held + last - first, last
                 if held < settings.batch_size:
                     continue
-                if left == 0:
-                    return
                 yield parts, number, first
                 parts, held = [], 0
-                left = None if left is None else left - 1
-        if parts and left is None and not settings.drop_last:
+        if parts and not settings.drop_last:
             yield parts, len(plan), 0
-
-    def _batches_before(self, plan: list[list[int]], window: int, row: int) -> int:
-        counts = self._windows.counts()
-        rows = sum(int(counts[each].sum()) for each in plan[:window]) + row
-        return rows // self._settings.batch_size
 
     def _weigh(self, weights: Literal["balanced"] | Mapping[Any, float]) -> None:
         if len(self._settings.target) != 1:

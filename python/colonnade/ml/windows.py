@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from colonnade.frame.steps import ENTRY, Steps
 
 from .rows import Form, Rows, Table, count_of, cut, frozen, joined, taken
 
-__all__ = ["Part", "Share", "Window", "Windows"]
+__all__ = ["Part", "Piece", "Share", "Window", "Windows"]
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,19 @@ class Part:
         return taken(self.window.rows, self.window.order[self.first : self.last])
 
 
+class Piece(NamedTuple):
+    """Consecutive rows of a stretch; all if there is no last one."""
+
+    stretch: int
+    first: int = 0
+    last: int | None = None
+
+
 class Windows:
     """Rows in windows: stretches of entries in the order of a seed, then the rows of each window likewise.
 
-    Stretches follow from the data and `window` alone, so that a seed gives the same order everywhere. Windows have the
-    tables, and the columns that are named as single ones.
+    Stretches follow from the data, `window` and the number of ranks alone, so that a seed gives the same order
+    everywhere. Windows have the tables, and the columns that are named as single ones.
     """
 
     def __init__(
@@ -91,16 +99,17 @@ class Windows:
         window: int,
         *,
         keeps: bool,
+        ranks: int = 1,
     ) -> None:
         self._steps, self._forms, self._share = steps, list(forms), share
         self._tables, self._single = tables, [*single, ENTRY]
-        self._stretches = _stretches(steps.parts(), max(window // 4, 1))
+        self._stretches = _stretches(steps.parts(), window, ranks)
         self._window = window
         self._kept: dict[int, Rows] | None = {} if keeps else None
         self._counts: NDArray[np.int64] | None = None
 
-    def of(self, share: Share) -> Windows:
-        """Return the same windows for another share, whose rows are kept separately."""
+    def of(self, share: Share, ranks: int) -> Windows:
+        """Return the windows of another share, for a number of ranks; its rows are kept separately."""
         return Windows(
             self._steps,
             self._forms,
@@ -109,30 +118,42 @@ class Windows:
             share,
             self._window,
             keeps=self._kept is not None,
+            ranks=ranks,
         )
 
-    def plan(self, generator: np.random.Generator | None) -> list[list[int]]:
-        """Return the numbers of the stretches of each window, in order; in the order of entries without a generator."""
+    def plan(
+        self, generator: np.random.Generator | None, rows: tuple[int, int] | None = None
+    ) -> list[list[Piece]]:
+        """Return the stretches of each window, in order; in the order of entries without a generator.
+
+        Args:
+            generator: of the order.
+            rows: the first row and the end of those that are wanted, of all rows in this order.
+        """
         order: Sequence[int] = range(len(self._stretches))
         if generator is not None:
             order = generator.permutation(len(self._stretches)).tolist()
-        windows: list[list[int]] = []
+        pieces = [Piece(number) for number in order] if rows is None else self._between(order, *rows)
+        windows: list[list[Piece]] = []
         held = self._window
-        for number in order:
-            size = self._stretches[number][1] - self._stretches[number][0]
+        for piece in pieces:
+            size = self._stretches[piece.stretch][1] - self._stretches[piece.stretch][0]
             if held + size > self._window:
                 windows.append([])
                 held = 0
-            windows[-1].append(number)
+            windows[-1].append(piece)
             held += size
         return windows
 
-    def rows_of(self, window: Sequence[int], generator: np.random.Generator | None) -> Window:
+    def rows_of(self, window: Sequence[Piece], generator: np.random.Generator | None) -> Window:
         """Compute the rows of a window; their order is random if there is a generator.
 
         They are permuted when they are used: each is then fetched from memory once.
         """
-        pieces = [self._rows_of(number) for number in window]
+        pieces = [
+            self._rows_of(number) if last is None else cut(self._rows_of(number), first, last)
+            for number, first, last in window
+        ]
         rows = joined([{name: piece[name] for name in self._single} for piece in pieces])
         rows |= {name: table.filled(pieces) for name, table in self._tables.items()}
         return Window(rows, None if generator is None else generator.permutation(count_of(rows)))
@@ -150,6 +171,16 @@ class Windows:
         for number in range(len(self._stretches)):
             yield cast("NDArray[Any]", self._rows_of(number)[name])
 
+    def _between(self, order: Sequence[int], first: int, last: int) -> list[Piece]:
+        """Return the pieces of stretches, in this order, that hold the rows [first, last)."""
+        pieces = []
+        end = 0
+        for number in order:
+            begin, end = end, end + int(self.counts()[number])
+            if max(begin, first) < min(end, last):
+                pieces.append(Piece(number, max(first - begin, 0), min(end, last) - begin))
+        return pieces
+
     def _rows_of(self, number: int) -> Rows:
         if self._kept is not None and number in self._kept:
             return self._kept[number]
@@ -163,8 +194,13 @@ class Windows:
         return rows
 
 
-def _stretches(parts: Sequence[tuple[int, int]], size: int) -> list[tuple[int, int]]:
-    """Combines parts up to a number of entries, and cuts parts that exceed it."""
+def _stretches(parts: Sequence[tuple[int, int]], window: int, ranks: int) -> list[tuple[int, int]]:
+    """Combines parts up to a quarter of a window, and cuts parts that exceed it.
+
+    For several ranks, up to a quarter of a rank's share: both ranks read a stretch that they share.
+    """
+    entries = sum(last - first for first, last in parts)
+    size = max((window if ranks == 1 else min(window, entries // ranks)) // 4, 1)
     found: list[tuple[int, int]] = []
     for first, last in parts:
         pieces = [(begin, min(begin + size, last)) for begin in range(first, last, size)]
