@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from colonnade.errors import UnsupportedError
+from colonnade.errors import Error, UnsupportedError
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import open as open_data_set
 from colonnade.reading.scanning import batches_where
@@ -71,6 +71,8 @@ def _schema_of(data_set: DataSet, column: str, info: FieldInfo) -> Any:
 
     try:
         return frame_of(data_set._batch({column: info}, 0, 0)).schema
+    except Error:
+        raise
     except (pl.exceptions.PolarsError, ValueError, NotImplementedError) as error:
         raise UnsupportedError(
             f"Polars has no type for '{info.type}'", "leave the column out: fields=[...]", field=column

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -136,6 +138,45 @@ def test_arrow_datasets_are_complete(events: Path) -> None:
         assert data_set.to_arrow_dataset(["n"]).schema.names == ["n"]
 
 
+def test_filters_of_arrow_datasets_add_up(events: Path) -> None:
+    with colonnade.open(events) as data_set:
+        scanned = data_set.to_arrow_dataset().filter(pc.field("n") < 700).filter(pc.field("n") >= 600)
+        for each in (scanned, pickle.loads(pickle.dumps(scanned))):
+            assert each.count_rows() == 100
+            assert each.to_table(columns=["n"], filter=pc.field("n") < 602).to_pydict() == {"n": [600, 601]}
+
+
+def test_what_pyarrow_scans_itself_is_refused(events: Path) -> None:
+    """It knows nothing of scanner() there; such calls ended the interpreter."""
+    with colonnade.open(events) as data_set:
+        scanned = data_set.to_arrow_dataset(["n", "x"])
+        table = scanned.to_table()
+        assert scanned.partition_expression.equals(pc.scalar(True))
+        calls: list[Callable[[], Any]] = [
+            lambda: scanned.sort_by("n"),
+            lambda: scanned.join(ds.dataset(table), "n", right_suffix="2"),
+            lambda: ds.dataset(table).join(scanned, "n", right_suffix="2"),
+            lambda: scanned.join_asof(ds.dataset(table.select(["n"])), "n", [], 0),
+            lambda: scanned.replace_schema(table.schema).to_table(),
+            lambda: ds.dataset([scanned]).head(1),
+            lambda: ds.Scanner.from_dataset(scanned).count_rows(),
+        ]
+        for call in calls:
+            with pytest.raises(colonnade.UnsupportedError, match=r"PyArrow cannot .* to_table\(\)"):
+                call()
+
+
+def test_columns_of_variants_do_not_matter_to_filters(tmp_path: Path) -> None:
+    file = tmp_path / "v.root"
+    with colonnade.create(file, "E", schema={"v": "std::variant<int,std::string>", "x": "int"}) as writing:
+        writing.fill(v=1, x=1)
+        writing.fill(v="a", x=2)
+    with colonnade.open(file) as data_set:
+        scanned = data_set.to_arrow_dataset()
+        assert duckdb.sql("select x from scanned where x > 1").fetchall() == [(2,)]
+        assert scanned.to_table(filter=pc.field("x") < 2).to_pylist() == [{"v": 1, "x": 1}]
+
+
 def test_what_polars_does_not_have(tmp_path: Path) -> None:
     file = tmp_path / "v.root"
     with colonnade.create(file, "E", schema={"v": "std::variant<int,std::string>", "x": "int"}) as writing:
@@ -145,6 +186,10 @@ def test_what_polars_does_not_have(tmp_path: Path) -> None:
     assert colonnade.polars.scan(file, fields=["x"]).collect().to_dicts() == [{"x": 2}]
     with pytest.raises(colonnade.Error, match=r"no\.root"):
         colonnade.polars.scan(tmp_path / "no.root")
+    data_set = colonnade.open(file)
+    data_set.close()
+    with pytest.raises(colonnade.UsageError, match="closed"):
+        colonnade.polars.scan(data_set)
 
 
 def test_a_damaged_file_is_an_error_of_the_query(tmp_path: Path, events: Path) -> None:

@@ -6,6 +6,7 @@ together as long as rows pass: a second request takes longer than the bytes.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -71,21 +72,33 @@ def batches_where(
         yield batch if mask.true_count == len(mask) else batch.filter(mask)
 
 
-class ArrowDataset(ds.Dataset):  # type: ignore[misc]
+class _Unreadable(io.BytesIO):
+    """The file of PyArrow's own scans, which would not ask for columns and rows."""
+
+    def read(self, _size: int | None = -1, /) -> bytes:
+        raise UnsupportedError("PyArrow cannot do this with a data set", "to_table(), and the same with that")
+
+
+class ArrowDataset(ds.UnionDataset):  # type: ignore[misc]
     """A data set as a pyarrow dataset, for DuckDB and other engines.
 
-    Scans read the columns that they project or filter by, and of entries without passing rows only the latter.
+    Scans read the columns that they project or filter by, and of entries without passing rows only the latter. What
+    PyArrow scans without `scanner()`, to sort, join and unite datasets, is an UnsupportedError.
     """
 
-    def __init__(self, data_set: DataSet, fields: Fields = None) -> None:
-        self._data_set = data_set
+    def __init__(
+        self, data_set: DataSet, fields: Fields = None, condition: ds.Expression | None = None
+    ) -> None:
+        self._data_set, self._condition = data_set, condition
         self._names = list(data_set._select(fields))
-        self._schema = data_set._batch(data_set._select(self._names), 0, 0).schema
+        schema = data_set._batch(data_set._select(self._names), 0, 0).schema
+        arrow = ds.IpcFileFormat()
+        unreadable = ds.FileSystemDataset([arrow.make_fragment(_Unreadable(bytes(64)))], schema, arrow)
+        super().__init__(schema, [unreadable])
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The schema of all columns that can be scanned."""
-        return self._schema
+    def filter(self, expression: ds.Expression) -> ArrowDataset:
+        """Return the dataset of the rows that pass this filter, too."""
+        return ArrowDataset(self._data_set, self._names, self._filtered(expression))
 
     def scanner(
         self,
@@ -94,13 +107,14 @@ class ArrowDataset(ds.Dataset):  # type: ignore[misc]
         **options: Any,
     ) -> ds.Scanner:
         """Scan columns, or expressions over them, of the rows that pass a filter; see `pyarrow.dataset.Dataset`."""
+        filter = self._filtered(filter)  # noqa: A001
         tested = self._used(filter)
         if isinstance(columns, Mapping):
             projected = [name for each in columns.values() for name in self._used(each)]
         else:
             projected = self._names if columns is None else list(columns)
         names = list(dict.fromkeys([*projected, *tested]))
-        schema = pa.schema([self._schema.field(name) for name in names])
+        schema = pa.schema([self.schema.field(name) for name in names])
 
         def passes(batch: pa.RecordBatch) -> pa.BooleanArray:
             found = ds.InMemoryDataset(batch).scanner(columns={"passes": filter}).to_table()["passes"]
@@ -111,16 +125,22 @@ class ArrowDataset(ds.Dataset):  # type: ignore[misc]
 
     def count_rows(self, filter: ds.Expression | None = None, **options: Any) -> int:  # noqa: A002
         """Count the rows that pass a filter."""
-        if filter is None:
+        condition = self._filtered(filter)
+        if condition is None:
             return self._data_set.num_entries
-        return int(self.scanner(columns=self._used(filter)[:1], filter=filter, **options).count_rows())
+        return int(self.scanner(columns=self._used(condition)[:1], filter=filter, **options).count_rows())
 
     def get_fragments(self, filter: ds.Expression | None = None) -> Iterator[ds.Fragment]:  # noqa: A002
         """Raise UnsupportedError: a data set has no fragments of Arrow's kind."""
         raise UnsupportedError("a data set has no fragments", "scanner(), to_batches() or to_table()")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ArrowDataset, (self._data_set, self._names)
+        return ArrowDataset, (self._data_set, self._names, self._condition)
+
+    def _filtered(self, expression: ds.Expression | None) -> ds.Expression | None:
+        if self._condition is None:
+            return expression
+        return self._condition if expression is None else self._condition & expression
 
     def _used(self, expression: ds.Expression | None) -> list[str]:
         """The columns of an expression: those without which it is invalid."""
@@ -131,9 +151,9 @@ class ArrowDataset(ds.Dataset):  # type: ignore[misc]
         for name in self._names:
             if name not in text:
                 continue
-            others = pa.schema([field for field in self._schema if field.name != name])
+            others = pa.schema([field for field in self.schema if field.name != name])
             try:
-                ds.InMemoryDataset(others.empty_table()).scanner(columns={"it": expression}).projected_schema  # noqa: B018
+                ds.InMemoryDataset([], others).scanner(columns={"it": expression}).projected_schema  # noqa: B018
             except pa.ArrowInvalid:
                 used.append(name)
         return used
