@@ -394,7 +394,51 @@ def test_export_refuses_what_it_cannot_keep(file, tmp_path):
     colonnade.export(file, tmp_path / "f.parquet", columns="id")
     with pytest.raises(colonnade.UsageError, match="already exists"):
         colonnade.export(file, tmp_path / "f.parquet", columns="id")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.parquet", "f.root"]
+    before = file.read_bytes()
+    (tmp_path / "link").symlink_to(file)
+    for place in (file, tmp_path / "link"):
+        with pytest.raises(colonnade.UsageError, match="would replace the source"):
+            colonnade.export(file, place, columns="id", format="csv", overwrite=True)
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(colonnade.UsageError, match="is not a file"):
+            colonnade.export(file, place, columns="id", format="csv", overwrite=True)
+    assert file.read_bytes() == before
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f.parquet", "f.root", "link", "pipe"]
+
+
+def test_export_to_numpy_keeps_everything_or_says_so(tmp_path):
+    path, table = tmp_path / "f.root", tmp_path / "f.npz"
+    schema = {
+        "file": "std::vector<std::vector<int>>",
+        "allow_pickle": "int",
+        "s": "std::string",
+        "hits": [{"offsets": "int"}],
+    }
+    columns = ["file", "allow_pickle", "s"]
+    with colonnade.create(path, "E", schema) as writing:
+        writing.fill(file=[[1], [2, 3]], allow_pickle=7, s="a\0b", hits=[{"offsets": 77}])
+    colonnade.export(path, table, columns=columns)
+    with np.load(table) as arrays:
+        assert {name: arrays[name].tolist() for name in arrays} == {
+            "file.offsets": [0, 2],
+            "file.offsets.1": [0, 1, 3],
+            "file": [1, 2, 3],
+            "allow_pickle": [7],
+            "s": ["a\0b"],
+        }
+    with pytest.raises(colonnade.UnsupportedError, match=r"would be named 'hits\.offsets'"):
+        colonnade.export(path, table, overwrite=True)
+    with colonnade.create(path, "E", {"s": "std::string"}, mode="recreate") as writing:
+        writing.fill(s="a\0")
+    with pytest.raises(colonnade.UnsupportedError, match="texts that end in"):
+        colonnade.export(path, table, overwrite=True)
+    with colonnade.create(path, "E", {"s": "std::string"}, mode="recreate"):
+        pass
+    colonnade.export(path, table, overwrite=True)
+    with np.load(table) as arrays:
+        assert arrays["s"].dtype.kind == "U"
 
 
 def test_export_command(run, file, tmp_path):

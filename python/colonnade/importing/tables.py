@@ -24,14 +24,14 @@ from colonnade.errors import (
 from colonnade.misuse import files_of, path_text
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.exporting import FORMATS, STORED_AS
-from colonnade.reading.opening import PathLike, split_target
+from colonnade.reading.opening import PathLike, same_place, split_target
 from colonnade.schema.spec import Spec, build_field, infer
 from colonnade.writing.creating import DataSetWriter
 from colonnade.writing.filling import build_fields
 from colonnade.writing.options import CheckpointEvery, Size, check_names, write_options
 from colonnade.writing.sources import to_batch
 
-from .trees import ImportSettings, data_sets_at, same_arrays, same_place
+from .trees import ImportSettings, data_sets_at, same_arrays
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -36,7 +36,7 @@ from colonnade.errors import (
 )
 from colonnade.misuse import advised, files_of, names_of, path_text, thread_count
 from colonnade.reading.dataset import DataSet
-from colonnade.reading.opening import PathLike, split_target
+from colonnade.reading.opening import PathLike, same_place, split_target
 from colonnade.reading.steps import byte_count
 from colonnade.schema.spec import Spec
 from colonnade.writing.creating import DataSetWriter
@@ -840,12 +840,3 @@ def data_sets_at(uri: str, overwrite: bool) -> list[str] | None:
         if overwrite:
             return None
         raise
-
-
-def same_place(one: str, other: str) -> bool:
-    if one == other:
-        return True
-    try:
-        return os.path.samefile(one.removeprefix("file://"), other.removeprefix("file://"))
-    except OSError:
-        return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from colonnade.misuse import path_text
 from colonnade.schema.spec import spec_of
 
 from .dataset import DataSet, Fields
-from .opening import PathLike
+from .opening import PathLike, same_place
 from .opening import open as open_data_set
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def export(
 
     Parquet and Arrow files keep nested types, and are written step by step in bounded memory. CSV supports columns of
     numbers and text. In a NumPy file lists are two arrays: `x`, the items of all entries, and `x.offsets`, the
-    beginning of each entry's items; it is made in memory.
+    beginning of each entry's items; of lists in lists also `x.offsets.1`. It is made in memory.
 
     Args:
         source: the file; file and data set as "f.root:Events" or ("f.root", "Events"); several files, as
@@ -79,8 +80,8 @@ def export(
         The number of entries written.
 
     Raises:
-        UsageError: an unknown format or compression, or the destination exists.
-        UnsupportedError: the format does not support the type of a column.
+        UsageError: an unknown format or compression; or the destination exists, is no file, or is the source.
+        UnsupportedError: the format cannot hold a column.
         StorageError: the destination cannot be written.
     """
     if not isinstance(source, DataSet):
@@ -104,8 +105,7 @@ def export(
         )
     if compression not in ("zstd", "lz4", "none"):
         raise UsageError(f"exports can be compressed with zstd, lz4 or none, not {compression!r}")
-    if path.exists() and not overwrite:
-        raise UsageError(f"'{path}' already exists", "overwrite=True, or --overwrite")
+    _check_place(path, source.files, overwrite)
     report = progress or (lambda done, total: None)
     with _written_aside(path) as aside:
         _WRITERS[chosen](_Job(source, columns, compression, step_size, report), aside)
@@ -146,6 +146,18 @@ class _Job:
             yield batch
             done += batch.num_rows
             self._report(done, self.source.num_entries)
+
+
+def _check_place(path: Path, files: Iterable[str], overwrite: bool) -> None:
+    """Refuse a place that a file may not be moved to."""
+    if not path.exists():
+        return
+    if any(same_place(file, str(path)) for file in files):
+        raise UsageError("the destination would replace the source", "another file", uri=str(path))
+    if not path.is_file():
+        raise UsageError("the destination is not a file", "the name of a file", uri=str(path))
+    if not overwrite:
+        raise UsageError(f"'{path}' already exists", "overwrite=True, or --overwrite")
 
 
 @contextmanager
@@ -206,6 +218,9 @@ def _csv(job: _Job, path: Path) -> None:
             writer.write_batch(batch)
 
 
+_WITHOUT = "columns= without it (--columns), or Parquet"
+
+
 def _npz(job: _Job, path: Path) -> None:
     import awkward as ak
 
@@ -213,30 +228,46 @@ def _npz(job: _Job, path: Path) -> None:
     table = job.source.arrays(job.columns)
     for name in table.fields:
         _flatten(name, ak.to_layout(table[name]), arrays)
-    with path.open("wb") as file:
-        np.savez(file, **arrays)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
 
 
-def _flatten(name: str, layout: Any, into: dict[str, Any]) -> None:
+def _flatten(name: str, layout: Any, into: dict[str, Any], depth: int = 0) -> None:
     """Convert a layout to plain arrays: items and offsets for lists, an array per member for records."""
     import awkward as ak
 
     if layout.is_numpy:
-        into[name] = np.asarray(layout.data)
+        _add(name, np.asarray(layout.data), into)
     elif layout.is_record and not layout.is_tuple:
         for member in layout.fields:
             _flatten(f"{name}.{member}", layout.content(member)[: layout.length], into)
     elif layout.is_list and layout.parameter("__array__") in ("string", "bytestring"):
-        into[name] = np.asarray(ak.to_list(layout))
+        _add(name, _texts(name, ak.to_list(layout)), into)
     elif layout.is_list:
         packed = layout.to_ListOffsetArray64(True)
-        into[f"{name}.offsets"] = np.asarray(packed.offsets.data)
-        _flatten(name, packed.content[: packed.offsets[-1]], into)
+        _add(f"{name}.offsets{f'.{depth}' if depth else ''}", np.asarray(packed.offsets.data), into)
+        _flatten(name, packed.content[: packed.offsets[-1]], into, depth + 1)
     else:
         raise UnsupportedError(
             f"a NumPy file cannot hold the type of '{name}' ({layout.form.type})",
-            "columns= without it (--columns), or Parquet",
+            _WITHOUT,
         )
+
+
+def _texts(name: str, texts: list[str]) -> Any:
+    """Return texts as an array of NumPy, which drops zeros at the end of them."""
+    if any(text.endswith("\0") for text in texts):
+        raise UnsupportedError(f"a NumPy file cannot hold texts that end in '\\0', as in '{name}'", _WITHOUT)
+    return np.asarray(texts, np.str_)
+
+
+def _add(name: str, array: Any, into: dict[str, Any]) -> None:
+    """Add an array, or the same one again: a member of a column that is exported, too."""
+    if name in into and into[name].tobytes() != array.tobytes():
+        raise UnsupportedError(f"two arrays of the NumPy file would be named '{name}'", _WITHOUT)
+    into[name] = array
 
 
 _WRITERS: dict[str, Callable[[_Job, Path], None]] = {

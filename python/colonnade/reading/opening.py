@@ -14,7 +14,7 @@ from colonnade.misuse import column_name, mapping_of, path_text, refuse_argument
 from .chain import Chain, MissingFields
 from .dataset import DataSet, LocalIo, ReadSettings
 
-__all__ = ["PathLike", "datasets", "open", "split_target", "split_targets"]
+__all__ = ["PathLike", "datasets", "open", "same_place", "split_target", "split_targets"]
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
@@ -203,6 +203,16 @@ def split_targets(name: str, files: Iterable[PathLike | tuple[PathLike, str]]) -
         listed.append(uri)
         name = name or found
     return name, listed
+
+
+def same_place(one: str, other: str) -> bool:
+    """Return whether two URIs or paths name the same file."""
+    if one == other:
+        return True
+    try:
+        return os.path.samefile(one.removeprefix("file://"), other.removeprefix("file://"))
+    except OSError:
+        return False
 
 
 @checked
