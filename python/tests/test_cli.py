@@ -124,6 +124,12 @@ def test_verify_names_the_damage(run, sample, tmp_path):
         (("show", RECORDS, "--fields", "nope"), "nope"),
         (("verify", "/no/such/file.root"), "No such file"),
         (("generate", "lhcb", "/no/such/folder/f.root"), "/no/such/folder"),
+        (("ls", "caf\udce9.root"), "not valid Unicode"),
+        (("import", RECORDS, "no.root", "--cluster-size", "1e400"), "not a size"),
+        (("import", RECORDS, "no.root", "--checkpoint-every", "²"), "not a time"),
+        (("merge", "no.root", RECORDS, "--checkpoint-every", "²"), "not a time"),
+        (("export", RECORDS, "no.parquet", "--step-size", "²"), "not a size"),
+        (("export", RECORDS, ".", "--format", "csv", "--overwrite"), "not a file"),
     ],
 )
 def test_errors_are_one_line(run, arguments, text):
@@ -135,7 +141,14 @@ def test_errors_are_one_line(run, arguments, text):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("nope",), ("info",), ("show", RECORDS, "--entries", "x"), ("generate", "nope", "f")]
+    "arguments",
+    [
+        ("nope",),
+        ("info",),
+        ("show", RECORDS, "--entries", "x"),
+        ("generate", "nope", "f"),
+        ("generate", "random", "f", "--seed", "-1"),
+    ],
 )
 def test_wrong_usage(run, arguments):
     status, _, err = run(*arguments)

@@ -11,10 +11,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from colonnade import _core
 from colonnade.errors import Error
 from colonnade.reading.dataset import DataSet
-from colonnade.reading.opening import split_target
+from colonnade.reading.opening import datasets, split_target
 
 __all__ = [
     "bytes_text",
@@ -26,6 +25,7 @@ __all__ = [
     "json_option",
     "missing_option",
     "name_argument",
+    "number_or_text",
     "print_json",
     "progress_bar",
     "transfer_options",
@@ -113,9 +113,17 @@ def count_text(count: int, noun: str) -> str:
     )
 
 
+def number_or_text(text: str) -> int | str:
+    """Return a value that is a number, of entries or clusters, or a size or time as a text."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
 def _complete_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     try:
-        return [name for name in _core.data_sets(context.params["file"]) if name.startswith(incomplete)]
+        return [name for name in datasets(context.params["file"]) if name.startswith(incomplete)]
     except (Error, KeyError):
         return []
 

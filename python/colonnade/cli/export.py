@@ -8,7 +8,7 @@ from colonnade.reading.chain import MissingFields
 from colonnade.reading.exporting import export as export_data_set
 from colonnade.reading.opening import open as open_data_set
 
-from .common import count_text, fields_option, file_and_name, missing_option, progress_bar
+from .common import count_text, fields_option, file_and_name, missing_option, number_or_text, progress_bar
 
 __all__ = ["export"]
 
@@ -62,7 +62,7 @@ def export(
             columns=columns,
             format=chosen,  # type: ignore[arg-type]
             compression=compression,
-            step_size=int(step_size) if step_size.isdigit() else step_size,
+            step_size=number_or_text(step_size),
             overwrite=overwrite,
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )

@@ -66,7 +66,7 @@ def write_sample(
     show_default=True,
     help="Compression, such as zstd:5, lz4, zlib:1, lzma:7, none, or ROOT's 505.",
 )
-@click.option("--seed", type=int, help="Seed of the random numbers.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the random numbers.")
 @click.option(
     "--cluster-size", default="128 MiB", show_default=True, help="Target compressed size of a cluster."
 )

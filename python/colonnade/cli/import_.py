@@ -15,7 +15,7 @@ from colonnade.importing.tables import TableReport, import_table, table_format
 from colonnade.importing.trees import ImportReport, import_tree, trees
 from colonnade.reading.opening import split_target
 
-from .common import bytes_text, json_option, print_json, transfer_options
+from .common import bytes_text, json_option, number_or_text, print_json, transfer_options
 from .progress import TransferBar, told
 
 __all__ = ["import_"]
@@ -138,15 +138,11 @@ def _sizes(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _checkpoints(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
-
-
 # ---- RNTuples
 
 
 def _copy(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> CopyReport:
-    every = _checkpoints(given["checkpoint_every"])
+    every = number_or_text(given["checkpoint_every"])
     with TransferBar("copying") as bar, told("--resume continues after the last checkpoint"):
         return copy(
             [source if source[1] else source[0] for source in sources],
@@ -164,7 +160,7 @@ def _copy(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> CopyRepo
 
 
 def _import_trees(sources: Sequence[tuple[str, str]], given: dict[str, Any]) -> ImportReport:
-    every = _checkpoints(given["checkpoint_every"])
+    every = number_or_text(given["checkpoint_every"])
     with TransferBar("importing") as bar, told("--resume continues after the last checkpoint"):
         return import_tree(
             list(sources),
@@ -197,7 +193,7 @@ def _import_tables(given: dict[str, Any]) -> TableReport:
             given["sources"],
             given["destination"],
             verify=given["verify"] is not None,
-            checkpoint_every=None if every is None else _checkpoints(every),
+            checkpoint_every=None if every is None else number_or_text(every),
             progress=bar.reading,
             **_common(given),
             **_sizes(given),

@@ -14,6 +14,7 @@ from rich.table import Table
 from colonnade import _core
 from colonnade.errors import redacted
 from colonnade.reading.dataset import DataSet
+from colonnade.reading.opening import datasets
 from colonnade.schema.fields import FieldInfo
 
 from .common import (
@@ -249,9 +250,7 @@ def _quiet(text: str) -> str:
 @json_option
 def ls(file: str, as_json: bool) -> None:
     """List the data sets and the other objects of FILE."""
-    rows: list[dict[str, Any]] = [
-        {"path": name, "class": "RNTuple", "size": None} for name in _core.data_sets(file)
-    ]
+    rows: list[dict[str, Any]] = [{"path": name, "class": "RNTuple", "size": None} for name in datasets(file)]
     rows += [{"path": o.path, "class": o.class_name, "size": o.size} for o in _core.stored_objects(file)]
     if as_json:
         print_json(rows)

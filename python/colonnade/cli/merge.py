@@ -11,7 +11,7 @@ from colonnade.importing.copying import CopyReport
 from colonnade.importing.merging import MergeReport
 from colonnade.importing.merging import merge as merge_files
 
-from .common import bytes_text, json_option, print_json, transfer_options
+from .common import bytes_text, json_option, number_or_text, print_json, transfer_options
 from .progress import TransferBar, told
 
 __all__ = ["merge"]
@@ -59,7 +59,7 @@ def merge(**given: Any) -> None:
             data_sets=list(given.pop("data_sets")),
             columns=list(given.pop("columns")),
             verify=given.pop("verify") or False,
-            checkpoint_every=int(every) if every.isdigit() else every,
+            checkpoint_every=number_or_text(every),
             progress=bar.copying,
             check_pages=not given.pop("unchecked"),
             **given,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -30,9 +31,10 @@ _UNITS = {
 def parse_size(text: str) -> int:
     """Bytes of a size like "100 MB", "1.5 GiB" or "4096"."""
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
-    if match is None or match[2] not in _UNITS:
+    size = math.inf if match is None or match[2] not in _UNITS else float(match[1]) * _UNITS[match[2]]
+    if math.isinf(size):
         raise UsageError(f"'{text}' is not a size", "a number with a unit, such as '100 MB'")
-    return int(float(match[1]) * _UNITS[match[2]])
+    return int(size)
 
 
 def byte_count(size: int | str) -> int:
