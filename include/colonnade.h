@@ -199,8 +199,8 @@ typedef struct colonnade_writer colonnade_writer;
 
 /* `schema` is a struct with one child for each field. It is not released. Numbers, booleans, strings,
  * binaries (vectors of bytes), lists, fixed-size lists, structs, maps (lists of pairs), unions (variants) and
- * dictionaries (what they stand for) of any depth are taken; dates, times and durations are stored as
- * integers. */
+ * dictionaries (what they stand for) of any depth are taken, but structs only in structs and lists, and no
+ * binaries of a fixed size; dates, times and durations are stored as integers. */
 colonnade_status colonnade_writer_create(const char* name, const char* uri, const struct ArrowSchema* schema,
                                          const colonnade_write_options* options, colonnade_writer** out);
 /* Adds entries: a struct array of the writer's schema. The array is released in any case. Nothing of it is
