@@ -224,6 +224,16 @@ assert isinstance(batch.features["y"], jax.Array)
 assert isinstance(batch.features["v"].values, jax.Array)
 assert np.array_equal(np.asarray(batch.target), np.arange(64))
 assert np.array_equal(np.asarray(batch.features["v"].offsets)[:5], [0, 0, 1, 3, 6])
+big = ml.Batches(frame.define("big", "x - 3000000000"), ["big"], library="jax", shuffle=False)
+try:
+    next(iter(big))
+except colonnade.ConversionError as error:
+    assert "int32" in str(error) and "x64" in str(error)
+else:
+    raise AssertionError("cut to 32 bits")
+jax.config.update("jax_enable_x64", True)
+big.set_epoch(0)
+assert int(next(iter(big)).features["big"][1]) == 1 - 3000000000
 """
 
 
@@ -233,6 +243,16 @@ def test_jax_arrays(files: list[str]) -> None:
         [sys.executable, "-c", JAX_PROGRAM, *files], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("column", "dtype"), [("x", "int8"), ("x", "bool"), ("y", "int64"), ("v", "uint8")])
+def test_values_that_a_dtype_cannot_hold(frame: colonnade.DataFrame, column: str, dtype: str) -> None:
+    """Entries up to 1000, halves, and lists of the former."""
+    batches = ml.Batches(frame, [column], dtype=dtype, batch_size=ENTRIES)
+    with pytest.raises(colonnade.ConversionError, match=f"'{column}' do not fit the type {dtype}"):
+        next(iter(batches))
+    small = ml.Batches(frame.filter("x == 0 || x == 1").define("z", f"{column} * 0"), ["z"], dtype=dtype)
+    assert next(iter(small)).entry.tolist() in ([0, 1], [1, 0])
 
 
 def test_a_batch_that_is_kept_does_not_change(frame: colonnade.DataFrame) -> None:
@@ -312,6 +332,8 @@ def test_misuse_is_told(frame: colonnade.DataFrame) -> None:
         (colonnade.UsageError, "unknown library", {"features": ["x"], "library": "tf"}),
         (colonnade.UsageError, "a single target", {"features": ["x"], "class_weights": "balanced"}),
         (colonnade.UsageError, "length", {"features": ["v"], "pad": 0}),
+        (colonnade.UsageError, "'w' in pad= is no list", {"features": ["v"], "pad": {"v": 2, "w": 2}}),
+        (colonnade.UsageError, "'x' in pad= is no list", {"features": ["x"], "pad": {"x": 2}}),
         (colonnade.UsageError, "cannot be padded with -1", {"features": ["u"], "pad": 2, "pad_value": -1}),
         (
             colonnade.UsageError,

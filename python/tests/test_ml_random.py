@@ -128,6 +128,8 @@ def choose(dice: random.Random, sample: Sample) -> Choice:
         "pad_value": dice.choice([0, 1]),
     }
     lists = [name for name in arguments["features"] if name[0] == "v"]
+    if isinstance(arguments["pad"], dict) and "v0" not in lists:
+        arguments["pad"] = None
     pad = arguments["pad"]
     padded = (
         pad is not None and all(name in pad for name in lists) if isinstance(pad, dict) else pad is not None

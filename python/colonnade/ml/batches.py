@@ -93,6 +93,7 @@ class Batches:
         NotFoundError: unknown columns.
         TypeMismatchError: a column that is neither numbers nor lists of numbers.
         UsageError: contradictory settings, or a range of entries above.
+        ConversionError: of the iteration: a value that `dtype`, or an integer of JAX without 64 bits, cannot hold.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Batches:
         single = {**targets, **weights}.items()
         forms += [_form(frame, name, text) for name, text in single if name not in inputs]
         _check_forms(forms, matrix, tuple(inputs), tuple(dict(single)))
+        _check_pad(pad, forms[: len(inputs)])
         converter(library)
         tables, plain = _tables(forms[: len(inputs)], matrix)
         others = dict.fromkeys([*plain, *targets, *weights])
@@ -417,6 +419,13 @@ def _check_forms(forms: Sequence[Form], matrix: bool, features: Sequence[str], s
             raise UsageError(f"'{form.name}' holds lists, but targets and weights must be numbers")
         if matrix and form.is_list and form.length is None:
             raise UsageError(f"lists of '{form.name}' do not fit in a matrix", f"pad={{{form.name!r}: 4}}")
+
+
+def _check_pad(pad: Mapping[str, int] | int | None, features: Sequence[Form]) -> None:
+    lists = [form.name for form in features if form.is_list]
+    for name in pad if isinstance(pad, Mapping) else ():
+        if name not in lists:
+            raise UsageError(f"'{name}' in pad= is no list among the features", f"one of {lists}")
 
 
 def _tables(features: Sequence[Form], matrix: bool) -> tuple[dict[str, Table], list[str]]:

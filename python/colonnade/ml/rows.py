@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
-from colonnade.errors import TypeMismatchError, UsageError
+from colonnade.errors import ConversionError, TypeMismatchError, UsageError
 from colonnade.frame.values import dtype_of
 
 __all__ = [
@@ -80,7 +80,14 @@ class Form:
         )
 
     def _typed(self, array: NDArray[Any]) -> NDArray[Any]:
-        return array.astype(self.dtype, copy=False)
+        with np.errstate(invalid="ignore"):
+            typed = array.astype(self.dtype, copy=False)
+        is_safe = self.dtype.kind not in "biu" or np.can_cast(array.dtype, self.dtype)
+        if not is_safe and not np.array_equal(typed, array):
+            raise ConversionError(
+                f"values of '{self.name}' do not fit the type {self.dtype}", "dtype='float32', or no dtype"
+            )
+        return typed
 
 
 @dataclass(frozen=True)
@@ -208,10 +215,24 @@ def converter(library: ArrayLibrary) -> Any:
 
         return lambda array: torch.from_numpy(array if array.flags.writeable else array.copy())
     if library == "jax":
-        import jax
-
-        return jax.numpy.asarray
+        return _jax_converter()
     raise UsageError(f"unknown library '{library}'", "one of 'np', 'torch', 'jax'")
+
+
+def _jax_converter() -> Any:
+    """Convert to arrays of JAX, which cuts integers to 32 bits by default."""
+    import jax
+
+    def convert(array: NDArray[Any]) -> Any:
+        kind = jax.dtypes.canonicalize_dtype(array.dtype)
+        if array.dtype.kind in "iu" and not np.array_equal(array.astype(kind, copy=False), array):
+            raise ConversionError(
+                f"integers of 64 bits do not fit JAX's {kind}",
+                "jax.config.update('jax_enable_x64', True), or dtype='float32'",
+            )
+        return jax.numpy.asarray(array)
+
+    return convert
 
 
 def _itself(array: Any) -> Any:
