@@ -6,6 +6,7 @@ And what is said when something is wrong with a worker: the version, a package, 
 from __future__ import annotations
 
 import gc
+import importlib
 import itertools
 import json
 import multiprocessing.connection
@@ -422,6 +423,26 @@ def test_a_package_that_workers_lack(file: str, tmp_path: Path, monkeypatch: pyt
         folded = df.reduce(only_here.twice, "x")
         with pytest.raises(UnsupportedError, match="only_here"):
             folded.value  # noqa: B018
+
+
+def test_edited_modules(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "from edited_helper import FACTOR\n\ndef scaled(x):\n    return FACTOR * x\n"
+    (tmp_path / "edited.py").write_text(source)
+    (tmp_path / "edited_helper.py").write_text("FACTOR = 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import edited  # type: ignore[import-not-found]
+
+    engine = Processes(1)
+    try:
+        for factor in (2, 30, 400):  # of different sizes: compiled modules know only seconds
+            (tmp_path / "edited_helper.py").write_text(f"FACTOR = {factor}\n")
+            importlib.reload(sys.modules["edited_helper"])
+            importlib.reload(edited)
+            df = DataFrame("Events", file, executor=engine, checkpoint=tmp_path / "kept")
+            found = df.define("y", edited.scaled, ["x"], returns="double").sum("y").value
+            assert found == factor * DataFrame("Events", file).sum("x").value
+    finally:
+        engine.close()
 
 
 def test_errors_of_callables_say_where(file: str) -> None:

@@ -16,6 +16,8 @@ from shuffled_engine import Shuffled
 import colonnade
 from colonnade import DataFrame, distributed
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.frame.callables import pickled
+from colonnade.frame.libraries import LibraryFunction
 
 SOURCE = """
 #include <cmath>
@@ -253,6 +255,15 @@ extern "C" const colonnade::FunctionList* colonnade_functions() {{
 
 
 # ---- On workers
+
+
+def test_plans_know_the_library(tmp_path: Path) -> None:
+    file = tmp_path / "lib.so"
+    texts = set()
+    for content in ("first", "second"):
+        file.write_text(content)
+        texts.add(pickled((LibraryFunction(str(file), "1.2", "f", "double", ()),), "f"))
+    assert len(texts) == 2
 
 
 def test_workers_load_the_library(library: colonnade.Library) -> None:

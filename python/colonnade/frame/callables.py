@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import inspect
 import itertools
+import pickle
 import typing
 import warnings
 import weakref
@@ -27,6 +28,7 @@ from .compiled import compile_rows
 from .items import ItemFunction
 from .libraries import LibraryFunction
 from .sharing import Guarded, is_shared, kept, turns
+from .user_modules import hash_of_file, sources_in, use_sources
 from .values import element_of, layout_of, python_array, trial, type_name, type_of, values_of
 
 __all__ = [
@@ -175,7 +177,7 @@ def _pickled(spec: _Spec) -> str:
 
 
 def pickled(things: tuple[object, ...], what: str) -> str:
-    """Pickle callables to text.
+    """Pickle callables to text, which is another one when a module or a library that they come from has changed.
 
     Raises:
         UnsupportedError: cloudpickle is missing, or cannot pickle them.
@@ -183,7 +185,11 @@ def pickled(things: tuple[object, ...], what: str) -> str:
     try:
         import cloudpickle
 
-        return base64.b64encode(cloudpickle.dumps(things)).decode()
+        data = cloudpickle.dumps(things)
+        libraries = {each.library for each in things if isinstance(each, LibraryFunction)}
+        return base64.b64encode(
+            pickle.dumps((sources_in(data), sorted(map(hash_of_file, libraries)), data))
+        ).decode()
     except Exception as error:  # any exception of objects that the callable holds
         raise UnsupportedError(
             f"{what} cannot be sent to workers ({type(error).__name__}: {error})",
@@ -200,7 +206,9 @@ def unpickled(text: str) -> tuple[Any, ...]:
     import cloudpickle
 
     try:
-        return tuple(cloudpickle.loads(base64.b64decode(text)))
+        sources, _, data = pickle.loads(base64.b64decode(text))
+        use_sources(sources)
+        return tuple(cloudpickle.loads(data))
     except ImportError as error:
         raise UnsupportedError(
             f"a callable needs '{error.name}', which is not installed on this worker ({error})",
