@@ -120,6 +120,13 @@ namespace {
 
 constexpr const char* wildcards = "*?[";
 
+// The name of a server has no wildcards; an IPv6 address stands in brackets.
+std::size_t first_wildcard(const Transport& transport, std::string_view uri) {
+  const std::size_t server = transport.scheme == "file" ? std::string_view::npos : uri.find("://");
+  const std::size_t path = server == std::string_view::npos ? 0 : uri.find('/', server + 3);
+  return uri.find_first_of(wildcards, path);
+}
+
 // The names in a folder; folders end in a slash.
 std::vector<std::string> listed_names(const Transport& transport, const std::string& folder,
                                       const std::string& query) {
@@ -177,7 +184,7 @@ std::vector<std::string> match_by_folder(const Transport& transport, const std::
   const std::size_t end = transport.query_at != nullptr ? transport.query_at(pattern) : pattern.size();
   const std::string query = pattern.substr(end);
   const std::string path = pattern.substr(0, end);
-  std::vector<std::string> found{path.substr(0, path.rfind('/', path.find_first_of(wildcards)) + 1)};
+  std::vector<std::string> found{path.substr(0, path.rfind('/', first_wildcard(transport, path)) + 1)};
   std::string_view rest = std::string_view(path).substr(found.front().size());
   for (bool is_named = true; !rest.empty(); is_named = false) {
     const PathPart part = take_part(rest);
@@ -199,9 +206,10 @@ std::vector<std::string> match_by_folder(const Transport& transport, const std::
 }  // namespace
 
 std::size_t wildcard_in(const std::string& uri) {
-  const std::size_t at = uri.find_first_of(wildcards);
-  if (at == std::string::npos) return at;
+  if (uri.find_first_of(wildcards) == std::string::npos) return std::string::npos;
   const Transport& transport = transport_for(uri);
+  const std::size_t at = first_wildcard(transport, uri);
+  if (at == std::string::npos) return at;
   const bool lists =
       transport.scheme == "file" || transport.list_files != nullptr || transport.list_folder != nullptr;
   if (!lists && uri[at] == '?') return std::string::npos;  // without lists, a query begins here
@@ -215,7 +223,7 @@ std::vector<std::string> match_files(const std::string& pattern) {
   const std::string path = pattern.substr(0, end);
   const std::string query = pattern.substr(end);
   std::vector<std::string> found;
-  for (const std::string& uri : list_files(path.substr(0, path.find_first_of(wildcards))))
+  for (const std::string& uri : list_files(path.substr(0, first_wildcard(transport, path))))
     if (::fnmatch(path.c_str(), uri.c_str(), FNM_PATHNAME) == 0) found.push_back(uri + query);
   return found;
 }

@@ -17,13 +17,15 @@ TEST(Transport, IsLocalForAnythingThatIsNoUri) {
     EXPECT_EQ(transport_for(path).scheme, "file") << path;
 }
 
-TEST(Transport, AQueryHasNoWildcards) {
+TEST(Transport, AQueryAndAServerHaveNoWildcards) {
   const auto npos = std::string::npos;
   for (const char* uri :
-       {"https://h/f.root?sig=a*b", "http://h/f.root?x", "s3://b/f.dat?file", "s3://b/f?store"})
+       {"https://h/f.root?sig=a*b", "http://h/f.root?x", "s3://b/f.dat?file", "s3://b/f?store",
+        "http://[::1]:80/f.root", "root://[::1]//f.root", "root://u@[::1]"})
     EXPECT_EQ(wildcard_in(uri), npos) << uri;
   EXPECT_EQ(wildcard_in("https://h/*.root?x"), 10u);
   EXPECT_EQ(wildcard_in("s3://b/f?.dat?file"), 8u);
+  EXPECT_EQ(wildcard_in("http://[::1]/[ab].root"), 13u);
   EXPECT_EQ(wildcard_in("f?.root"), 1u);
 }
 
