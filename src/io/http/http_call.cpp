@@ -33,8 +33,10 @@ std::chrono::milliseconds timeout_from_environment() {
   return std::chrono::milliseconds(std::max<std::int64_t>(static_cast<std::int64_t>(seconds * 1000), 1));
 }
 
-bool is_redirection(int status) noexcept {
-  return status == 301 || status == 302 || status == 307 || status == 308;
+// 303 names what to read instead; to a request that writes, it is an answer.
+bool is_redirection(int status, HttpMethod method) noexcept {
+  const bool is_reading = method == HttpMethod::get || method == HttpMethod::head;
+  return status == 301 || status == 302 || status == 307 || status == 308 || (status == 303 && is_reading);
 }
 
 // Of where a redirection led: it holds for a while, the place that it came from knows the next one.
@@ -113,7 +115,7 @@ class HttpCaller::Attempts final : public HttpAttempts {
   }
 
   Verdict judge(const HttpAnswer& answer) override {
-    if (answer.failure == HttpFailure::none && is_redirection(answer.status)) {
+    if (answer.failure == HttpFailure::none && is_redirection(answer.status, call_->method)) {
       const std::optional<HttpUrl> target = resolved(url_, answer.header_or_empty("location"));
       if (!target || ++redirections_ > most_redirections) return Verdict::final;
       url_ = *target;
@@ -235,7 +237,7 @@ Error HttpCaller::error(const HttpCall& call, const HttpReply& reply) const {
     why = "the server does not know who asks";
   } else if (http.status == 403) {
     why = "the server does not allow it";
-  } else if (is_redirection(http.status)) {
+  } else if (is_redirection(http.status, call.method)) {
     why = fmt::format("it is sent on and on, or to \"{}\", where HTTP does not reach",
                       in_one_line(redacted(http.header_or_empty("location"))));
   } else if (http.status == 405 || http.status == 501) {

@@ -145,6 +145,17 @@ TEST_F(HttpFaults, ServersThatNeverAnsweredAreGivenUpAfterAFewAttempts) {
   EXPECT_THAT(error.what(), HasSubstr("5 attempts"));
 }
 
+TEST_F(HttpFaults, AllKindsOfRedirectionsAreFollowed) {
+  const HttpContent content;
+  for (const int status : {301, 302, 303, 307, 308}) {
+    const HttpTestServer server([&](const TestRequest& request) {
+      if (request.target == "/there") return content.answer_to(request);
+      return TestAnswer{.status = status, .headers = {{"Location", "/there"}}};
+    });
+    EXPECT_EQ(open_for_reading(server.url() + "/f")->size(), 200'000u) << status;
+  }
+}
+
 TEST_F(HttpFaults, LoopsOfRedirectionsEnd) {
   const HttpTestServer server([](const TestRequest& request) {
     return TestAnswer{.status = 302, .headers = {{"Location", request.target + "x"}}};
@@ -237,6 +248,12 @@ TEST_F(HttpFaults, PatternsLoseNoFilesToFoldersThatAreNotAnswered) {
     EXPECT_EQ(error.kind(), ErrorKind::io) << failing;
     EXPECT_EQ(error.context().uri, folder + "two/");
   }
+}
+
+TEST_F(HttpFaults, NamesEndNowhereElseThanTheUserSees) {
+  const Error error = error_of([] { open_for_writing("http://localhost:1/run#1.root", OpenMode::create); });
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
+  EXPECT_THAT(error.advice(), HasSubstr("%23"));
 }
 
 TEST_F(HttpFaults, BytesThatAServerLostOnTheWayAreNoticed) {

@@ -232,6 +232,9 @@ std::unique_ptr<WritableFile> open_http_for_writing(const std::string& uri, Open
           ErrorKind::unsupported, "a file on a web server cannot be changed in place",
           "write the data set to a file of its own, or copy the file to a local disk, add to it there "
           "and copy it back");
+    if (uri.find('#') != std::string::npos)
+      throw Error(ErrorKind::usage, "a '#' ends the name that a web server sees",
+                  "\"%23\" for a '#' in the name");
     return std::make_unique<HttpWriter>(uri, mode == OpenMode::create_new);
   });
 }
