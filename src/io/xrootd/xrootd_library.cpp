@@ -3,7 +3,9 @@
 #include "io/xrootd/xrootd_library.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <charconv>
@@ -210,6 +212,20 @@ std::vector<std::string> candidates() {
   return found;
 }
 
+// The library crashes where its threads cannot open what they need to begin.
+void check_free_files() {
+  std::array<int, 32> files;
+  for (int& file : files) file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const bool is_enough = files.back() >= 0;
+  for (const int file : files)
+    if (file >= 0) ::close(file);
+  if (!is_enough)
+    throw Error(
+        ErrorKind::resource,
+        fmt::format("the library of XRootD needs {} files at first, and fewer can be opened", files.size()),
+        "close other files or raise the limit of open files (ulimit -n)");
+}
+
 }  // namespace
 
 XrdStatus XrdApi::read_ranges_later(void* file, std::span<const XrdRange> ranges, XrdHandler* handler,
@@ -242,6 +258,7 @@ const std::vector<XrdListEntry*>& XrdApi::entries_of(const void* listing) const 
 }
 
 XrdApi load_xrootd(std::span<const std::string> libraries) {
+  check_free_files();
   void* library = nullptr;
   std::string reason;
   for (const std::string& name : libraries) {

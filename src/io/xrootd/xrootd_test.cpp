@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <cstdlib>
@@ -78,6 +79,17 @@ TEST(Xrootd, AMissingLibraryNamesBothPackages) {
   EXPECT_THAT(error.problem(), HasSubstr("libNoXrdCl.so.6"));
   EXPECT_THAT(error.advice(), HasSubstr("libxrdcl3"));
   EXPECT_THAT(error.advice(), HasSubstr("pip install xrootd"));
+}
+
+TEST(Xrootd, TheLibraryIsNotLoadedWithoutFilesForIt) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{20, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const Error error = error_of([] { load_xrootd({}); });
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(error.kind(), ErrorKind::resource);
+  EXPECT_THAT(error.advice(), HasSubstr("ulimit -n"));
 }
 
 TEST(Xrootd, AnotherLibraryIsRefused) {
