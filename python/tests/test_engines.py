@@ -33,6 +33,7 @@ import colonnade
 from colonnade import DataFrame, _core, distributed
 from colonnade.distributed import Task
 from colonnade.distributed.engines import Futures, Processes, WorkerLostError, _Pool, _Sent
+from colonnade.distributed.spark import _error
 from colonnade.distributed.tail import Tail
 from colonnade.distributed.tasks import cut
 from colonnade.distributed.worker import PlanMissingError, attempt
@@ -204,6 +205,25 @@ def test_workers_with_several_threads(processes: bool, file: str) -> None:
 
 
 # ---- Spark
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("ModuleNotFoundError: No module named 'numpy'", UnsupportedError),
+        (
+            "pyspark.errors.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9",
+            UnsupportedError,
+        ),
+        ("MemoryError: no room", WorkerLostError),
+        ("ExecutorLostFailure (executor 1 exited)", WorkerLostError),
+    ],
+)
+def test_what_spark_says(line: str, kind: type[Exception]) -> None:
+    error = _error(
+        f"py4j.Py4JError: Job aborted\nTraceback (most recent call last):\n  {line}\n\tat org.apache"
+    )
+    assert type(error) is kind
 
 
 def test_two_executors_of_spark(file: str, tmp_path: Path) -> None:

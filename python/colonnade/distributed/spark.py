@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
+from colonnade.errors import UnsupportedError
+
 from .engines import WorkerLostError, load_all
 from .partials import Counters, Failure, Partial, by_slice
 from .tasks import Task
@@ -80,9 +82,8 @@ class Spark:
                     yield Partial(counters=_planned(tasks[done:finished]))
                     done = finished
             if job.error is not None:
-                # Spark has already tried each task several times.
-                lost = WorkerLostError(_reason(str(job.error)))
-                yield Partial(failures=[Failure(task, lost) for task in tasks])
+                failed = _error(str(job.error))
+                yield Partial(failures=[Failure(task, failed) for task in tasks])
                 return
             yield Partial(counters=_planned(tasks[:done], -1))  # they come again
             for partial in job.result:
@@ -107,6 +108,17 @@ def _new_failures(told: Sequence[Failure], known: set[Task]) -> Iterator[Partial
         if each.task not in known:
             known.add(each.task)
             yield Partial(failures=[each])
+
+
+def _error(text: str) -> Exception:
+    """What the text of a Spark error means. Spark has already tried each task several times."""
+    reason = _reason(text)
+    if re.match(r"(ModuleNotFoundError|ImportError): ", reason) or "different version" in reason:
+        return UnsupportedError(
+            f"the Python of Spark's workers cannot run tasks ({reason})",
+            "PYSPARK_PYTHON, a Python on the workers of the same version and with the same packages as here",
+        )
+    return WorkerLostError(reason)
 
 
 def _reason(text: str) -> str:
