@@ -240,7 +240,7 @@ class ChainReader {
                                            const ChainOptions& options = {}) {
     return open(name, std::span(uris.begin(), uris.size()), options);
   }
-  // Data sets of different names: `uri` and `data_set` of each count.
+  // Data sets of different names: `uri`, without wildcards, and `data_set` of each count.
   static std::unique_ptr<ChainReader> open(std::span<const ChainFile> files,
                                            const ChainOptions& options = {});
   // Reads entries into the types of `model`, as Reader::open() does.

@@ -24,7 +24,9 @@ namespace {
 
 std::shared_ptr<frame::Source> open_chain(const std::string& name, const std::vector<std::string>& uris,
                                           const ReadOptions& options) {
-  return frame::open_chain(name, uris, options);
+  std::vector<dataset::NamedFile> files;
+  for (const std::string& uri : uris) files.push_back({uri, name});
+  return std::make_shared<frame::Chain>(name, files, options);
 }
 
 std::shared_ptr<frame::Source> open_named_chain(const std::vector<std::pair<std::string, std::string>>& files,

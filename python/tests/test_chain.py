@@ -24,6 +24,7 @@ from test_fixtures import DATA_SETS
 from test_round_trip import KINDS, Kind
 
 import colonnade
+from colonnade.distributed.engines import InThisProcess
 from colonnade.root import TChain
 
 QUIET = settings(
@@ -33,8 +34,8 @@ QUIET = settings(
 )
 
 
-def write(path, schema, entries, ends=()):
-    with colonnade.create(path, "Events", schema, compression="none") as writer:
+def write(path, schema, entries, ends=(), name="Events"):
+    with colonnade.create(path, name, schema, compression="none") as writer:
         for number, entry in enumerate(entries):
             if number in ends:
                 writer.commit_cluster()
@@ -365,6 +366,32 @@ def test_forms(files, tmp_path, form):
     assert [chain.file_of(entry) for entry in (0, 9, 10, 29, -1, -30)] == [
         files[k] for k in (0, 0, 1, 2, 2, 0)
     ]
+
+
+@pytest.mark.parametrize("name", ["First", "Second"])
+def test_files_with_a_wildcard_in_their_name(name):
+    """Local names that exist are taken as they are anyway."""
+    folder = f"memory:wildcards-{name}/"
+    for number, (file, of) in enumerate([("a*.root", "First"), ("a1.root", "First"), ("[1].root", name)]):
+        write(folder + file, {"n": "int"}, [{"n": number}], name=of)
+    pattern = folder + "a*.root"
+    chain = colonnade.open(pattern)
+    assert chain.files == [folder + "a*.root", folder + "a1.root"]
+    given = [(pattern, "First"), (folder + "[[]1].root", name)]
+    both = colonnade.open(given)
+    for opened in (
+        both,
+        colonnade.open([chain, (folder + "[[]1].root", name)]),
+        pickle.loads(pickle.dumps(both)),
+    ):
+        assert opened["n"].to_list() == [0, 1, 2]
+    for frame in (
+        colonnade.DataFrame(both),
+        colonnade.DataFrame("", given),
+        colonnade.DataFrame("", given, executor=InThisProcess()),
+    ):
+        assert frame.take("n").value.tolist() == [0, 1, 2]
+    assert colonnade.DataFrame(pattern).count().value == 2
 
 
 def test_a_chain_is_a_data_set(files):

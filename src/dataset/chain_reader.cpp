@@ -72,7 +72,7 @@ std::unique_ptr<ChainReader> ChainReader::open(std::span<const ChainFile> files,
   std::vector<dataset::NamedFile> named;
   for (const ChainFile& file : files) named.push_back({file.uri, file.data_set});
   return std::unique_ptr<ChainReader>(
-      new ChainReader(std::make_shared<dataset::ChainState>("", dataset::expand_names(named), options)));
+      new ChainReader(std::make_shared<dataset::ChainState>("", named, options)));
 }
 
 std::unique_ptr<ChainReader> ChainReader::open(std::unique_ptr<Model> model, std::string_view name,

@@ -269,6 +269,14 @@ TEST_F(ChainReaderTest, DataSetsMayHaveDifferentNames) {
   EXPECT_EQ(error_of([&] { ChainReader::open("Data", {a_.uri(), b_.uri()}); }).kind(), ErrorKind::not_found);
 }
 
+TEST_F(ChainReaderTest, FilesWithAWildcardInTheirNameAreNoPatterns) {
+  write<std::int32_t>(a_.uri() + "-*", "x", {1, 2});
+  write<std::int32_t>(a_.uri() + "-b", "x", {3});
+  const auto chain = ChainReader::open("Data", {a_.uri() + "-*"});
+  EXPECT_EQ(chain->num_entries(), 3u);
+  EXPECT_EQ(ChainReader::open(chain->files())->num_entries(), 3u);
+}
+
 TEST_F(ChainReaderTest, AnIndexOpensNothing) {
   write<std::int32_t>(a_, "x", {1});
   write<std::int64_t>(b_, "x", {2});

@@ -62,16 +62,6 @@ std::vector<std::string> expand_names(std::span<const std::string> uris) {
   return names;
 }
 
-std::vector<NamedFile> expand_names(std::span<const NamedFile> files) {
-  std::vector<NamedFile> expanded;
-  for (const NamedFile& file : files) {
-    std::vector<std::string> names;
-    expand(file.uri, names);
-    for (std::string& name : names) expanded.push_back({std::move(name), file.data_set});
-  }
-  return expanded;
-}
-
 std::vector<NamedFile> expand_names(const std::string& data_set, std::span<const std::string> uris) {
   std::vector<NamedFile> expanded;
   for (std::string& name : expand_names(uris)) expanded.push_back({std::move(name), data_set});

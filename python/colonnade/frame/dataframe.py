@@ -10,7 +10,7 @@ import numpy as np
 
 from colonnade import _core
 from colonnade.annotations import checked, checked_methods
-from colonnade.errors import Error, NotFoundError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.misuse import (
     column_name,
     files_of,
@@ -635,7 +635,8 @@ def _open(
     if not given:
         raise UsageError("the list of files is empty")
     if named := [] if name else of_different_names(given):
-        return _open_named(named, options), f"{len(named)} data sets of different names"
+        expanded = [(file, of) for uri, of in named for file in _core.expand_names([uri])]
+        return _open_named(expanded, options), f"{len(named)} data sets of different names"
     if name.endswith(".root") and not any(
         isinstance(each, tuple) or _may_be_file(path_text(each)) for each in given
     ):
@@ -644,7 +645,8 @@ def _open(
         )
     name, listed = split_targets(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    return _open_files(name, listed, options, progress, remote), f"'{name}' in '{listed[0]}'{more}"
+    found = _core.expand_names(listed)
+    return _open_files(name, found, options, progress, remote), f"'{name}' in '{listed[0]}'{more}"
 
 
 def _open_named(files: list[tuple[str, str]], options: Mapping[str, Any]) -> _core.FrameSource:
@@ -660,21 +662,14 @@ def _open_files(
     try:
         if remote is None:
             return _core.open_chain(name, files, settings)
-        return remote.open_chain(name, _core.expand_names(files), settings, progress)
+        return remote.open_chain(name, files, settings, progress)
     except NotFoundError as error:
         from colonnade.importing.tree_columns import TreeColumns
         from colonnade.importing.tree_data_set import tree_source
 
         cache = options.get("cache")
-        columns = TreeColumns.of(_expanded(files), name, cache=cache, otherwise=error)
+        columns = TreeColumns.of(files, name, cache=cache, otherwise=error)
         return tree_source(columns, dict(options), progress)
-
-
-def _expanded(files: list[str]) -> list[str]:
-    try:
-        return list(_core.expand_names(files))
-    except Error:
-        return files
 
 
 def _other_side(

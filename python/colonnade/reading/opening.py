@@ -137,14 +137,12 @@ def open(  # noqa: A001
             raise TypeMismatchError(
                 f"{target!r} does not name a file", "a path, a path with wildcards, or a list of these"
             )
-        given = list(_of_chains(target))
+        given = list(_expanded(target))
         if not given:
             raise UsageError("the list of files is empty")
         if name is None and (named := of_different_names(given)):
-            expanded = [(file, of) for uri, of in named for file in _core.expand_names([uri])]
-            return Chain(expanded, missing=missing, max_open_files=max_open_files, index=index, **settings)
-        found, listed = split_targets("" if name is None else column_name(name, "data set"), given)
-        files = _core.expand_names(listed)
+            return Chain(named, missing=missing, max_open_files=max_open_files, index=index, **settings)
+        found, files = split_targets("" if name is None else column_name(name, "data set"), given)
     try:
         return Chain(
             [(file, found) for file in files],
@@ -157,13 +155,12 @@ def open(  # noqa: A001
         return _open_trees(files, found, missing, settings, error)
 
 
-def _of_chains(
-    targets: Iterable[PathLike | tuple[PathLike, str] | DataSet],
-) -> Iterator[PathLike | tuple[PathLike, str]]:
-    """Give the files of data sets in their place."""
+def _expanded(targets: Iterable[PathLike | tuple[PathLike, str] | DataSet]) -> Iterator[tuple[str, str]]:
+    """Give the files that match wildcards, and those of data sets, in their place; no name is ""."""
     for each in targets:
         if not isinstance(each, DataSet):
-            yield each
+            uri, name = split_target(each)
+            yield from ((file, name) for file in _core.expand_names([uri]))
         elif type(each) in (DataSet, Chain):
             yield from each.named_files if isinstance(each, Chain) else [(each.uri, each.name)]
         else:

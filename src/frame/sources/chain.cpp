@@ -366,7 +366,7 @@ std::shared_ptr<Source> open_chain(const std::string& name, std::span<const std:
 }
 
 std::shared_ptr<Source> open_chain(std::span<const dataset::NamedFile> files, const ReadOptions& options) {
-  return std::make_shared<Chain>("", dataset::expand_names(files), options);
+  return std::make_shared<Chain>("", files, options);
 }
 
 }  // namespace colonnade::frame

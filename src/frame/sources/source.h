@@ -120,7 +120,7 @@ class Source {
 // set. Throws ErrorKind::not_found, schema (incompatible types), io.
 std::shared_ptr<Source> open_chain(const std::string& name, std::span<const std::string> uris,
                                    const ReadOptions& options = {});
-// Data sets of different names.
+// Data sets of different names, without globs.
 std::shared_ptr<Source> open_chain(std::span<const dataset::NamedFile> files,
                                    const ReadOptions& options = {});
 std::shared_ptr<Source> empty_source(std::uint64_t entries);
