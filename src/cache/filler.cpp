@@ -22,7 +22,7 @@ Filler::WindowRef Filler::window_for(const std::shared_ptr<Contents>& to, const 
   const auto found = open_.find({to.get(), page.column, page.window});
   if (found != open_.end()) return found->second;
   const bool is_noted = page.origin != nullptr;
-  if (is_noted ? noted_bytes_ + ends.back() > most_noted : memory_ + ends.back() > most_memory)
+  if (is_noted ? !may_note(page.origin.get(), ends.back()) : memory_ + ends.back() > most_memory)
     return nullptr;
   auto window = std::make_shared<Window>();
   *window = {.to = to,
@@ -38,12 +38,18 @@ Filler::WindowRef Filler::window_for(const std::shared_ptr<Contents>& to, const 
   if (is_noted) {
     window->offsets.resize(ends.size());
     window->sums.resize(ends.size());
+    ++origins_[page.origin.get()];
   } else {
     take_memory(*window);
   }
   open_.emplace(std::tuple(to.get(), page.column, page.window), window);
   (is_noted ? noted_bytes_ : memory_) += ends.back();
   return window;
+}
+
+// The lock is held.
+bool Filler::may_note(const io::RandomAccessFile* origin, std::uint64_t bytes) const {
+  return noted_bytes_ + bytes <= most_noted && (origins_.size() < most_origins || origins_.contains(origin));
 }
 
 // The lock is held.
@@ -215,6 +221,8 @@ void Filler::carry_out(Window* window, const Finished& finished) noexcept {
 // The lock is held.
 void Filler::release(Window& window) noexcept {
   (window.origin != nullptr ? noted_bytes_ : memory_) -= window.ends.back();
+  const auto origin = origins_.find(window.origin.get());
+  if (origin != origins_.end() && --origin->second == 0) origins_.erase(origin);
   if (free_.size() < free_.capacity() && window.ends.back() <= 2 * window_size)
     free_.push_back(std::move(window.bytes));
 }

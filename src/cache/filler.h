@@ -7,8 +7,8 @@
 // Pages of a remote origin are copied. Windows use at most a fixed amount of memory; while it is
 // exhausted, pages are dropped. For a local origin, only the location and the checksum of each page are
 // recorded: copying would cost the reader as much as reading. A thread of low priority reads these pages
-// again when it writes their window, and leaves out pages that have changed. Readers never
-// wait for a filler.
+// again when it writes their window, and leaves out pages that have changed. Until then their file is open;
+// pages of more than a few files are dropped, too. Readers never wait for a filler.
 #ifndef COLONNADE_CACHE_FILLER_H
 #define COLONNADE_CACHE_FILLER_H
 
@@ -32,6 +32,7 @@ namespace colonnade::cache {
 inline constexpr std::uint64_t window_size = std::uint64_t{1} << 20;  // bytes; with its last page more
 inline constexpr std::size_t most_memory = std::size_t{128} << 20;    // bytes of windows
 inline constexpr std::uint64_t most_noted = std::uint64_t{1} << 36;   // bytes of pages that are not copied
+inline constexpr std::size_t most_origins = 64;                       // files that these pages keep open
 
 class Filler {
  public:
@@ -88,6 +89,7 @@ class Filler {
 
   WindowRef window_for(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
                        const std::vector<std::uint64_t>& ends);
+  bool may_note(const io::RandomAccessFile* origin, std::uint64_t bytes) const;
   void complete(const WindowRef& window);
   void close_windows(const Contents* of);
   void write_more() noexcept;
@@ -110,6 +112,7 @@ class Filler {
   std::vector<AlignedBuffer> free_;  // as many as there is room for
   std::size_t memory_ = 0;
   std::uint64_t noted_bytes_ = 0;
+  std::map<const io::RandomAccessFile*, std::size_t> origins_;  // of noted windows, and the number of these
   unsigned writers_ = 0;
   unsigned quiet_ = 0;           // writers of low priority
   unsigned waiting_ = 0;         // threads that wait for everything to be written

@@ -318,6 +318,27 @@ TEST(Cache, WhatTheHomeDoesNotTakeIsDropped) {
   EXPECT_EQ(third.cache_pages, third.pages);
 }
 
+TEST(Cache, NotAllFilesOfPagesThatWaitAreKeptOpen) {
+  const TestFolder folder;
+  const Home home;
+  const std::string uri = home.again();
+  write(file_in(folder), {.entries = 100});
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  home.faults().hold(io::StoreOperation::update);
+  const auto before = open_files();
+  for (std::size_t i = 0; i < 2 * cache::most_origins; ++i) {
+    const std::string file = file_in(folder) + std::to_string(i);
+    std::filesystem::create_hard_link(file_in(folder), file);
+    static_cast<void>(read(*Reader::open("Events", file, {.cache = uri})));
+  }
+  EXPECT_LT(open_files() - before, 1.5 * cache::most_origins);
+  home.faults().release(io::StoreOperation::update);
+  flush();
+  EXPECT_LT(open_files() - before, 0.5 * cache::most_origins);
+}
+
 TEST(Cache, AHomeThatIsSlowerThanTheOriginIsBypassed) {
   const TestFolder folder;
   const Home home;
