@@ -78,7 +78,12 @@ double seconds_in(std::string_view name, std::string_view text, double most) {
   return seconds;
 }
 
-// False if it is not a setting of the cache: it stays in the URI.
+// Whether the URI of a store may have an option.
+bool is_of_store(std::string_view place, std::string_view option) {
+  return place.starts_with("rados://") || (place.starts_with("s3://") && option == "store");
+}
+
+// False if it is not a setting of the cache.
 bool take(Settings& settings, std::string_view name, std::string_view value) {
   if (name == "budget") {
     settings.budget = value == "none" ? Settings::no_budget : byte_count(value);
@@ -139,8 +144,12 @@ Settings parse_settings(std::string_view text) {
     rest.remove_prefix(std::min(option.size() + 1, rest.size()));
     const auto equals = std::min(option.find('='), option.size());
     const std::string_view value = option.substr(std::min(equals + 1, option.size()));
-    if (!take(settings, option.substr(0, equals), value))
-      kept += fmt::format("{}{}", kept.empty() ? "?" : "&", option);
+    const std::string_view name = option.substr(0, equals);
+    if (take(settings, name, value)) continue;
+    if (!is_of_store(place, option))
+      throw Error(ErrorKind::usage, fmt::format("the cache has no setting '{}'", name),
+                  "budget, timeout, bypass, trust or offline");
+    kept += fmt::format("{}{}", kept.empty() ? "?" : "&", option);
   }
   if (place == "on" || place == "yes" || place == "1" || place == "true") place = default_folder();
   if (place.starts_with("~/")) place = variable("HOME") + place.substr(1);

@@ -779,6 +779,7 @@ TEST(CacheSettings, AreReadFromTexts) {
   EXPECT_EQ(parse_settings("obj:///a?budget=1.5KiB&timeout=3").budget, 1536u);
   EXPECT_EQ(parse_settings("rados://p/n?conf=x&budget=1TB&id=me").store, "rados://p/n?conf=x&id=me");
   EXPECT_EQ(parse_settings("s3://b/p").store, "s3://b/p");
+  EXPECT_EQ(parse_settings("s3://b/p?store").store, "s3://b/p?store");
   EXPECT_EQ(parse_settings("s3://b/p?bypass=no").bypass, false);
   EXPECT_EQ(parse_settings("/a?trust=600").trust, std::chrono::seconds(600));
   EXPECT_TRUE(parse_settings("/a?offline=yes").offline);
@@ -787,6 +788,9 @@ TEST(CacheSettings, AreReadFromTexts) {
   EXPECT_TRUE(cache::settings_for("off", true).store.empty());
   EXPECT_EQ(error_of([] { parse_settings("/a?budget=many"); }).kind(), ErrorKind::usage);
   EXPECT_EQ(error_of([] { parse_settings("/a?timeout=-1"); }).kind(), ErrorKind::usage);
+  for (const char* text : {"/a?bugdet=1", "obj:///a?budget=1&trsut=1", "s3://b/p?ofline=yes"})
+    EXPECT_THAT(error_of([&] { parse_settings(text); }).problem(), ::testing::HasSubstr("has no setting"))
+        << text;
 }
 
 }  // namespace
