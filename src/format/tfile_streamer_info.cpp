@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -134,10 +135,20 @@ void skip_tobject(ByteReader& in, const char* what) {
   if ((in.be<std::uint32_t>(what) & is_referenced) != 0) in.take(2, what);
 }
 
+// uproot leaves zeros behind its list.
+ByteSpan without_padding(ByteSpan list) {
+  ByteReader in(list);
+  const std::size_t size = read_count(in, "streamer infos");
+  const ByteSpan rest = list.subspan(size);
+  if (std::any_of(rest.begin(), rest.end(), [](std::byte byte) { return byte != std::byte{0}; }))
+    fail("the length of the list does not match its record", 0);
+  return list.first(size);
+}
+
 // Reads the list's header and returns the number of entries; `in` is then at the first one.
-std::uint32_t read_list_header(ByteReader& in, std::size_t size, std::size_t& count_at) {
+std::uint32_t read_list_header(ByteReader& in, std::size_t& count_at) {
   constexpr const char* what = "streamer infos";
-  if (read_count(in, what) != size) fail("the length of the list does not match its record", 0);
+  read_count(in, what);
   const auto version = in.be<std::uint16_t>(what);
   if (version != 5) fail("the list has an unknown version", in.position());
   skip_tobject(in, what);
@@ -201,9 +212,10 @@ Bytes write_streamer_infos(std::size_t key_length) {
 }
 
 std::optional<Bytes> add_rntuple_info(ByteSpan list, std::size_t key_length) {
+  list = without_padding(list);
   ByteReader in(list);
   std::size_t count_at = 0;
-  const std::uint32_t count = read_list_header(in, list.size(), count_at);
+  const std::uint32_t count = read_list_header(in, count_at);
   std::map<std::uint32_t, std::string> classes;
   for (std::uint32_t i = 0; i < count; ++i)
     if (read_entry(in, key_length + map_offset, classes)) return std::nullopt;

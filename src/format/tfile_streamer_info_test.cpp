@@ -61,9 +61,15 @@ TEST(StreamerInfo, OfAnotherVersionIsKeptAndOursAdded) {
   EXPECT_EQ(add_rntuple_info(*longer, key_length), std::nullopt);
 }
 
+TEST(StreamerInfo, IsAddedInFrontOfPadding) {
+  Bytes list = empty_list();
+  list.resize(1024);
+  EXPECT_EQ(add_rntuple_info(list, key_length), write_streamer_infos(key_length));
+}
+
 TEST(StreamerInfo, RefusesAListOfAnotherLength) {
   Bytes list = empty_list();
-  list.push_back(std::byte{0});
+  list.push_back(std::byte{1});
   EXPECT_EQ(problem_of(list), "streamer infos: the length of the list does not match its record");
 }
 
