@@ -324,6 +324,14 @@ TEST(Corruption, AliasOfAFieldThatIsNotProjected) {
             "format: alias column 0: field 1 \"v\" is not projected");
 }
 
+TEST(Corruption, ProjectionsIntoOtherCollections) {
+  Descriptor descriptor = everything();
+  descriptor.fields[11].source_field = 4;  // v._0.id
+  descriptor.aliases[0].physical_column = 4;
+  EXPECT_EQ(samples::load(store(descriptor)).fields[11].unreadable,
+            "projects a field that is in other collections");
+}
+
 TEST(Corruption, AliasesOfTwoFields) {
   EXPECT_EQ(everything_error([](Descriptor& d) { d.aliases.push_back({0, 15}); }),
             "format: field 15 \"names_n\": alias columns of both field 13 \"names\" and field 0 \"x\"");

@@ -255,6 +255,24 @@ bool is_nested_late(const Descriptor& descriptor, const ColumnDescriptor& column
   return false;
 }
 
+// What repeats the values of a field, as it is stored.
+std::vector<std::uint32_t> repeated_by(const Descriptor& descriptor, std::uint32_t id) {
+  std::vector<std::uint32_t> above;
+  while (descriptor.fields[id].parent != id) {
+    id = descriptor.fields[id].parent;
+    const FieldDescriptor& field = descriptor.fields[id];
+    if (field.role == FieldRole::collection || field.role == FieldRole::variant || field.array_size > 0)
+      above.push_back(field.source_field.value_or(id));
+  }
+  return above;
+}
+
+bool is_projected_elsewhere(const Descriptor& descriptor, const FieldDescriptor& field) {
+  if (!field.source_field || field.representations.empty()) return false;
+  const ColumnDescriptor& column = descriptor.columns[field.representations.front().front()];
+  return repeated_by(descriptor, field.id) != repeated_by(descriptor, column.field);
+}
+
 // Why the field's own description makes it unreadable; empty if it does not.
 std::string own_reason(const Descriptor& descriptor, const FieldDescriptor& field) {
   if (field.raw_role >= known_roles)
@@ -274,6 +292,7 @@ std::string own_reason(const Descriptor& descriptor, const FieldDescriptor& fiel
       if (is_nested_late(descriptor, column))
         return fmt::format("column {} starts at element {} inside of a collection", id, column.first_element);
     }
+  if (is_projected_elsewhere(descriptor, field)) return "projects a field that is in other collections";
   if (field.role == FieldRole::collection) {
     if (field.children.size() != 1)
       return fmt::format("a collection with {} sub-fields, not 1", field.children.size());
