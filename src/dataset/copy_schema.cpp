@@ -159,6 +159,40 @@ bool same_column(const ColumnDescriptor& a, const ColumnDescriptor& b) {
   return key(a) == key(b);
 }
 
+// ---- Widening
+
+// Whether a column of encoding `a` can hold whatever one of encoding `b` holds. Encodings of reduced
+// precision drop different bits, so that more bits alone are not enough.
+bool holds(const ColumnEncoding& a, const ColumnEncoding& b, ElementType element) {
+  if (a == b) return true;
+  const bool is_wide = natural_element(b.type) == ElementType::float64 ||
+                       (b.type == ColumnType::real32_quant && element == ElementType::float64);
+  switch (a.type) {
+    case ColumnType::real32:
+    case ColumnType::split_real32:
+      return !is_wide;
+    case ColumnType::real16:
+    case ColumnType::split_real16:
+      return b.type == ColumnType::real16 || b.type == ColumnType::split_real16;
+    case ColumnType::real32_trunc:
+      return b.type == ColumnType::real32_trunc && a.bits >= b.bits;
+    case ColumnType::real32_quant:
+      return false;
+    default:
+      return a.bits >= b.bits;
+  }
+}
+
+ColumnEncoding wider(const ColumnEncoding& a, const ColumnEncoding& b, ElementType element) {
+  if (holds(a, b, element)) return a;
+  if (holds(b, a, element)) return b;
+  const ColumnEncoding single = default_encoding(ColumnType::split_real32);
+  const bool is_enough = holds(single, a, element) && holds(single, b, element);
+  return is_enough ? single : default_encoding(ColumnType::split_real64);
+}
+
+// ---- Differences
+
 std::string field_difference(const Descriptor& first, const Descriptor& second, std::uint32_t id) {
   const FieldDescriptor& a = first.fields[id];
   const FieldDescriptor& b = second.fields[id];
@@ -228,6 +262,18 @@ std::size_t widest_representation(const Descriptor& descriptor, const FieldDescr
   return widest;
 }
 
+ElementType element_of(const Descriptor& descriptor, const ColumnDescriptor& column) {
+  const ElementType natural = natural_element(column.encoding.type);
+  const bool is_double = descriptor.fields[column.field].type_name == "double";
+  return is_double && natural == ElementType::float32 ? ElementType::float64 : natural;
+}
+
+void widen_column(ColumnDescriptor& column, const ColumnEncoding& other, ElementType element) {
+  column.encoding = wider(column.encoding, other, element);
+  column.raw_type = static_cast<std::uint16_t>(column.encoding.type);
+  column.has_range = column.encoding.type == ColumnType::real32_quant;
+}
+
 CopySchema schema_of_values(const Descriptor& from, std::vector<bool> fields) {
   for (const FieldDescriptor& field : from.fields)
     if (fields[field.id] && !field.unreadable.empty())
@@ -246,8 +292,13 @@ CopySchema schema_of_values(const Descriptor& from, std::vector<bool> fields) {
     chosen[field.id] = widest_representation(from, owner_of(field));
   for (const FieldDescriptor& field : from.fields) {
     if (!rebuilder.wants(field.id) || field.source_field || field.representations.empty()) continue;
-    for (const std::uint32_t id : field.representations[chosen[field.id]]) {
-      ColumnDescriptor column = from.columns[id];
+    const ColumnIds& group = field.representations[chosen[field.id]];
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      ColumnDescriptor column = from.columns[group[k]];
+      const ElementType element = element_of(from, column);
+      for (const std::uint32_t other : columns_of(field, k))
+        if (element_of(from, from.columns[other]) == element)
+          widen_column(column, from.columns[other].encoding, element);
       column.representation = 0;
       column.deferred = column.deferred_suppressed = false;
       column.first_element = 0;

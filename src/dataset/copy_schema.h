@@ -43,12 +43,17 @@ std::vector<bool> select_fields(const page::PageSource& source, const std::vecto
 
 // For pages that are copied as they are: all representations, late columns as late as they were.
 CopySchema schema_of_pages(const Descriptor& source, std::vector<bool> fields);
-// For columns that are encoded again: one representation of each field, the widest, and nothing is late.
-// Throws ErrorKind::unsupported for a field that cannot be read.
+// For columns that are encoded again: one representation of each field, which holds what all of them hold,
+// and nothing is late. Throws ErrorKind::unsupported for a field that cannot be read.
 CopySchema schema_of_values(const Descriptor& source, std::vector<bool> fields);
 
-// The number of the representation that holds what the others hold.
+// The number of the representation with the most bits.
 std::size_t widest_representation(const Descriptor& descriptor, const FieldDescriptor& field);
+
+// What a column is decoded to. Columns of doubles are all decoded to doubles, however they are stored.
+ElementType element_of(const Descriptor& descriptor, const ColumnDescriptor& column);
+// Gives `column` an encoding that holds what its own and the other one hold. Both are decoded to `element`.
+void widen_column(ColumnDescriptor& column, const ColumnEncoding& other, ElementType element);
 
 // What people call the field's type.
 std::string type_text(const FieldDescriptor& field);

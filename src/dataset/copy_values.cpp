@@ -98,7 +98,7 @@ void EntryWalk::open_columns(Node& node, const FieldDescriptor& field) {
   const Descriptor& descriptor = source_.descriptor();
   const ColumnIds& widest = field.representations[widest_representation(descriptor, field)];
   for (std::size_t k = 0; k < widest.size(); ++k) {
-    const ElementType element = natural_element(descriptor.columns[widest[k]].encoding.type);
+    const ElementType element = element_of(descriptor, descriptor.columns[widest[k]]);
     slots_.push_back({field.id, widest[k], element});
     node.columns.push_back(std::make_unique<page::ColumnReader>(source_, columns_of(field, k), element));
   }
@@ -249,7 +249,7 @@ ValueCopy::ValueCopy(std::shared_ptr<page::DataSetSink> sink, const Descriptor& 
     : options_(options), sink_(std::make_unique<page::PageSink>(std::move(sink))) {
   for (const ColumnDescriptor& column : schema.columns) {
     auto target = std::make_unique<Target>();
-    target->writer = &sink_->add_column(column.id, natural_element(column.encoding.type));
+    target->writer = &sink_->add_column(column.id, element_of(schema, column));
     targets_.push_back(std::move(target));
   }
 }

@@ -2,7 +2,11 @@
 // refused. Random schemas are in python/tests/test_merge.py.
 #include "colonnade/merge.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "dataset/provenance.h"
 #include "dataset/test_round_trip.h"
@@ -72,6 +76,82 @@ TEST(Merge, KeepsPagesOfOtherEncodings) {
   std::vector<std::string> expected = texts(a);
   for (const std::string& text : texts(b)) expected.push_back(text);
   EXPECT_EQ(texts(to), expected);
+}
+
+std::vector<double> numbers(const std::string& uri) {
+  const auto reader = Reader::open("Data", uri);
+  auto view = reader->view<double>("x");
+  std::vector<double> all(view.begin(), view.end());
+  if (reader->descriptor().fields.front().type_name == "float")
+    for (double& x : all) x = static_cast<float>(x);
+  return all;
+}
+
+// Writes numbers that the encoding changes, and returns what is read.
+std::vector<double> write_encoded(const std::string& uri, const char* type, const ColumnEncoding& encoding) {
+  auto field = make_field("x", type);
+  field->set_encodings({encoding});
+  auto model = Model::create();
+  model->add_field(std::move(field));
+  const auto writer = Writer::recreate(std::move(model), "Data", uri);
+  const auto value = writer->model().default_entry().ptr<void>("x");
+  for (int i = 0; i < 40; ++i) {
+    const double x = std::sin(i + encoding.bits);
+    if (std::string_view(type) == "float")
+      *static_cast<float*>(value.get()) = static_cast<float>(x);
+    else
+      *static_cast<double*>(value.get()) = x;
+    writer->fill();
+  }
+  writer->close();
+  return numbers(uri);
+}
+
+bool is_reduced(const ColumnDescriptor& column) {
+  return column.encoding.type == ColumnType::real32_trunc || column.encoding.type == ColumnType::real32_quant;
+}
+
+// Every pair of encodings, as pages, with other clusters, appended, and copied once more.
+TEST(Merge, KeepsNumbersOfOtherPrecision) {
+  const std::vector<ColumnEncoding> encodings = {{ColumnType::real16, 16},
+                                                 {ColumnType::split_real16, 16},
+                                                 {ColumnType::real32, 32},
+                                                 {ColumnType::split_real32, 32},
+                                                 {ColumnType::real32_trunc, 12},
+                                                 {ColumnType::real32_trunc, 17},
+                                                 {ColumnType::real32_quant, 20, -1, 1},
+                                                 {ColumnType::real32_quant, 20, -2, 3},
+                                                 {ColumnType::real32_quant, 32, -1, 1},
+                                                 {ColumnType::split_real64, 64}};
+  for (const char* type : {"float", "double"})
+    for (const ColumnEncoding& first : encodings)
+      for (const ColumnEncoding& second : encodings) {
+        if (type[0] == 'f' && (first.bits == 64 || second.bits == 64)) continue;
+        SCOPED_TRACE(fmt::format("{} {}{} {}{}", type, name_of(first.type), first.bits, name_of(second.type),
+                                 second.bits));
+        const MemoryFile a, b, by_pages, by_values, copied, appended;
+        std::vector<double> expected = write_encoded(a, type, first);
+        for (const double x : write_encoded(b, type, second)) expected.push_back(x);
+        MergeOptions options = with(MergeMode::strict);
+        EXPECT_TRUE(merge({a.uri(), b.uri()}, by_pages, options).data_sets.front().verified);
+        EXPECT_EQ(numbers(by_pages), expected);
+        const auto columns = Reader::open("Data", by_pages)->descriptor().columns;
+        EXPECT_TRUE(columns.size() == 1 || std::none_of(columns.begin(), columns.end(), is_reduced));
+        options.copying.approximate_cluster_size = 100'000;
+        EXPECT_TRUE(merge({a.uri(), b.uri()}, by_values, options).data_sets.front().verified);
+        EXPECT_EQ(numbers(by_values), expected);
+        EXPECT_TRUE(copy({by_pages}, {copied}, options.copying).verified);
+        EXPECT_EQ(numbers(copied), expected);
+        merge({a.uri()}, appended, options);
+        options.copying.append = true;
+        try {
+          merge({a.uri(), b.uri()}, appended, options);
+          EXPECT_EQ(numbers(appended), expected);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.advice(), "merge all inputs into a new file");
+          EXPECT_NE(Reader::open("Data", by_values)->descriptor().columns.front().encoding, first);
+        }
+      }
 }
 
 TEST(Merge, SaysWhereEntriesCameFrom) {

@@ -23,10 +23,11 @@ bool same_encoding(const ColumnDescriptor& a, const ColumnDescriptor& b) {
   return std::tie(a.raw_type, a.encoding, a.has_range) == std::tie(b.raw_type, b.encoding, b.has_range);
 }
 
-unsigned bits_of(const Descriptor& descriptor, const ColumnIds& group) {
-  unsigned bits = 0;
-  for (const std::uint32_t id : group) bits += descriptor.columns[id].encoding.bits;
-  return bits;
+bool is_reduced(const Descriptor& descriptor, const ColumnIds& group) {
+  return std::any_of(group.begin(), group.end(), [&](std::uint32_t id) {
+    const ColumnType type = descriptor.columns[id].encoding.type;
+    return type == ColumnType::real32_trunc || type == ColumnType::real32_quant;
+  });
 }
 
 std::vector<std::uint32_t> children_of(const Descriptor& descriptor, std::uint32_t field) {
@@ -50,6 +51,11 @@ void MergedSchema::fail(std::string problem, std::string field) {
   throw Error(ErrorKind::schema, std::move(problem),
               "take the fields that all have (filter), those that any has (union), or name the columns that "
               "all have",
+              {.field = std::move(field)});
+}
+
+void MergedSchema::fail_encoding(std::string problem, std::string field) {
+  throw Error(ErrorKind::schema, std::move(problem), "merge all inputs into a new file",
               {.field = std::move(field)});
 }
 
@@ -199,33 +205,45 @@ void MergedSchema::add_columns(const Descriptor& from, const FieldDescriptor& fi
       widen(from, group, into);
       continue;
     }
+    const std::string path = to_.path_of(into);
     if (options_.behind)
-      fail(fmt::format("the columns of the field '{}' have another encoding than in the existing data set",
-                       from.path_of(field.id)),
-           from.path_of(field.id));
+      fail_encoding(
+          fmt::format("the columns of the field '{}' have another encoding than in the existing data set",
+                      path),
+          path);
+    // ROOT takes bits and ranges from the first representation.
+    const auto& own = to_.fields[into].representations;
+    if (is_reduced(from, group) ||
+        std::any_of(own.begin(), own.end(), [&](const ColumnIds& other) { return is_reduced(to_, other); }))
+      fail_encoding(
+          fmt::format(
+              "the field '{}' has another precision, which ROOT cannot read beside that of the others", path),
+          path);
     add_group(from, group, into);
     has_new_groups_ = true;
   }
 }
 
-// Both are decoded to the same elements; the wider one holds what either holds.
 void MergedSchema::widen(const Descriptor& from, const ColumnIds& group, std::uint32_t into) {
   const std::string path = to_.path_of(into);
   const auto& own = to_.fields[into].representations;
   if (own.size() != 1 || own.front().size() != group.size())
     fail(fmt::format("the columns of the field '{}' are others", path), path);
   const ColumnIds columns = own.front();
-  for (std::size_t k = 0; k < group.size(); ++k)
-    if (natural_element(to_.columns[columns[k]].encoding.type) !=
-        natural_element(from.columns[group[k]].encoding.type))
-      fail(fmt::format("the columns of the field '{}' hold other numbers", path), path);
-  if (options_.behind || bits_of(from, group) <= bits_of(to_, columns)) return;
   for (std::size_t k = 0; k < group.size(); ++k) {
     ColumnDescriptor& column = to_.columns[columns[k]];
-    const ColumnDescriptor& wider = from.columns[group[k]];
-    column.raw_type = wider.raw_type;
-    column.encoding = wider.encoding;
-    column.has_range = wider.has_range;
+    const ColumnDescriptor& other = from.columns[group[k]];
+    const ElementType element = element_of(to_, column);
+    if (element != element_of(from, other))
+      fail(fmt::format("the columns of the field '{}' hold other numbers", path), path);
+    const ColumnEncoding before = column.encoding;
+    widen_column(column, other.encoding, element);
+    if (options_.behind && column.encoding != before)
+      fail_encoding(
+          fmt::format("the values of the field '{}' do not fit the columns of the existing data set, "
+                      "which have another precision",
+                      path),
+          path);
   }
 }
 

@@ -4,8 +4,8 @@
 //   lacks
 //
 // Fields are matched by their paths. A field whose columns are encoded differently in different data sets
-// gets one representation for each encoding; where pages are not kept, the widest. Nothing in it is late,
-// unless the data set is there already, and so its header: then what is added is late.
+// gets one representation for each encoding; where pages are not kept, one that holds them all. Nothing in it
+// is late, unless the data set is there already, and so its header: then what is added is late.
 #ifndef COLONNADE_DATASET_MERGED_SCHEMA_H
 #define COLONNADE_DATASET_MERGED_SCHEMA_H
 
@@ -74,6 +74,7 @@ class MergedSchema {
                  std::uint32_t from_parent, SchemaMap& map) const;
   void map_columns(const Descriptor& from, const FieldDescriptor& field, SchemaMap& map) const;
   [[noreturn]] static void fail(std::string problem, std::string field);
+  [[noreturn]] static void fail_encoding(std::string problem, std::string field);
 
   MergedSchemaOptions options_;
   Descriptor to_;
