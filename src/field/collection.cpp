@@ -39,8 +39,9 @@ bool takes(Family memory, Family disk) {
     case Family::multi_map:
       return true;
     case Family::unique_set:
-    case Family::unique_map:
       return disk == Family::unique_set || disk == Family::unique_map;
+    case Family::unique_map:
+      return disk == Family::unique_map;
     case Family::nullable:
       return disk == Family::nullable;
   }
@@ -183,6 +184,11 @@ class CollectionField final : public Field {
     } else {
       for (std::uint64_t i = range.begin; i < range.end; ++i) insert(at.cluster, i, Item(*item_), value);
     }
+    if (proxy_->size(value) == size) return;
+    throw Error(ErrorKind::conversion,
+                fmt::format("{} different items became {} as {}", size, proxy_->size(value), type_name()),
+                "read it with the type that it was written with, or as a std::vector",
+                {.field = name(), .cluster = at.cluster});
   }
 
  protected:
