@@ -318,14 +318,21 @@ class Copy {
 
   void start(std::unique_ptr<container::WriteContainer> container, const WriteOptions& writing) {
     sink_ = std::make_shared<page::DataSetSink>(std::move(container), writing);
-    Descriptor whole = sources_.target();
+    const Descriptor& whole = sources_.target();
     Descriptor& to = sink_->descriptor();
     const std::size_t slash = destination_.data_set.rfind('/');
     to.name = slash == std::string::npos ? destination_.data_set : destination_.data_set.substr(slash + 1);
     to.description = writing.description.empty() ? whole.description : writing.description;
     to.writer = dataset::library_name();
     to.feature_flags = whole.feature_flags;
-    // What came late to the source comes late to the copy.
+    begin_fields(to);
+    sink_->start();
+    add_fields();
+  }
+
+  // Those of the header: what came late to the source comes late to the copy.
+  void begin_fields(Descriptor& to) const {
+    const Descriptor& whole = sources_.target();
     const auto begin_with = [](auto& into, const auto& all, std::size_t count) {
       into.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(count, all.size())));
     };
@@ -333,11 +340,6 @@ class Copy {
     begin_with(to.columns, whole.columns, whole.header_columns);
     begin_with(to.aliases, whole.aliases, whole.header_aliases);
     begin_with(to.type_infos, whole.type_infos, whole.header_type_infos);
-    sink_->start();
-    to.fields = std::move(whole.fields);
-    to.columns = std::move(whole.columns);
-    to.aliases = std::move(whole.aliases);
-    to.type_infos = std::move(whole.type_infos);
   }
 
   // -- going on --
@@ -363,9 +365,11 @@ class Copy {
     }
     if (there_ && there_->descriptor().anchor != there->descriptor().anchor)
       refuse("another writer has added to it in the meantime");
+    const bool has_begun = there_ || !has_header_alone(there->descriptor());
     if (!there_) {
-      if (const std::string why = dataset::first_difference(sources_.target(), there->descriptor());
-          !why.empty())
+      Descriptor expected = sources_.target();
+      if (!has_begun) begin_fields(expected);
+      if (const std::string why = dataset::first_difference(expected, there->descriptor()); !why.empty())
         refuse(why);
       inputs_ = options_.provenance ? dataset::read_provenance(*there) : std::vector<InputRecord>();
     }
@@ -374,16 +378,23 @@ class Copy {
     report_.clusters = done_clusters_ = there->descriptor().clusters.size();
     progress_.entries = report_.resumed_entries;
     const bool lacks_inputs = options_.provenance && (there_ || inputs_.empty());
-    if (report_.resumed_entries == progress_.total_entries && !lacks_inputs &&
+    if (has_begun && report_.resumed_entries == progress_.total_entries && !lacks_inputs &&
         (report_.mode == CopyMode::decode || done_clusters_ == total_clusters_) &&
         sets_.are_in(there->descriptor()))
       return;  // it is complete
     sink_ = std::make_shared<page::DataSetSink>(std::move(container), writing);
     sink_->resume(there->descriptor());
-    if (there_) add_fields();
+    if (there_ || !has_begun) add_fields();
   }
 
-  // To a data set that is there: those that only the new sources have.
+  // Interrupted before its first cluster, it has no late fields yet.
+  bool has_header_alone(const Descriptor& there) const {
+    const Descriptor& whole = sources_.target();
+    return there.clusters.empty() && there.fields.size() == whole.header_fields &&
+           there.columns.size() == whole.header_columns && there.columns.size() < whole.columns.size();
+  }
+
+  // Those that are not in the header, or that only the new sources have.
   void add_fields() {
     Descriptor& to = sink_->descriptor();
     const Descriptor& whole = sources_.target();

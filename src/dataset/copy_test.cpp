@@ -572,6 +572,26 @@ TEST(InterruptedCopy, GoesOnAfterItsLastCheckpoint) {
   }
 }
 
+// A process that is killed leaves what was there at some moment.
+TEST(InterruptedCopy, GoesOnFromABareHeader) {
+  const MemoryFile from, to, killed;
+  make(from);
+  CopyOptions options{.reading = {.memory_budget = 20000}};
+  options.writing.checkpoint_every.clusters = 1;
+  options.watch_every = 0;
+  copy({from.uri()}, {to.uri()}, options, [&](const CopyProgress&) {
+    killed.store(to.content());
+    return false;
+  });
+  const auto left = Reader::open("Data", killed);
+  EXPECT_EQ(left->num_entries(), 0u);
+  EXPECT_LT(left->descriptor().fields.size(), Reader::open("Data", from)->descriptor().fields.size());
+  options.resume = true;
+  options.verify = CopyVerify::values;
+  EXPECT_TRUE(copy({from.uri()}, {killed.uri()}, options).verified);
+  EXPECT_EQ(texts(killed, "Data"), texts(from, "Data"));
+}
+
 TEST(InterruptedCopy, OfSeveralSourcesGoesOn) {
   const MemoryFile a, b, to;
   make(a, {.entries = 1500, .seed = 1, .extends = false});
