@@ -13,6 +13,7 @@
 #include "dataset/open_source.h"
 #include "dataset/schema_walk.h"
 #include "field/field_tools.h"
+#include "format/envelope.h"
 #include "page/column_reader.h"
 #include "page/page_source.h"
 
@@ -35,6 +36,36 @@ void print_field(const Descriptor& descriptor, std::uint32_t id, int depth, std:
   if (!field.description.empty()) out << "  # " << field.description;
   out << '\n';
   for (const std::uint32_t child : field.children) print_field(descriptor, child, depth + 1, out);
+}
+
+// ROOT writes no elements for it.
+bool is_empty_array(const FieldDescriptor& field) {
+  return field.type_name.starts_with("std::array<") && field.type_name.ends_with(",0>");
+}
+
+// Throws ErrorKind::format unless the members of a record have as many values as each other.
+void verify_members(page::PageSource& source, const FieldDescriptor& record) {
+  const Descriptor& descriptor = source.descriptor();
+  std::vector<std::optional<std::uint64_t>> values(descriptor.clusters.size());
+  for (const std::uint32_t id : record.children) {
+    const FieldDescriptor& member = descriptor.fields[id];
+    if (!member.unreadable.empty() || is_empty_array(member)) continue;
+    const auto counter = dataset::counting_column(descriptor, id);
+    if (!counter) continue;
+    page::ColumnReader reader(source, counter->columns, counter->element);
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      const std::uint64_t count = reader.elements(c) / counter->per_value;
+      if (values[c].value_or(count) != count) {
+        ErrorContext where = source.context();
+        where.field = descriptor.path_of(id);
+        where.cluster = c;
+        throw Error(ErrorKind::format,
+                    fmt::format("there are {} values, but {} of other members", count, *values[c]), "",
+                    where);
+      }
+      values[c] = count;
+    }
+  }
 }
 
 }  // namespace
@@ -219,6 +250,12 @@ void Reader::verify_structure(const FieldDescriptor& field) {
 }
 
 void Reader::verify(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  for (const FieldDescriptor& field : descriptor().fields)
+    if (format::is_contradicted(field)) {
+      ErrorContext where = source_->context();
+      where.field = descriptor().path_of(field.id);
+      throw Error(ErrorKind::format, field.unreadable, "", where);
+    }
   std::uint64_t total = 0;
   for (const ClusterDescriptor& cluster : descriptor().clusters)
     for (const ColumnRange& range : cluster.columns) total += range.pages.size();
@@ -231,7 +268,10 @@ void Reader::verify(const std::function<void(std::uint64_t, std::uint64_t)>& pro
     });
   }
   for (const FieldDescriptor& field : descriptor().fields)
-    if (field.unreadable.empty()) verify_structure(field);
+    if (field.unreadable.empty()) {
+      verify_structure(field);
+      if (field.role == FieldRole::record && !field.source_field) verify_members(*source_, field);
+    }
 }
 
 std::vector<std::string> data_sets(const std::string& uri) {

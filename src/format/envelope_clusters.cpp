@@ -252,6 +252,11 @@ class RangeChecker {
 
 }  // namespace
 
+bool is_contradicted(const FieldDescriptor& field) noexcept {
+  return field.unreadable.starts_with("column ") &&
+         field.unreadable.find(" in cluster ") != std::string::npos;
+}
+
 bool check_clusters(Descriptor& descriptor, const FieldOrder& order) {
   check_groups(descriptor);
   return RangeChecker(descriptor, order).run();
