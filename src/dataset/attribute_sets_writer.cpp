@@ -47,6 +47,18 @@ class UserData final : public Field {
   [[noreturn]] static void fail() { throw Error(ErrorKind::usage, "this field is only written"); }
 };
 
+// Values of the same types fit into columns of any encoding.
+void take_encodings(const Descriptor& there, Descriptor& own) {
+  for (std::size_t i = 0; i < std::min(there.columns.size(), own.columns.size()); ++i) {
+    const ColumnDescriptor& from = there.columns[i];
+    ColumnDescriptor& column = own.columns[i];
+    if (dataset::element_of(own, column) != dataset::element_of(there, from)) continue;
+    column.raw_type = from.raw_type;
+    column.encoding = from.encoding;
+    column.has_range = from.has_range;
+  }
+}
+
 void check_model(const Model* model) {
   if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
   if (model->fields().empty())
@@ -96,11 +108,12 @@ struct AttributeSetWriter::Impl {
     if (record == nullptr) return sink->start();
     const auto there = dataset::open_attribute_set(*before, *record);
     const Descriptor& descriptor = there->descriptor();
+    take_encodings(descriptor, sink->descriptor());
     if (const std::string why = dataset::first_difference(descriptor, sink->descriptor()); !why.empty())
       throw Error(
           ErrorKind::schema,
           fmt::format("the schema differs from that of the existing attribute set '{}': {}", name, why),
-          "the fields and encodings that it was written with, or another name");
+          "the fields that it was written with, or another name");
     if (descriptor.anchor.max_key_size != sink->container().max_key_size())
       throw Error(ErrorKind::unsupported,
                   fmt::format("the attribute set '{}' was written with another limit of the file's keys than "
