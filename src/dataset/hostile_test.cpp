@@ -16,6 +16,7 @@
 #include "codec/compression.h"
 #include "colonnade/attributes.h"
 #include "colonnade/copy.h"
+#include "dataset/open_source.h"
 #include "dataset/test_hostile_files.h"
 #include "dataset/test_round_trip.h"
 #include "page/page_source.h"
@@ -348,6 +349,34 @@ TEST(Hostile, ChangedEnvelopesWithRightChecksumsStaySafe) {
   EXPECT_GT(errors, is_sanitized ? 500u : 2000u);
 }
 
+// The page list says of one column after the other that it has no pages.
+TEST(Hostile, VerifyingMissesNoColumnThatLacksItsPages) {
+  const MemoryFile file;
+  auto model = Model::create();
+  model->make_field<float>("x");
+  const auto items = model->make_field<std::vector<std::pair<std::int32_t, float>>>("items");
+  items->resize(1);
+  const auto writer = Writer::recreate(std::move(model), "Data", file,
+                                       {.compression = "none", .container = Container::bare_file});
+  for (int i = 0; i < 8; ++i) writer->fill();
+  writer->close();
+  const Bytes original = file.content();
+  const Envelopes envelopes(file);
+  const Locator& list = envelopes.page_lists.front();
+  std::size_t columns = 0;
+  for (std::uint64_t at = list.offset + 4; at + 4 <= list.offset + list.size; ++at) {
+    if (load_le<std::int32_t>(original.data() + at) != -8) continue;  // elements of a page with a checksum
+    ++columns;
+    Bytes damaged = original;
+    // The number of pages, the first element and the compression are zero.
+    std::fill_n(damaged.begin() + static_cast<std::ptrdiff_t>(at - 4), 16, std::byte{0});
+    envelopes.seal(damaged);
+    file.store(damaged);
+    EXPECT_EQ(error_of([&] { Reader::open("Data", file)->verify(); }).kind(), ErrorKind::format) << columns;
+  }
+  EXPECT_EQ(columns, 4U);
+}
+
 // ---- Generated files with correct checksums
 
 using testing::Dice;
@@ -576,6 +605,32 @@ TEST(Hostile, LongNamesAreNotRepeatedForEveryField) {
 }
 
 // ---- Files of later versions
+
+TEST(Hostile, LeavesThatDoNotFitTheirTypesAreNotRead) {
+  const MemoryFile file;
+  auto model = Model::create();
+  model->make_field<float>("x");
+  for (const auto& [name, type] : {std::pair{"text", "std::string"},
+                                   {"bits", "std::bitset<10>"},
+                                   {"three", "std::array<float,3>"},
+                                   {"items", "std::vector<std::array<bool,2>>"}})
+    model->make_field(name, type);
+  Writer::recreate(std::move(model), "Data", file)->close();
+  const Descriptor sound = Reader::open("Data", file)->descriptor();
+  EXPECT_TRUE(dataset::unknown_types(sound).empty());
+  for (const auto& [name, type] : {std::pair{"x", "std::string"},
+                                   {"x", "std::int32_t"},
+                                   {"x", "ROOT::RNTupleCardinality<std::uint32_t>"},
+                                   {"text", "float"},
+                                   {"bits", "std::int8_t"},
+                                   {"bits", "std::bitset<9>"},
+                                   {"three", "std::array<float,4>"},
+                                   {"three", "SomeEnum"}}) {
+    Descriptor changed = sound;
+    changed.fields[changed.find_field(name)].type_name = type;
+    EXPECT_EQ(dataset::unknown_types(changed).size(), 1U) << name << " as " << type;
+  }
+}
 
 TEST(Hostile, FieldsOfUnknownTypesAreNamedAndTheRestReads) {
   const MemoryFile file;

@@ -25,9 +25,9 @@ std::uint64_t first_part(std::uint64_t index, std::uint64_t parts);
 // "std::vector" of "std::vector<float>".
 std::string_view family_of(std::string_view type_name);
 
-// True for numbers and strings, for which make_field() certainly succeeds. Most fields are, and making all
-// fields of a data set with many thousands would take too long.
-bool is_plainly_known(const FieldDescriptor& disk);
+// True for numbers and strings with the columns that they need, for which make_field() certainly succeeds.
+// Most fields are, and making all fields of a data set with many thousands would take too long.
+bool is_plainly_known(const Descriptor& descriptor, const FieldDescriptor& disk);
 
 // What a type name does not determine about its values in memory: the types of its enumerations. An
 // enumeration that is read as stored has the stored size, whatever its size in the program.
