@@ -350,6 +350,19 @@ TEST_F(VariedSnapshotTest, HoldsTheEntriesThatAnyVariationPasses) {
                   std::pair("passed__xVar_down", 0), std::pair("passed__xVar_up", 4)));
 }
 
+TEST_F(VariedSnapshotTest, HoldsNominalValuesForVariationsOfOtherColumns) {
+  const MemoryFile file;
+  const NodeId both = graph.vary(z, {"y"}, "{y * 2}", {"up"}, "yVar");
+  graph.vary_result(snapshot(graph.filter(both, "x > 3"), file, {"x", "y"}));
+  graph.run();
+  // x + 2 > 3 for entries 2 to 5, where y is 20 to 50.
+  EXPECT_THAT(columns_of(file),
+              ElementsAre(std::pair("x", 9), std::pair("x__xVar_down", 0), std::pair("x__xVar_up", 22),
+                          std::pair("y", 140), std::pair("y__yVar_up", 180), std::pair("passed__nominal", 2),
+                          std::pair("passed__xVar_down", 0), std::pair("passed__xVar_up", 4),
+                          std::pair("passed__yVar_up", 2)));
+}
+
 TEST_F(VariedSnapshotTest, WritesNothingWhereAVariationHasNoValue) {
   const MemoryFile file;
   NodeId node = graph.define(varied, "l", "Range((int)(x > 0 ? x : 0.))");

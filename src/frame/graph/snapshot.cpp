@@ -3,8 +3,9 @@
 //   x  x__scale_up  x__scale_down  y  passed__nominal  passed__scale_up  passed__scale_down
 //
 // It contains the entries that pass for the nominal values or any variation. If these have different filters,
-// the "passed" columns tell which ones passed; the values of the others are zero or empty, as they may not
-// even be defined there.
+// the "passed" columns tell which ones passed. Values of a variation that did not pass are zero or empty, as
+// they may not even be defined there; nominal ones are there if a variation passed that does not change the
+// column.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -116,11 +117,23 @@ void Graph::State::expand_snapshot(BookedResult& result) {
     names.push_back(std::move(name));
     expansion.arguments.push_back(value);
   };
+  // The rows in which a column is defined. Its nominal values are also those of variations that do not change
+  // it.
+  const auto defined = [&](const Computation& argument, std::size_t universe) {
+    std::optional<ExpressionId> condition = passed[universe];
+    for (std::size_t other = 1; universe == 0 && condition && other < universes.size(); ++other) {
+      if (contains(argument.varied_by, universes[other])) continue;
+      if (!passed[other]) return passed[other];
+      condition = pool->logical(Op::logical_or, *condition, *passed[other]);
+    }
+    return condition;
+  };
   const auto add_value = [&](std::size_t i, std::size_t universe) {
     const Computation& argument = result.arguments[i];
     ExpressionId varied = value(argument, universes[universe]);
-    if (passed[universe] && argument.varied_by != nullptr)
-      varied = pool->choose(*passed[universe], varied, pool->constant(zero_value((*pool)[varied].type)));
+    if (argument.varied_by != nullptr)
+      if (const auto condition = defined(argument, universe))
+        varied = pool->choose(*condition, varied, pool->constant(zero_value((*pool)[varied].type)));
     add(universe == 0 ? given.at(i) : varied_name(given.at(i), variations[universes[universe]].full), varied);
   };
   for (std::size_t i = 0; i < result.arguments.size(); ++i)
