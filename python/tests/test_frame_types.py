@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 import operator
 import os
@@ -406,6 +407,31 @@ def test_columns_of_odd_names_everywhere(tmp_path):
     assert root.Snapshot("Events", str(tmp_path / "h.root"), [name]).Count().GetValue() == 3
     events = colonnade.open(path)
     assert events.arrays([name])[name].to_list() == [[1, 2], [], [4]]
+
+
+@pytest.mark.parametrize("name", ["0", "1e5", "0x10", "true", "M_PI", "NAN", "if", "not", "int", "2nd"])
+def test_columns_named_like_constants_and_keywords(tmp_path, name):
+    frame = DataFrame.from_arrays({name: np.array([7, 8]), "x": np.array([1, 2])})
+    assert frame.take(name).value.tolist() == [7, 8]
+    assert frame.sum(name).value == frame.sum(colonnade.col(name)).value == 15
+    assert frame.define("y", lambda v: v, [name]).sum("y").value == 15
+    assert frame.vary("x", [name, "x"], 2, "v").variations_for(frame.count())["nominal"] == 2
+    assert frame.join({"k": np.array([8]), "z": np.ones(1)}, on={name: "k"}).take("x").value.tolist() == [2]
+    for other in (frame.snapshot(tmp_path / "f.root"), frame.cache()):
+        assert other.to_awkward().tolist() == [{name: 7, "x": 1}, {name: 8, "x": 2}]
+    assert next(iter(frame.iterate()))[name].tolist() == [7, 8]
+    assert frame.summary().value[name]["mean"] == frame.filter("x > 0").mean(name).value == 7.5
+    if name.isidentifier() and not keyword.iskeyword(name):
+        named = eval(f"lambda {name}: {name}")
+        assert frame.define("y", named).sum("y").value == 15
+
+
+def test_columns_with_the_names_of_special_variables():
+    frame = DataFrame.from_arrays({"rdfentry_": np.array([7, 8]), "x": np.array([1, 2])})
+    with pytest.warns(colonnade.LeftOutWarning, match="'rdfentry_' .*`rdfentry_` is the column"):
+        assert frame.to_awkward().fields == ["x"]
+    assert frame.sum("rdfentry_").value == 1
+    assert frame.sum("`rdfentry_`").value == frame.alias("own", "rdfentry_").sum("own").value == 15
 
 
 # ---- Counters

@@ -51,6 +51,7 @@ SECONDS = float(os.environ.get("COLONNADE_RANDOM_SECONDS", "5"))
 SEED = os.environ.get("COLONNADE_RANDOM_SEED")
 THREADS = (1, 2, 3, 7)
 PART_ENTRIES = 16
+ODD_NAMES = ("0", "1e5", "true", "if", "not", "M_PI", "a-b")  # read as something else in expressions
 PROCESSORS = ("baseline", "ssse3", "sse4", "avx2", "avx3")  # as COLONNADE_CPU names them
 
 
@@ -86,6 +87,7 @@ def random_data(rng: np.random.Generator) -> dict[str, Any]:
         "nest": random_lists(rng, entries, lambda size: random_lists(rng, size, rng.random)),
         "late": rng.normal(size=entries),
         "both": random_classes(rng, entries),
+        **{name: rng.normal(0, 2, entries) for name in rng.choice(ODD_NAMES, 2, replace=False)},
     }
 
 
@@ -399,6 +401,10 @@ class Grower:
                 column = f"`both.{name}`" if ":" in name else f"both.{name}"
                 columns[column] = Known(members[name].to_numpy())
                 root.scalars.append(column)
+        for name in ODD_NAMES:
+            if name in case.data:
+                columns[f"`{name}`"] = Known(case.data[name])
+                root.scalars.append(f"`{name}`")
         self.places, self.names = [root], (f"c{k}" for k in itertools.count())
         for _ in range(self.random.randint(3, 10)):
             self.grow()
@@ -416,6 +422,7 @@ class Grower:
             node.sum("junk") if self.junk.random() < 0.5 else node.report()
 
     def names_in(self, place: ReferenceNode) -> dict[str, str]:
+        """As expressions spell them."""
         return {
             "a": self.random.choice(place.scalars),
             "b": self.random.choice(place.scalars),
@@ -581,7 +588,7 @@ class Grower:
             "count", "sum", "min", "max", "mean", "stddev", "stats", "quantile", "value_counts", "unique", "summary",
             "histo1d", "histo1d", "histo2d", "histo3d", "profile1d", "profile2d", "axes of hist", "take",
             "take list", "graph", "reduce", "reduce empty", "aggregate", "fill", "variations", "variations",
-            "display", "report", "snapshot", "take nested", "automatic range", "automatic range",
+            "display", "report", "snapshot", "varied snapshot", "take nested", "automatic range", "automatic range",
         )  # fmt: skip
 
     def add(
@@ -599,18 +606,21 @@ class Grower:
 
     def book(self, kind: str) -> None:
         place = self.random.choice(self.places)
-        names = self.names_in(place)
+        names = {key: name.strip("`") for key, name in self.names_in(place).items()}
         node, a, b, v = place.node, names["a"], names["b"], names["v"]
+
+        def column(name: str) -> Known | None:
+            return place.columns[name if name in place.columns else f"`{name}`"]
 
         def expecting(function: Callable[..., Any], *columns: str) -> Callable[[], Known | None] | None:
             """Of what these columns hold where entries get to."""
-            arguments = [place.columns[name] for name in columns]
+            arguments = [column(name) for name in columns]
             if place.rows is None or any(each is None for each in arguments):
                 return None
             rows = place.rows
             return lambda: function(*(known(c_float, each[rows]) for each in arguments))
 
-        is_single = place.columns[a] is not None and place.columns[a].values.dtype == np.float32
+        is_single = (of_a := column(a)) is not None and of_a.values.dtype == np.float32
         unit = 2.0 ** (-23 if is_single else -52)
         if kind == "count":
             self.add(kind, node.count, lambda: None if place.rows is None else Known(len(place.rows)))
@@ -696,6 +706,8 @@ class Grower:
                 )
         elif kind == "snapshot":
             self.book_snapshot(place, [a, v])
+        elif kind == "varied snapshot" and not self.analysis.has_range:
+            self.book_varied_snapshot(place, [a, "x", "w"])
         elif kind == "take nested":
             name = self.random.choice(["nest", "jet", "opt", *(["both"] if self.is_in_files else [])])
             self.add(
@@ -713,7 +725,7 @@ class Grower:
             self.add(kind, node.report)
 
     def book_snapshot(self, place: ReferenceNode, names: list[str]) -> None:
-        names = [name for name in {*names, "nest", "opt", "tag", "jet"} if name.isidentifier()]
+        names = [name for name in {*names, "nest", "opt", "tag", "jet"} if "." not in name]
         names += ["both"] if self.is_in_files else []
         path = str(self.folder / f"{len(self.analysis.booked)}.root")
         self.add(
@@ -722,6 +734,29 @@ class Grower:
             None if place.rows is None else lambda: self.rows_of(place, sorted(names)),
             merges=False,
             look=lambda _: colonnade.open(path).arrays(),
+        )
+
+    def book_varied_snapshot(self, place: ReferenceNode, names: list[str]) -> None:
+        """Of variations of two columns, of which maybe one decides which entries pass."""
+        names = sorted({name for name in names if "." not in name})
+        number, bare = len(self.analysis.booked), self.variation is not None
+        path, node = str(self.folder / f"{number}.root"), place.node
+        for name in ("x", "w"):
+            node = node.vary(name, f"{{{name} * 0.5, {name} + 1.0}}", ["down", "up"], f"{name}{number}")
+        node = node.filter(self.random.choice(["x > 0.5", "w > 1", "x + w > 1"]))
+        self.add(
+            "varied snapshot",
+            lambda: (
+                None
+                if bare
+                else VariedSnapshot(
+                    node.variations_for(node.snapshot(path, "Events", names, lazy=True)),
+                    {name: node.variations_for(node.take(name)) for name in names},
+                )
+            ),
+            None if bare else VariedOf,
+            merges=False,
+            look=lambda taken: (colonnade.open(path).arrays(), taken),
         )
 
     def rows_of(self, place: ReferenceNode, names: list[str]) -> Rows:
@@ -737,6 +772,35 @@ class Grower:
             else:
                 found[name] = self.data[name][place.rows].tolist()
         return Rows(found)
+
+
+@dataclass
+class VariedSnapshot:
+    """A snapshot with variations, and the columns in it as arrays."""
+
+    snapshot: Any
+    taken: dict[str, Any]
+
+    @property
+    def value(self) -> dict[str, dict[str, Any]]:
+        list(self.snapshot.values())
+        return {name: dict(arrays) for name, arrays in self.taken.items()}
+
+
+class VariedOf:
+    """Every column for every variation, in the rows that passed for it."""
+
+    def check(self, found: Any, what: str) -> None:
+        rows, taken = found
+        for name, arrays in taken.items():
+            for variation in {each for others in taken.values() for each in others}:
+                tag = variation.replace(":", "_")
+                passed = rows[f"passed__{tag}"] if f"passed__{tag}" in rows.fields else slice(None)
+                field = f"{name}__{tag}" if f"{name}__{tag}" in rows.fields else name
+                expected = arrays.get(variation, arrays["nominal"])
+                assert bits(ak.to_numpy(rows[field][passed])) == bits(expected), (
+                    f"{what}: {name}, {variation}"
+                )
 
 
 @dataclass

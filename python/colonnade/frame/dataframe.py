@@ -28,7 +28,14 @@ from colonnade.reading.opening import of_different_names, split_target, split_ta
 from colonnade.writing.sources import to_batch
 
 from .actions import Actions
-from .callables import Definable, Returns, define_callable, define_function, define_per_sample
+from .callables import (
+    Definable,
+    Returns,
+    columns_of,
+    define_callable,
+    define_function,
+    define_per_sample,
+)
 from .expressions import Expression, ExpressionLike
 from .results import Result, Variations
 from .sample_info import read_specification, told
@@ -248,7 +255,9 @@ class DataFrame(Actions):
         if table is not None:
             self._session.joins.append(join)
         chosen = [columns] if isinstance(columns, str) else list(columns or [])
-        wanted = join.wanted(list(pairs), title, prefix, chosen, self.column_names, how == "inner")
+        wanted = join.wanted(
+            self._texts(list(pairs)), title, prefix, chosen, self.column_names, how == "inner"
+        )
         return self._at(self._graph.join(self._node, join, wanted))
 
     # ---- Columns
@@ -385,7 +394,7 @@ class DataFrame(Actions):
         if callable(values) and not isinstance(values, Expression):
             definition = define_callable(
                 values,
-                None if arguments is None else self._texts(arguments),
+                self._inputs(values, arguments),
                 per_row=per_row,
                 returns=returns,
                 stack=shape,
@@ -516,9 +525,13 @@ class DataFrame(Actions):
             return _core.Definition.of_text(self._text(value))
         if not callable(value):
             return _core.Definition.of_text(self._text(_constant(value)))
-        texts = None if columns is None else self._texts(columns)
+        texts = self._inputs(value, columns)
         travels = self._session.remote is not None
         return define_callable(value, texts, per_row=per_row, returns=returns, travels=travels)
+
+    def _inputs(self, function: Definable, columns: Sequence[str] | None) -> list[str]:
+        """Texts of the columns that a callable takes: `columns`, or those named like its parameters."""
+        return self._texts(columns_of(function, None) if columns is None else columns)
 
     def _sample_definition(self, value: ExpressionLike | Definable, returns: Returns) -> _core.Definition:
         if isinstance(value, str | Expression) or not callable(value):

@@ -424,12 +424,11 @@ fn = _Functions()
 def text_of(value: ExpressionLike, graph: _core.FrameGraph, node: int) -> str:
     """Return the text of an expression at a node, whose columns determine the types.
 
-    The name of a column is that column, even if it is not a name in C++ ("AnalysisJetsAuxDyn:pt").
+    The name of a column is that column, even if it reads as something else ("AnalysisJetsAuxDyn:pt", "1", "true").
     """
     if isinstance(value, str):
         column_name(value, "column or text of an expression")
-        is_odd = re.fullmatch(r"[\w.]*", value, re.ASCII) is None and "`" not in value
-        return _core.column_text(value) if is_odd and graph.has_column(node, value) else value
+        return _core.column_text(value) if graph.has_column(node, value) else value
     if not isinstance(value, Expression):
         raise TypeMismatchError(
             f"a value of type {type(value).__name__} is not an expression",

@@ -37,6 +37,8 @@ __all__ = ["Columns", "Description", "Node"]
 T = TypeVar("T")
 Columns = str | Sequence[str] | None
 """Names, wildcards ("Muon_*"), or None for all columns."""
+_RESERVED = ("rdfentry_", "rdfslot_", "rdfsampleinfo_", "tdfentry_", "tdfslot_")
+"""Names with another meaning in expressions."""
 
 
 class Description:
@@ -219,24 +221,31 @@ class Node:
 
     def _select(self, columns: Columns) -> list[str]:
         """Names of columns, with wildcards replaced by their matches."""
+        names = self._top_names()
+        reserved = [name for name in names if name in _RESERVED]
+        names = [name for name in names if name not in _RESERVED]
+        left_out = [
+            *self._session.left_out,
+            *((name, f"expressions reserve the name, `{name}` is the column") for name in reserved),
+        ]
         if columns is None:
-            warn_left_out(self._session.left_out, self._session.place, stacklevel=3)
-            return self._top_names()
+            warn_left_out(left_out, self._session.place, stacklevel=3)
+            return names
         wanted = names_of(columns)
         selected: dict[str, None] = {}
         for each in wanted:
             if not any(c in each for c in "*?") or self.has_column(each):
                 selected[each] = None
                 continue
-            found = [name for name in self._top_names() if fnmatch.fnmatchcase(name, each)]
+            found = [name for name in names if fnmatch.fnmatchcase(name, each)]
             found = found or [name for name in self.column_names if fnmatch.fnmatchcase(name, each)]
             if not found:
-                raise NotFoundError(f"no column matches '{each}'", ", ".join(self._top_names()[:10]))
+                raise NotFoundError(f"no column matches '{each}'", ", ".join(names[:10]))
             selected |= dict.fromkeys(found)
         if not selected:
             raise UsageError("no columns are named", "the names of columns, or None for all")
         warn_left_out(
-            [(path, why) for path, why in self._session.left_out if _is_among(path, wanted, selected)],
+            [(path, why) for path, why in left_out if _is_among(path, wanted, selected)],
             self._session.place,
             stacklevel=3,
         )

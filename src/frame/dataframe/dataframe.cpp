@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/warning.h"
 #include "colonnade/error.h"
@@ -30,10 +31,24 @@ class FrameGraph {
 
 namespace {
 
-frame::Definition definition_of(FrameDefinition definition) {
-  if (!definition.make_kernel) return {std::move(definition.text)};
-  return {std::move(definition.make_kernel), std::move(definition.columns)};
+// The text of an argument: one that is exactly the name of a column is that column, as "a-b" or "1".
+std::string argument_text(const FrameGraph& graph, NodeId node, const std::string& argument) {
+  return graph.graph.has_column(node, argument) ? frame::column_text(argument) : argument;
 }
+
+std::vector<std::string> argument_texts(const FrameGraph& graph, NodeId node,
+                                        std::vector<std::string> arguments) {
+  for (std::string& argument : arguments) argument = argument_text(graph, node, argument);
+  return arguments;
+}
+
+frame::Definition definition_of(const FrameGraph& graph, NodeId node, FrameDefinition definition) {
+  if (!definition.make_kernel) return {std::move(definition.text)};
+  return {std::move(definition.make_kernel), argument_texts(graph, node, std::move(definition.columns))};
+}
+
+constexpr std::array<std::string_view, 5> reserved_names = {"rdfentry_", "rdfslot_", "rdfsampleinfo_",
+                                                            "tdfentry_", "tdfslot_"};
 
 frame::RunOptions run_options(const FrameOptions& options) {
   frame::RunOptions run;
@@ -84,8 +99,12 @@ std::vector<std::string> frame_whole_columns(const FrameGraph& graph, NodeId nod
   std::vector<std::string> whole;
   for (const std::string& name : graph.graph.column_names(node)) {
     if (name.find('.') != std::string::npos) continue;  // part of an existing column
+    if (std::ranges::find(reserved_names, name) != reserved_names.end()) {
+      warn(fmt::format("'{0}' is left out: expressions reserve the name, `{0}` is the column", name));
+      continue;
+    }
     try {
-      graph.graph.column_type(node, name);
+      graph.graph.column_type(node, frame::column_text(name));
       whole.push_back(name);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
@@ -100,15 +119,15 @@ NodeId frame_define(FrameGraph& graph, NodeId node, DefineHow how, const std::st
                     FrameDefinition definition) {
   switch (how) {
     case DefineHow::define:
-      return graph.graph.define(node, name, definition_of(std::move(definition)));
+      return graph.graph.define(node, name, definition_of(graph, node, std::move(definition)));
     case DefineHow::redefine:
-      return graph.graph.redefine(node, name, definition_of(std::move(definition)));
+      return graph.graph.redefine(node, name, definition_of(graph, node, std::move(definition)));
     case DefineHow::default_value:
-      return graph.graph.default_value_for(node, name, definition_of(std::move(definition)));
+      return graph.graph.default_value_for(node, name, definition_of(graph, node, std::move(definition)));
     case DefineHow::filter:
       break;
   }
-  return graph.graph.filter(node, definition_of(std::move(definition)), name);
+  return graph.graph.filter(node, definition_of(graph, node, std::move(definition)), name);
 }
 
 NodeId frame_alias(FrameGraph& graph, NodeId node, const std::string& name, const std::string& column) {
@@ -129,7 +148,7 @@ NodeId frame_join(FrameGraph& graph, NodeId node, const std::string& name, std::
   std::vector<std::string> keys;
   frame::JoinedColumns wanted;
   for (const auto& [here, there] : on) {
-    wanted.keys.push_back(here);
+    wanted.keys.push_back(argument_text(graph, node, here));
     keys.push_back(there);
   }
   const auto join = frame::Join::make(
@@ -144,20 +163,20 @@ NodeId frame_join(FrameGraph& graph, NodeId node, const std::string& name, std::
 
 NodeId frame_vary(FrameGraph& graph, NodeId node, std::vector<std::string> columns,
                   FrameDefinition definition, std::vector<std::string> tags, const std::string& name) {
-  return graph.graph.vary(node, std::move(columns), definition_of(std::move(definition)), std::move(tags),
-                          name);
+  return graph.graph.vary(node, std::move(columns), definition_of(graph, node, std::move(definition)),
+                          std::move(tags), name);
 }
 
 // ---- Results
 
 ResultId frame_book(FrameGraph& graph, NodeId node, const std::string& kind,
                     std::vector<std::string> arguments, const std::string& options) {
-  return graph.graph.book(node, {kind, std::move(arguments), options});
+  return graph.graph.book(node, {kind, argument_texts(graph, node, std::move(arguments)), options});
 }
 
 ResultId frame_book(FrameGraph& graph, NodeId node, std::vector<std::string> arguments,
                     std::shared_ptr<Accumulator> accumulator) {
-  return graph.graph.book(node, std::move(arguments), std::move(accumulator));
+  return graph.graph.book(node, argument_texts(graph, node, std::move(arguments)), std::move(accumulator));
 }
 
 ResultId frame_report(FrameGraph& graph, NodeId node) {
@@ -305,7 +324,7 @@ ValuesPtr frame_taken(const FrameGraph& graph, ResultId result, std::string_view
 // ---- Queries
 
 ValueType frame_column_type(const FrameGraph& graph, NodeId node, const std::string& expression) {
-  return graph.graph.column_type(node, expression);
+  return graph.graph.column_type(node, argument_text(graph, node, expression));
 }
 std::vector<std::string> frame_column_names(const FrameGraph& graph, NodeId node) {
   return graph.graph.column_names(node);

@@ -64,6 +64,33 @@ TEST_P(DataFrameTest, ColumnsThatSomeFilesDoNotHave) {
   EXPECT_EQ(*none, 45);
 }
 
+TEST_P(DataFrameTest, ArgumentsNameColumnsOfAnyName) {
+  for (const std::string name : {"a-b", "1", "1e5", "true", "M_PI", "if", "a:b"}) {
+    SCOPED_TRACE(name);
+    testing::MemoryFile odd, copy;
+    auto model = Model::create();
+    const auto a = model->make_field<float>("a"), b = model->make_field<float>("b"),
+               other = model->make_field<float>(name), entry = model->make_field<float>("rdfentry_");
+    auto writer = Writer::recreate(std::move(model), "Events", odd.uri());
+    *a = 10, *b = 3, *other = 99, *entry = 7;
+    writer->fill();
+    writer->close();
+    const DataFrame df("Events", odd.uri(), {.threads = GetParam()});
+    EXPECT_EQ(df.sum(name).value(), 99);
+    EXPECT_EQ(df.take<float>(name).value()[0], 99);
+    EXPECT_EQ(df.define("y", [](float x) { return x; }, {name}).sum("y").value(), 99);
+    EXPECT_EQ(df.column_type(name), "float");
+    float seen = 0;
+    df.foreach ([&](float x) { seen = x; }, {name});
+    EXPECT_EQ(seen, 99);
+    EXPECT_THAT(df.cache().column_names(), ElementsAre("a", "b", name));
+    EXPECT_EQ(df.snapshot("Events", copy.uri()).sum(name).value(), 99);
+    EXPECT_EQ(df.sum("rdfentry_").value(), 0);
+    EXPECT_EQ(df.sum("`rdfentry_`").value(), 7);
+    EXPECT_EQ(df.alias("own", "rdfentry_").sum("own").value(), 7);
+  }
+}
+
 // ---- Results
 
 TEST_P(DataFrameTest, Numbers) {

@@ -62,8 +62,8 @@ const NamedConstant* find_constant(std::string_view name) {
 }
 
 std::optional<Op> special_of(std::string_view name) {
-  if (name == "rdfentry_") return Op::entry;
-  if (name == "rdfslot_") return Op::slot;
+  if (name == "rdfentry_" || name == "tdfentry_") return Op::entry;
+  if (name == "rdfslot_" || name == "tdfslot_") return Op::slot;
   if (name == "rdfsampleinfo_") return Op::sample;
   return std::nullopt;
 }
@@ -101,8 +101,8 @@ ExpressionId Binder::name(NodeIndex index) {
 }
 
 std::optional<ExpressionId> Binder::look_up(const SyntaxNode& node, std::string_view path) {
-  if (const auto found = at(node.whole, [&] { return scope_.find(path); })) return found;
   if (const auto special = special_of(path)) return pool_.special(*special);
+  if (const auto found = at(node.whole, [&] { return scope_.find(path); })) return found;
   return path.starts_with('#') ? size_of_list(node, path.substr(1)) : std::nullopt;
 }
 

@@ -123,7 +123,6 @@ std::optional<ExpressionId> Graph::State::find(const NameMap& names, std::string
     if (path.empty()) return std::nullopt;
     return source_column(path + std::string(name.substr(dot)));
   }
-  if (const auto op = special_op(name)) return pool->special(*op);
   for (const std::string_view prefix : size_prefixes) {
     if (!name.starts_with(prefix)) continue;
     const auto column = column_of(names, name.substr(prefix.size()));
@@ -137,7 +136,9 @@ std::optional<ExpressionId> Graph::State::find(const NameMap& names, std::string
     if (bound.kernel == nullptr) return std::nullopt;
     return pool->call(bound.kernel, {list});
   }
-  return source_column(name);
+  if (const auto column = source_column(name)) return column;
+  if (const auto op = special_op(name)) return pool->special(*op);
+  return std::nullopt;
 }
 
 std::vector<std::string> Graph::State::names_of(const NameMap& names) const {

@@ -215,7 +215,7 @@ NodeId Graph::default_value_for(NodeId parent, const std::string& column, Defini
       if (value.make_kernel)
         throw Error(ErrorKind::usage, "the default value of a joined column must be an expression",
                     "use define to make a column first");
-      return redefine(parent, column, fmt::format("{}.value_or({})", column, value.text));
+      return redefine(parent, column, fmt::format("{}.value_or({})", column_text(column), value.text));
     }
     Node node = child_of(*state_, parent, Node::Kind::default_value_for);
     Column made = column_before(*state_, node.names, Column::Kind::fallback, column);
@@ -322,7 +322,7 @@ NodeId Graph::filter(NodeId parent, Definition condition, const std::string& nam
 NodeId Graph::filter_available(NodeId parent, const std::string& column) {
   return booking("filter_available", [&] {
     if (is_joined_optional(*state_, state_->node(parent).names, column))
-      return filter(parent, column + ".has_value()", {});
+      return filter(parent, column_text(column) + ".has_value()", {});
     Node node = child_of(*state_, parent, Node::Kind::filter_available);
     node.columns = {column};
     node.of_sample = samples_with(*state_, node.names, column);
@@ -334,7 +334,7 @@ NodeId Graph::filter_available(NodeId parent, const std::string& column) {
 NodeId Graph::filter_missing(NodeId parent, const std::string& column) {
   return booking("filter_missing", [&] {
     if (is_joined_optional(*state_, state_->node(parent).names, column))
-      return filter(parent, fmt::format("!{}.has_value()", column), {});
+      return filter(parent, fmt::format("!{}.has_value()", column_text(column)), {});
     Node node = child_of(*state_, parent, Node::Kind::filter_missing);
     node.columns = {column};
     node.of_sample = samples_with(*state_, node.names, column);
