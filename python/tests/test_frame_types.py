@@ -454,6 +454,14 @@ def test_counters_have_a_sign(tmp_path):
 # ---- Messages
 
 
+def test_records_are_no_numbers():
+    frame = DataFrame.from_arrays({"r": ak.Array([{"a": 1}])})
+    with pytest.raises(colonnade.TypeMismatchError, match="'r' holds records"):
+        frame.mean("r")
+    with pytest.raises(colonnade.TypeMismatchError, match=r"'r' is of type \{std::int64_t a\}"):
+        frame.quantile("r")
+
+
 def test_advice_reads_on():
     names = [f"value{number}" for number in range(40)]  # few are listed instead
     frame = DataFrame.from_arrays({name: np.ones(3) for name in names})

@@ -440,7 +440,7 @@ def test_wrong_words(sides: Sides) -> None:
     with pytest.raises(colonnade.NotFoundError, match="no column 'nothing'"):
         df.join("More", sides.right, on="run", columns="nothing")
     joined = df.join("More", sides.right, on=["run", "event"])
-    with pytest.raises(colonnade.UsageError, match="More_entry"):
+    with pytest.raises(colonnade.UsageError, match=r"join 'More': .*'More_entry'.*prefix="):
         joined.join("More", sides.right, on=["run", "event"])
 
 

@@ -51,7 +51,7 @@ from .session import Booking, PythonCalls, Session
 from .steps import Steps, as_arrow, table_as_pandas
 from .summaries import Summary, add_counts, flat_values, in_order, merge_counts
 from .tallies import Tally, quantiles_of
-from .values import assemble, innermost, is_numeric, is_text, layout_of, python_array
+from .values import assemble, innermost, is_numeric, is_text, layout_of, python_array, type_name
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -153,7 +153,7 @@ class Actions(Node):
         kind = self._graph.column_type(self._node, text)
         if not (is_numeric(kind) or is_text(kind)):
             raise TypeMismatchError(
-                f"{what}() needs numbers or texts, but '{text}' is of type {kind.name}",
+                f"{what}() needs numbers or texts, but '{text}' is of type {type_name(kind)}",
                 "one of its members" if innermost(kind).kind == "record" else "",
             )
         return self._accumulate(
@@ -208,7 +208,7 @@ class Actions(Node):
         kind = self._graph.column_type(self._node, text)
         if not is_numeric(kind):
             raise TypeMismatchError(
-                f"{what}() needs numbers, but '{text}' is of type {kind.name}",
+                f"{what}() needs numbers, but '{text}' is of type {type_name(kind)}",
                 "a number, a list of numbers, or a member that is one",
             )
         return text

@@ -561,6 +561,10 @@ void name_columns(const Join& join, JoinedColumns& wanted, std::string_view name
   };
   const std::string own = identifier(std::string(name.empty() ? "joined" : name));
   wanted.entry = prefix.empty() ? own + "_entry" : std::string(prefix) + "entry";
+  if (is_taken(wanted.entry))
+    throw Error(ErrorKind::usage,
+                fmt::format("join '{}': there is already a column '{}'", name, wanted.entry),
+                "give the columns of this join names of their own: prefix=\"cal_\"");
   const std::vector<std::string> all = join.columns();
   const auto has = [](const std::vector<std::string>& names, const std::string& column) {
     return std::ranges::find(names, column) != names.end();
