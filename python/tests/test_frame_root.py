@@ -149,8 +149,13 @@ def test_histograms(frame):
     assert h.GetBinError(3) == math.sqrt(flow[3])
     assert h.Integral() == flow[1:-1].sum()
     assert h.Integral(0, 11) == ENTRIES
-    assert h.Integral(2, 4) == flow[2:5].sum()
-    assert h.GetMaximum() == flow[1:-1].max()
+    assert h.Integral(2, 4) == h.Integral(2, 4, "") == flow[2:5].sum()
+    assert h.Integral("width") == pytest.approx(0.4 * flow[1:-1].sum())
+    assert h.Integral(2, 4, "width") == pytest.approx(0.4 * flow[2:5].sum())
+    largest, smallest = flow[1:-1].max(), flow[1:-1].min()
+    assert (h.GetMaximum(), h.GetMinimum()) == (largest, smallest)
+    assert h.GetMaximum(largest) == flow[1:-1][flow[1:-1] < largest].max()
+    assert h.GetMinimum(smallest) == flow[1:-1][flow[1:-1] > smallest].min()
     assert h.GetMaximumBin() == int(np.argmax(flow[1:-1])) + 1
     assert h.GetMinimumBin() == int(np.argmin(flow[1:-1])) + 1
     assert h.GetEffectiveEntries() == pytest.approx(flow[1:-1].sum())
@@ -185,6 +190,8 @@ def test_histograms_with_more_axes(frame):
     assert h.GetBin(2, 3) == 2 + 6 * 3
     assert h.FindBin(-1.5, 0.6) == h.GetBin(1, 1)
     assert h.Integral(1, 2, 1, 3) == flow[1:3, 1:4].sum()
+    area = h.GetXaxis().GetBinWidth(1) * h.GetYaxis().GetBinWidth(1)
+    assert h.Integral(1, 2, 1, 3, "width") == pytest.approx(area * flow[1:3, 1:4].sum())
     assert (h.GetNbinsX(), h.GetNbinsY(), h.GetNbinsZ(), h.GetNcells()) == (4, 3, 1, 30)
     weighted = frame.Histo2D(("h", "t", 4, -2, 2, 3, 0.5, 1.5), "x", "w", "w")
     assert weighted.Integral() == pytest.approx(W[abs(X) < 2].sum())

@@ -12,15 +12,22 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from colonnade import _core
 from colonnade.errors import Error, TypeMismatchError
 from colonnade.misuse import column_name
 
+from .values import element_of
+
 __all__ = ["Expression", "ExpressionLike", "col", "fn"]
 
 ExpressionLike: TypeAlias = "str | Expression"
 """A string in the language of expressions, or an `Expression`."""
+_NUMPY_NAMES = {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)} | {
+    "float32",
+    "float64",
+}
 Types: TypeAlias = Callable[[str], "_core.ValueType | None"]
 
 _UFUNCS = {
@@ -263,9 +270,13 @@ class Expression:
             raise TypeMismatchError(f"the expression {self.render()} cannot be called", "fn.name(...)")
         return Expression("text", *self._parts, "(", *_listed(arguments), ")")
 
-    def astype(self, name: str) -> Expression:
-        """Cast to a C++ type: `col("n").astype("float")`."""
-        return Expression("text", f"static_cast<{name}>(", self, ")")
+    def astype(self, kind: DTypeLike) -> Expression:
+        """Cast to a type of C++ or NumPy: `col("n").astype("float")`, `col("n").astype(np.uint16)`.
+
+        Raises:
+            TypeMismatchError: expressions have no such type.
+        """
+        return Expression("text", f"static_cast<{_type_name(kind)}>(", self, ")")
 
     def sum(self) -> Expression:
         """Return the sum of the items of each list."""
@@ -507,6 +518,16 @@ def _listed(arguments: tuple[object, ...]) -> list[str | Expression]:
         listed += [", "] if number else []
         listed.append(_operand(argument))
     return listed
+
+
+def _type_name(kind: DTypeLike) -> str:
+    """Return the name in C++ of a type, which may be one of NumPy; "float" is that of C++."""
+    if isinstance(kind, str) and kind not in _NUMPY_NAMES:
+        return kind
+    try:
+        return _core.ValueType.scalar(element_of(np.dtype(kind))).name
+    except TypeError:
+        raise TypeMismatchError(f"{kind!r} is not a type", "'float', 'std::int16_t', numpy.uint16") from None
 
 
 def _identifier(name: str) -> str:

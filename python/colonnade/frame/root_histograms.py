@@ -21,6 +21,7 @@ from .results import GraphPoints, Stats
 __all__ = ["AxisView", "GraphView", "HistogramView", "ProfileView", "StatsView"]
 
 Floats = NDArray[np.float64]
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class UnsupportedAttributeError(UnsupportedError, AttributeError):
@@ -226,13 +227,15 @@ class _Binned(ABC):
     def _inner(self, values: Floats) -> Floats:
         return values[(slice(1, -1),) * len(self._shape)]
 
-    def GetMaximum(self) -> float:
-        """Return the largest content."""
-        return float(self._inner(self._summable()).max())
+    def GetMaximum(self, maxval: float = _LARGEST) -> float:
+        """Return the largest content below `maxval`."""
+        values = self._inner(self._summable())
+        return float(values.max(where=values < maxval, initial=-_LARGEST))
 
-    def GetMinimum(self) -> float:
-        """Return the smallest content."""
-        return float(self._inner(self._summable()).min())
+    def GetMinimum(self, minval: float = -_LARGEST) -> float:
+        """Return the smallest content above `minval`."""
+        values = self._inner(self._summable())
+        return float(values.min(where=values > minval, initial=_LARGEST))
 
     def GetMaximumBin(self) -> int:
         """Return the global number of the first bin with the largest content."""
@@ -353,20 +356,29 @@ class HistogramView(_Binned):
                 stats[k] = float(value)
         return found
 
-    def Integral(self, *ranges: int) -> float:
-        """Return the sum of the contents of bins, (first, last) for each axis; of all inner bins if left out."""
-        if not ranges:
-            return self.GetSumOfWeights()
-        if len(ranges) != 2 * len(self._shape):
+    def Integral(self, *ranges: int | str) -> float:
+        """Return the sum of the contents of bins, (first, last) for each axis; of all inner bins if left out.
+
+        If the last argument is "width", contents are multiplied by the sizes of their bins.
+        """
+        bounds = [each for each in ranges if not isinstance(each, str)]
+        values = self._summable()
+        if "width" in "".join(each for each in ranges if isinstance(each, str)).lower():
+            for k, axis in enumerate(self._axes):
+                widths = np.array([axis.GetBinWidth(number) for number in range(self._shape[k])])
+                values = values * np.expand_dims(widths, [j for j in range(len(self._shape)) if j != k])
+        if not bounds:
+            return float(self._inner(values).sum())
+        if len(bounds) != 2 * len(self._shape):
             raise UsageError(f"an integral over {len(self._shape)} axes has {2 * len(self._shape)} bounds")
         chosen = []
         for k, size in enumerate(self._shape):
-            first, last = ranges[2 * k], ranges[2 * k + 1]
+            first, last = bounds[2 * k], bounds[2 * k + 1]
             last = (
                 size - 1 if last < first else min(last, size - 1)
             )  # as ROOT reads a range that ends before it starts
             chosen.append(slice(max(first, 0), last + 1))
-        return float(self._summable()[tuple(chosen)].sum())
+        return float(values[tuple(chosen)].sum())
 
     def GetMean(self, axis: int = 1) -> float:
         """Return the mean along an axis, counted from 1."""
