@@ -228,6 +228,27 @@ def test_columns_that_only_some_files_have(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("kind", "fits", "others"),
+    [
+        (np.uint8, [0, 255, 2.0, "u8"], [-1, 256, 0.5, np.nan, 1e30, "rdfentry_"]),
+        (np.int32, [-(2**31), "u8"], [2**31, 10**10, 0.5, "0.5 * u8"]),
+        (np.bool_, [0, 1, True], [2, -1, 0.5]),
+        (np.float32, [0.1, -1, 10**10, np.nan], []),
+    ],
+)
+def test_default_values_are_kept(tmp_path, kind, fits, others):
+    a = write(tmp_path / "a.root", {"u8": np.arange(2, dtype=np.uint8), "y": np.zeros(2, dtype=kind)})
+    b = write(tmp_path / "b.root", {"u8": np.arange(2, dtype=np.uint8)})
+    frame = DataFrame("Events", [a, b])
+    for value in fits:
+        last = frame.default_value_for("y", value).take("y").value[-1]
+        assert isinstance(value, str) or np.array_equal(last, kind(value), equal_nan=kind is np.float32)
+    for value in others:
+        with pytest.raises(colonnade.TypeMismatchError, match="give a value of that type"):
+            frame.default_value_for("y", value)
+
+
+@pytest.mark.parametrize(
     ("book", "kind", "problem"),
     [
         (lambda f: f.define("x", "1"), colonnade.UsageError, "there is already a column of that name"),
@@ -482,6 +503,41 @@ def test_variations(frame, arrays):
         "n:0": n.sum() - ENTRIES,
         "n:1": n.sum() + ENTRIES,
     }
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "fits"),
+    [
+        ("u8", "{1, 255}", True),
+        ("u8", "{u8 > 1 ? u8 : u8, 2.0}", True),
+        ("u8", "{u8 * 2, u8}", False),
+        ("u8", "{-1, 1}", False),
+        ("u8", "{256, 1}", False),
+        ("k", "{k * 2, u8}", True),
+        ("k", "{k * 0.9, k * 1.1}", False),
+        ("k", ["k * 0.9", "k"], False),
+        ("k", "{0.5, 1.0}", False),
+        ("k", lambda k: (k * 0.9, k * 1.1), False),
+        ("k", lambda k: (k.astype(np.int64), k + 1), True),
+        ("v", "{v * 2, v}", True),
+        ("v", "{v * 0.5, v}", False),
+        ("f", "{f * 0.5, k}", True),
+    ],
+)
+def test_variations_keep_whole_numbers(column, values, fits):
+    frame = DataFrame.from_arrays(
+        {
+            "u8": np.array([200, 3], dtype=np.uint8),
+            "k": np.array([1, 2], dtype=np.int32),
+            "v": np.array([[1, 2], [3, 4]], dtype=np.int32),
+            "f": np.ones(2, dtype=np.float32),
+        }
+    )
+    if fits:
+        frame.vary(column, values, 2)
+    else:
+        with pytest.raises(colonnade.TypeMismatchError, match=f"redefine\\('{column}', 'double"):
+            frame.vary(column, values, 2)
 
 
 def test_variations_of_several_columns(frame, arrays):

@@ -7,10 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "base/processor.h"
 #include "frame/graph/kernels.h"
 #include "frame/graph/state.h"
+#include "frame/results/element_visit.h"
+#include "frame/values/values.h"
 
 namespace colonnade::frame {
 
@@ -130,6 +136,57 @@ std::vector<bool> samples_with(Graph::State& state, const NameMap& names, const 
   return of_sample;
 }
 
+// True if the integer type has this number.
+bool has_number(ElementType type, const Values& number) {
+  return visit_element(number.type.element(), [&]<class F>(std::type_identity<F>) {
+    const F value = *static_cast<const F*>(number.data);
+    if (type == ElementType::boolean) return value == F(0) || value == F(1);
+    return visit_element(type, [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::is_floating_point_v<T>) {
+        return true;
+      } else if constexpr (std::is_floating_point_v<F>) {
+        return std::trunc(value) == value && value >= static_cast<F>(std::numeric_limits<T>::min()) &&
+               value < std::ldexp(F(1), std::numeric_limits<T>::digits);
+      } else {
+        return std::in_range<T>(value);
+      }
+    });
+  });
+}
+
+// True if the integer type has all numbers of the other one.
+bool has_numbers_of(ElementType type, ElementType other) {
+  if (type == ElementType::boolean || other == ElementType::boolean) return other == ElementType::boolean;
+  return visit_element(type, [&]<class T>(std::type_identity<T>) {
+    return visit_element(other, [&]<class F>(std::type_identity<F>) {
+      if constexpr (std::is_floating_point_v<T> || std::is_floating_point_v<F>) {
+        return false;
+      } else {
+        return std::in_range<T>(std::numeric_limits<F>::min()) &&
+               std::in_range<T>(std::numeric_limits<F>::max());
+      }
+    });
+  });
+}
+
+// The value as one of a column's type. Integers do not change: neither fractions nor high bits get lost.
+ExpressionId convert_exactly(ExpressionPool& pool, ExpressionId value, const ValueType& type,
+                             const std::string& column, const std::string& advice) {
+  const ValueType given = pool[value].type;
+  const ValueType &from = given.innermost(), &to = type.innermost();
+  const bool is_number = given.is_scalar() && pool[value].constant != nullptr;
+  if (to.is_integer() && (from.is_integer() || from.is_floating()) &&
+      !(is_number ? has_number(to.element(), *pool[value].constant)
+                  : has_numbers_of(to.element(), from.element())))
+    throw Error(
+        ErrorKind::type,
+        is_number ? fmt::format("{} is not a {}, the type of '{}'", text_of(*pool[value].constant, 0),
+                                type.name(), column)
+                  : fmt::format("not every {} is a {}, the type of '{}'", given.name(), type.name(), column),
+        advice);
+  return pool.convert(value, type);
+}
+
 }  // namespace
 
 Graph::State::State(std::shared_ptr<Source> of) : source(std::move(of)), variations(1) {
@@ -223,7 +280,8 @@ NodeId Graph::default_value_for(NodeId parent, const std::string& column, Defini
     node.of_sample = samples_with(*state_, node.names, column);
     node.computation = state_->bind(node.names, std::move(value));
     const auto& type = (*state_->pool)[made.before_nominal].type;
-    const ExpressionId fallback = state_->pool->convert(node.computation.nominal, type);
+    const ExpressionId fallback =
+        convert_exactly(*state_->pool, node.computation.nominal, type, column, "give a value of that type");
     made.available = state_->pool->call(sample_flag(node.of_sample), {});
     if (std::ranges::find(node.of_sample, false) != node.of_sample.end()) {
       made.nominal = state_->pool->choose(made.available, made.before_nominal, fallback);
@@ -271,8 +329,17 @@ NodeId Graph::vary(NodeId parent, std::vector<std::string> columns, Definition v
     node.computation.names = node.names;
     auto items = state.bind_items(node.computation, columns.size(), tags.size());
     for (std::size_t i = 0; i < made.size(); ++i)
-      for (ExpressionId& item : items[i])
-        item = state.pool->convert(item, (*state.pool)[made[i].nominal].type);
+      for (ExpressionId& item : items[i]) {
+        const ValueType type = (*state.pool)[made[i].nominal].type;
+        // Python has one type of integers.
+        const bool is_callable = node.computation.definition.make_kernel != nullptr;
+        const bool may_narrow = is_callable && (*state.pool)[item].type.innermost().is_integer();
+        item = may_narrow ? state.pool->convert(item, type)
+                          : convert_exactly(*state.pool, item, type, made[i].name,
+                                            fmt::format("give the column a type for all values first: "
+                                                        "redefine('{}', 'double({})')",
+                                                        made[i].name, column_text(made[i].name)));
+      }
 
     std::vector<VariationId> ids;
     auto next = static_cast<VariationId>(state.variations.size());
