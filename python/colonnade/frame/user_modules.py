@@ -94,7 +94,7 @@ def _path_of(name: str) -> str | None:
 def _imports(name: str, path: str, digest: str) -> frozenset[str]:
     """The modules that the source of a module, which has the hash, may import."""
     package = name if os.path.basename(path) == "__init__.py" else name.rpartition(".")[0]
-    found = set()
+    found: set[str] = set()
     try:
         statements = list(ast.walk(ast.parse(Path(path).read_bytes())))
     except (OSError, SyntaxError, ValueError):
