@@ -59,10 +59,11 @@ std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::st
 std::vector<std::pair<std::uint32_t, std::string>> unknown_types(const Descriptor& descriptor) {
   std::vector<std::pair<std::uint32_t, std::string>> reasons;
   for (const FieldDescriptor& field : descriptor.fields) {
-    if (field.role != FieldRole::leaf || !field.unreadable.empty() || field::is_plainly_known(descriptor, field))
+    if (field.role != FieldRole::leaf || !field.unreadable.empty() ||
+        field::is_plainly_known(descriptor, field))
       continue;
     try {
-      static_cast<void>(make_field(descriptor, field.id));
+      field::check_leaf(descriptor, field, *make_field(descriptor, field.id));
     } catch (const Error& error) {
       reasons.emplace_back(field.id, error.problem());
     }

@@ -29,6 +29,10 @@ std::string_view family_of(std::string_view type_name);
 // Most fields are, and making all fields of a data set with many thousands would take too long.
 bool is_plainly_known(const Descriptor& descriptor, const FieldDescriptor& disk);
 
+// Throws ErrorKind::unsupported if the columns or the array size of a leaf are not those that `made`, its
+// field as stored, reads: readers would take values from wrong positions, and not all from the same.
+void check_leaf(const Descriptor& descriptor, const FieldDescriptor& disk, const Field& made);
+
 // What a type name does not determine about its values in memory: the types of its enumerations. An
 // enumeration that is read as stored has the stored size, whatever its size in the program.
 std::string hidden_layout(const Field& field);

@@ -159,30 +159,7 @@ bool has_columns_of(const Descriptor& descriptor, const FieldDescriptor& disk,
   });
 }
 
-// The last number in "std::array<float,3>" and "std::bitset<3>".
-std::uint64_t size_in(std::string_view type_name) {
-  const std::string_view number = type_name.substr(type_name.find_last_of(",< ") + 1);
-  std::uint64_t size = 0;
-  std::from_chars(number.data(), number.data() + number.size(), size);
-  return size;
-}
-
-// Without that, readers would take values from wrong positions, and not all from the same.
-void check_leaf(const Descriptor& descriptor, const FieldDescriptor& disk, const Field& made) {
-  std::vector<ElementType> elements;
-  for (std::size_t k = 0; k < made.column_count(); ++k) elements.push_back(made.element(k));
-  const std::string_view family = field::family_of(disk.type_name);
-  const bool is_sized = family == "std::array" || family == "std::bitset";
-  const std::uint64_t size = is_sized ? size_in(disk.type_name) : 0;
-  if (disk.array_size == size && made.array_size() == size && has_columns_of(descriptor, disk, elements))
-    return;
-  throw Error(
-      ErrorKind::unsupported,
-      fmt::format("the columns or the array size of the field do not fit its type '{}'", disk.type_name), "",
-      {.field = descriptor.path_of(disk.id)});
-}
-
-std::unique_ptr<Field> make_leaf(const Descriptor& descriptor, const FieldDescriptor& disk) {
+std::unique_ptr<Field> leaf_from_disk(const Descriptor& descriptor, const FieldDescriptor& disk) {
   const std::string_view family = field::family_of(disk.type_name);
   if (disk.array_size > 0 && disk.children.size() == 1)
     return detail::array_field(disk.name, disk.array_size,
@@ -205,12 +182,6 @@ std::unique_ptr<Field> make_leaf(const Descriptor& descriptor, const FieldDescri
   throw Error(ErrorKind::unsupported,
               fmt::format("the stored type '{}' is unknown to this version", disk.type_name),
               "use a newer version of Colonnade", {.field = descriptor.path_of(disk.id)});
-}
-
-std::unique_ptr<Field> leaf_from_disk(const Descriptor& descriptor, const FieldDescriptor& disk) {
-  std::unique_ptr<Field> made = make_leaf(descriptor, disk);
-  check_leaf(descriptor, disk, *made);
-  return made;
 }
 
 std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescriptor& disk) {
@@ -237,7 +208,29 @@ std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescri
   }
 }
 
+// The last number in "std::array<float,3>" and "std::bitset<3>".
+std::uint64_t size_in(std::string_view type_name) {
+  const std::string_view number = type_name.substr(type_name.find_last_of(",< ") + 1);
+  std::uint64_t size = 0;
+  std::from_chars(number.data(), number.data() + number.size(), size);
+  return size;
+}
+
 }  // namespace
+
+void field::check_leaf(const Descriptor& descriptor, const FieldDescriptor& disk, const Field& made) {
+  std::vector<ElementType> elements;
+  for (std::size_t k = 0; k < made.column_count(); ++k) elements.push_back(made.element(k));
+  const std::string_view family = field::family_of(disk.type_name);
+  const bool is_sized = family == "std::array" || family == "std::bitset";
+  const std::uint64_t size = is_sized ? size_in(disk.type_name) : 0;
+  if (disk.array_size == size && made.array_size() == size && has_columns_of(descriptor, disk, elements))
+    return;
+  throw Error(
+      ErrorKind::unsupported,
+      fmt::format("the columns or the array size of the field do not fit its type '{}'", disk.type_name), "",
+      {.field = descriptor.path_of(disk.id)});
+}
 
 bool field::is_plainly_known(const Descriptor& descriptor, const FieldDescriptor& disk) {
   if (disk.role != FieldRole::leaf || disk.array_size > 0) return false;
