@@ -476,6 +476,7 @@ class Grower:
             self.analysis.has_range = True
         elif how == "vary":
             column = used["a"] if used["a"][0] in "wc" else "x"
+            column = column if place.node.column_type(column) in ("double", "float") else "x"
             made.varied = True
             self.vary(place, made, column, name)
         elif how == "other name":
