@@ -112,7 +112,7 @@ class Filler {
   std::vector<AlignedBuffer> free_;  // as many as there is room for
   std::size_t memory_ = 0;
   std::uint64_t noted_bytes_ = 0;
-  std::map<const io::RandomAccessFile*, std::size_t> origins_;  // of noted windows, and the number of these
+  std::map<const io::RandomAccessFile*, std::size_t> origins_;  // how many noted windows each file has
   unsigned writers_ = 0;
   unsigned quiet_ = 0;           // writers of low priority
   unsigned waiting_ = 0;         // threads that wait for everything to be written

@@ -272,13 +272,16 @@ def _opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[An
 
 
 def _tree_names(file: Any) -> list[str]:
-    found = file.classnames(recursive=True, cycle=False)
-    return [name for name, kind in found.items() if kind in ("TTree", "TNtuple", "TNtupleD", "TChain")]
+    return _names_of(file, "TTree", "TNtuple", "TNtupleD", "TChain")
 
 
 def _data_set_names(file: Any) -> list[str]:
+    return _names_of(file, "ROOT::RNTuple")
+
+
+def _names_of(file: Any, *kinds: str) -> list[str]:
     found = file.classnames(recursive=True, cycle=False)
-    return [name for name, kind in found.items() if kind == "ROOT::RNTuple"]
+    return [name for name, kind in found.items() if kind in kinds]
 
 
 def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
@@ -303,7 +306,10 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
         ) from error
     if tree.classname == "TChain":
         raise UnsupportedError(
-            "this is a TChain, whose trees are in other files", "a list of these", uri=uri, data_set=wanted
+            "this is a TChain: its trees are in other files",
+            "open a list of those files",
+            uri=uri,
+            data_set=wanted,
         )
     return wanted.partition(";")[0], tree
 
