@@ -20,13 +20,14 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-cache bench-ml bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations $(STAGES)
+.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-cache bench-ml bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations soak $(STAGES)
 
 help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
 	@echo "make test                   everything that continuous integration runs, which is, one after the other:"
 	@echo "                            $(STAGES)"
 	@echo "make fresh [SYSTEM=ubuntu]  both of them on a bare Debian 12 (or Ubuntu 24.04) in a folder; as root"
+	@echo "make soak [SECONDS=60]      tests of random cases with other cases each time, for at least so long"
 	@echo "make simulate [SECONDS=60 SEED=1]  commits under every fault, from seeds; make simulate-mutations: does it bite?"
 	@echo "make bench                  read and write against ROOT, with ratios; also with targets (BENCH_OPTIONS=...):"
 	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, XRootD, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints, bench-cache, bench-ml (batches for training)"
@@ -172,14 +173,24 @@ typing: python-package
 	.venv/bin/mypy python/tests/test_typing.py
 	MYPYPATH=benchmarks:tests/servers .venv/bin/mypy benchmarks/*.py
 
-# Random graphs are tried for so long. The whole run has an end too: where a worker dies late, the others wait for ever.
-RANDOM_SECONDS ?= 60
+# The whole run has an end: where a worker dies late, the others wait for ever.
 PYTEST_SECONDS ?= 3600
 # Many tests wait, for processes and servers: with as many processes as processors a third of the time is idle.
 PYTEST_JOBS ?= $(shell echo $$(($(JOBS) * 2)))
 pytest: build python-package
-	COLONNADE_RANDOM_SECONDS=$(RANDOM_SECONDS) \
-	  timeout $(PYTEST_SECONDS) $(PYTHON_ENV) -m pytest -q -n $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder
+	timeout $(PYTEST_SECONDS) $(PYTHON_ENV) -m pytest -q -n $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder
+
+# `make test` has the same random cases each time. COLONNADE_RANDOM_SEED, which is printed, has those of a round again.
+soak: build python-package
+	@end=$$(($$(date +%s) + $(SECONDS))); \
+	while true; do \
+	  export COLONNADE_RANDOM_SEED=$$((RANDOM * 32768 + RANDOM + 1)); \
+	  echo "COLONNADE_RANDOM_SEED=$$COLONNADE_RANDOM_SEED"; \
+	  build/default/src/frame/colonnade_frame_test --gtest_brief=1 --gtest_filter='Mathematics.*'; \
+	  $(PYTHON_ENV) -m pytest -q -m random --hypothesis-seed=$$COLONNADE_RANDOM_SEED \
+	    -n $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder; \
+	  (($$(date +%s) < end)) || break; \
+	done
 
 examples: build python-package
 	ctest --preset default -L example --no-tests=error

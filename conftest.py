@@ -5,30 +5,40 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "tests" / "servers"))
 
 pytest_plugins = ["server_fixtures"]
 
-LONGEST = (
-    "test_random_faults.py",
-    "test_distributed.py",
-    "test_random_graphs.py",
-    "test_random_snapshots.py",
-    "test_servers_random_faults.py",
-    "test_engines.py",
-    "test_gpu.py",
-    "test_root_getters.py",
-    "test_frame_against_root.py",
-    "test_servers_xrootd.py",
-    "test_ml.py",
-)
+SOAK = os.environ.get("COLONNADE_RANDOM_SEED")
+"""Random cases are the same in each run, but for `make soak`: this is added to the seeds of tests."""
+
+# The profile that has the same cases each time, and no limits of time, which a busy machine breaks.
+settings.register_profile("soak", settings.get_profile("ci"), derandomize=False)
+settings.load_profile("soak" if SOAK else "ci")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take long come first, so that no process works on one of them while the others have nothing to do."""
-    rank = {name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path.name, len(LONGEST)))
+def has_seed(item: pytest.Function) -> bool:
+    return "seed" in getattr(getattr(item, "callspec", None), "params", {})
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Mark tests of random cases; files with much text, which take long, come first: none is waited for at the end."""
+    for item in items:
+        if has_seed(item) or is_hypothesis_test(item.obj):
+            item.add_marker("random")
+    rank = {path: -path.stat().st_size for path in {item.path for item in items}}
+    items.sort(key=lambda item: rank[item.path])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    if SOAK and has_seed(pyfuncitem):
+        pyfuncitem.funcargs["seed"] += int(SOAK)
+    # Worker processes outlive a test: they are started again where the environment has changed, as by its name.
+    os.environ["PYTEST_CURRENT_TEST"] = "a test"
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -62,17 +62,27 @@ function(colonnade_layer name)
 endfunction()
 
 # colonnade_test(NAME LABELS <labels> LAYERS <layers> SOURCES <files>): the GoogleTest program colonnade_NAME_test, as a
-# test.
+# test; as several, NAME and NAME_2 and so on, where it has many files, so that no processor waits for it at the end.
 function(colonnade_test name)
   cmake_parse_arguments(arg "" "" "LABELS;LAYERS;SOURCES" ${ARGN})
   colonnade_test_program(${name} LAYERS ${arg_LAYERS} SOURCES ${arg_SOURCES})
-  add_test(NAME ${name} COMMAND colonnade_${name}_test)
   list(LENGTH arg_SOURCES cost)  # the longest first
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" COST ${cost})
-  if(DEFINED ENV{CI})
-    # What could not run is no success there; elsewhere `make unit` names it.
-    set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
-  endif()
+  math(EXPR last "${cost} / 10")
+  math(EXPR shards "${last} + 1")
+  foreach(shard RANGE ${last})
+    set(test ${name})
+    if(shard GREATER 0)
+      math(EXPR number "${shard} + 1")
+      set(test ${name}_${number})
+    endif()
+    add_test(NAME ${test} COMMAND colonnade_${name}_test)
+    set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" COST ${cost}
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+    if(DEFINED ENV{CI})
+      # What could not run is no success there; elsewhere `make unit` names it.
+      set_tests_properties(${test} PROPERTIES FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+    endif()
+  endforeach()
 endfunction()
 
 # colonnade_test_program(NAME LAYERS <layers> SOURCES <files>): the same, without a test that runs it.

@@ -113,7 +113,9 @@ install_requirements() {
   stamp=.venv/.installed-$name
   state=$(cat tools/requirements-build.txt tools/requirements-run.txt "$file")
   if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$state" ]; then return 0; fi
-  step "installing Python packages of $file" .venv/bin/python -m pip install --disable-pip-version-check "$@" -r "$file"
+  # What is imported is compiled then: pip would compile all modules, which takes most of its time.
+  step "installing Python packages of $file" \
+    .venv/bin/python -m pip install --disable-pip-version-check --no-compile "$@" -r "$file"
   printf '%s\n' "$state" >"$stamp"
 }
 

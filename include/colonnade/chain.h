@@ -57,6 +57,7 @@ struct ChainFile {
   std::string data_set;
   std::uint64_t first = 0;  // entry
   std::uint64_t entries = 0;
+  std::string place;  // the uri in every working folder; of files of a chain
 };
 
 namespace detail {
@@ -112,28 +113,7 @@ class ChainView {
   }
 
   // for (const float pt : view). A value is valid until the iterator moves on; one loop at a time.
-  class Iterator {
-   public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const T*;
-    using reference = const T&;
-
-    Iterator() = default;
-    Iterator(ChainView& view, std::uint64_t index) : view_(&view), index_(index) {}
-    const T& operator*() const { return (*view_)(index_); }
-    Iterator& operator++() {
-      ++index_;
-      return *this;
-    }
-    void operator++(int) { ++index_; }
-    friend bool operator==(const Iterator& a, const Iterator& b) { return a.index_ == b.index_; }
-
-   private:
-    ChainView* view_ = nullptr;
-    std::uint64_t index_ = 0;
-  };
+  using Iterator = detail::ViewIterator<ChainView, T>;
   Iterator begin() { return {*this, 0}; }
   Iterator end() { return {*this, size()}; }
 
@@ -263,9 +243,10 @@ class ChainReader {
   // The fields of all files as one schema, without columns; the entries of each file are one cluster of it.
   const Descriptor& descriptor() const noexcept;
   ReadMetrics metrics() const;
-  // Which entries and fields each file has, as JSON. Empty if a schema has parts unknown to this
-  // version.
-  std::string index() const;
+  // Which entries and fields each file has, as JSON. Empty if a schema has parts unknown to this version.
+  // With `places`, files with relative names are found from every working folder; without, the index may move
+  // with its files.
+  std::string index(bool places = false) const;
 
   template <class T>
   ChainView<T> view(std::string_view path) {

@@ -40,6 +40,7 @@ struct FieldDescriptor {
   std::optional<std::uint32_t> source_field;   // set: a projected field
   std::optional<std::uint32_t> type_checksum;  // ROOT's class checksum
   bool soa_collection = false;  // a hint for ROOT: the collection is a structure of arrays in memory
+  bool contradicted = false;    // unreadable because page lists lack its data or do not fit it: it is damaged
   FieldIds children;            // sub-field ids, in order
   // Physical column ids, grouped by representation, each group in column order. Projected fields: the aliased
   // columns.

@@ -123,6 +123,31 @@ struct Sequence<std::vector<T>> : std::bool_constant<is_mapped<T> && !std::is_sa
 template <class T>
 struct Sequence<RVec<T>> : Sequence<std::vector<T>> {};
 
+// The values that a view of T gives for consecutive indices.
+template <class ViewOfT, class T>
+class ViewIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const T*;
+  using reference = const T&;
+
+  ViewIterator() = default;
+  ViewIterator(ViewOfT& view, std::uint64_t index) : view_(&view), index_(index) {}
+  const T& operator*() const { return (*view_)(index_); }
+  ViewIterator& operator++() {
+    ++index_;
+    return *this;
+  }
+  void operator++(int) { ++index_; }
+  friend bool operator==(const ViewIterator& a, const ViewIterator& b) { return a.index_ == b.index_; }
+
+ private:
+  ViewOfT* view_ = nullptr;
+  std::uint64_t index_ = 0;
+};
+
 }  // namespace detail
 
 // Collections as one array of items and their offsets: collection i has items [offsets[i], offsets[i +
@@ -155,28 +180,7 @@ class View {
   }
 
   // for (const float pt : view). A value is valid until the iterator moves on; one loop at a time.
-  class Iterator {
-   public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = T;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const T*;
-    using reference = const T&;
-
-    Iterator() = default;
-    Iterator(View& view, std::uint64_t index) : view_(&view), index_(index) {}
-    const T& operator*() const { return (*view_)(index_); }
-    Iterator& operator++() {
-      ++index_;
-      return *this;
-    }
-    void operator++(int) { ++index_; }
-    friend bool operator==(const Iterator& a, const Iterator& b) { return a.index_ == b.index_; }
-
-   private:
-    View* view_ = nullptr;
-    std::uint64_t index_ = 0;
-  };
+  using Iterator = detail::ViewIterator<View, T>;
   Iterator begin() { return {*this, 0}; }
   Iterator end() { return {*this, size()}; }
 

@@ -6,7 +6,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "cache/settings.h"
+#include "interruptible.h"
 #include "register.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -41,7 +44,7 @@ void register_cache(nb::module_& module) {
       .def_ro("outdated", &CacheGarbage::outdated)
       .def_ro("evicted", &CacheGarbage::evicted)
       .def_ro("bytes", &CacheGarbage::bytes);
-  const nb::call_guard<nb::gil_scoped_release> released;
+  const nb::call_guard<Interruptible> released;
   module.def(
       "cache_home",
       [](const std::string& home, bool is_remote) {
@@ -58,7 +61,7 @@ void register_cache(nb::module_& module) {
           const nb::gil_scoped_acquire acquired;
           if (progress) progress(done);
         };
-        const nb::gil_scoped_release free;
+        const Interruptible free;
         return warm_cache(name, uri, fields, home, report);
       },
       nb::arg("name"), nb::arg("uri"), nb::arg("fields"), nb::arg("home"), nb::arg("progress").none(),
@@ -71,6 +74,13 @@ void register_cache(nb::module_& module) {
              "Remove from a cache.");
   module.def("collect_cache_garbage", &collect_cache_garbage, nb::arg("home"), released,
              "Remove what a cache has for nothing.");
+  module.def(
+      "cache_with_absolute_path",
+      [](const std::string& home) { return text(cache::with_absolute_path(home)); }, nb::arg("home"),
+      "The same home in every working folder.");
+  module.def(
+      "cached_origin", [](const std::string& uri) { return text(cache::origin_name(uri)); }, nb::arg("uri"),
+      "What a cache calls an origin.");
   module.def("flush_cache", &flush_cache, nb::arg("seconds"), released, "Wait for what is being added.");
 }
 

@@ -8,8 +8,9 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "dataset/chain_index.h"
-#include "dataset/file_names.h"
+#include "dataset/chains/file_names.h"
+#include "dataset/chains/index.h"
+#include "dataset/chains/offline_names.h"
 #include "io/transport.h"
 #include "register.h"
 #include "shared_reading.h"
@@ -29,7 +30,7 @@ class PyChain : public SharedReading<ChainReader> {
   std::vector<FieldArray> arrays_at(const std::vector<std::string>& paths, const Entries64& entries) {
     std::vector<ColumnArray> read;
     {
-      const nb::gil_scoped_release released;
+      const Interruptible released;
       const std::lock_guard turn(mutex_);
       read = reader_->arrays_at(paths, {entries.data(), entries.size()});
     }
@@ -49,7 +50,7 @@ class PyChain : public SharedReading<ChainReader> {
   nb::typed<nb::list, nb::str> attribute_sets() {
     std::vector<std::string> found;
     {
-      const nb::gil_scoped_release released;
+      const Interruptible released;
       const std::lock_guard turn(mutex_);
       found = reader_->attribute_sets();
     }
@@ -87,10 +88,11 @@ std::unique_ptr<PyChain> open_known_chain_reader(const std::string& index, const
       ChainReader::open_known(index, chain_options(options, missing, max_open_files)));
 }
 
-nb::typed<nb::list, nb::str> expand_names(const std::vector<std::string>& uris) {
+nb::typed<nb::list, nb::str> expand_names(const std::vector<std::string>& uris, const std::string& cache) {
   std::vector<std::string> names;
   {
-    const nb::gil_scoped_release released;
+    const Interruptible released;
+    dataset::refuse_offline_wildcards(uris, cache);
     names = dataset::expand_names(uris);
   }
   nb::list result;
@@ -108,7 +110,7 @@ nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::str>> index_files(const st
 }  // namespace
 
 void register_chain(nb::module_& module) {
-  using Released = nb::call_guard<nb::gil_scoped_release>;
+  using Released = nb::call_guard<Interruptible>;
   nb::enum_<MissingFields>(module, "MissingFields", "What becomes of fields that are in some files only.")
       .value("error", MissingFields::error)
       .value("fill", MissingFields::fill)
@@ -116,6 +118,8 @@ void register_chain(nb::module_& module) {
   nb::class_<ChainFile>(module, "ChainFile", "A file of a chain.")
       .def_prop_ro("uri", [](const ChainFile& self) { return text(self.uri); })
       .def_prop_ro("data_set", [](const ChainFile& self) { return text(self.data_set); })
+      .def_prop_ro(
+          "place", [](const ChainFile& self) { return text(self.place); }, "The uri in every working folder.")
       .def_ro("first", &ChainFile::first)
       .def_ro("entries", &ChainFile::entries);
   nb::class_<PyChain>(module, "ChainReader", "Data sets of several files, opened for reading as one.")
@@ -125,7 +129,9 @@ void register_chain(nb::module_& module) {
       .def_prop_ro("name", [](const PyChain& self) { return text(self.reader().name()); })
       .def_prop_ro("num_entries", [](const PyChain& self) { return self.reader().num_entries(); })
       .def("files", [](const PyChain& self) { return self.reader().files(); })
-      .def("index", [](const PyChain& self) { return text(self.reader().index()); })
+      .def(
+          "index", [](const PyChain& self, bool places) { return text(self.reader().index(places)); },
+          nb::arg("places") = false)
       .def("metrics", &PyChain::metrics, Released())
       .def("arrays", &PyChain::arrays, nb::arg("paths"), nb::arg("first"), nb::arg("last"),
            nb::arg("ahead") = 0,
@@ -158,8 +164,10 @@ void register_chain(nb::module_& module) {
   module.def(
       "has_wildcard", [](const std::string& uri) { return io::wildcard_in(uri) != std::string::npos; },
       nb::arg("uri"));
-  module.def("expand_names", &expand_names, nb::arg("uris"),
-             "The files that names with wildcards stand for.");
+  module.def(
+      "expand_names", &expand_names, nb::arg("uris"), nb::arg("cache") = "off",
+      "The files that names with wildcards stand for; an error if a server would be asked and the cache is "
+      "used offline.");
 }
 
 }  // namespace colonnade::python

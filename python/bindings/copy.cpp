@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "colonnade/merge.h"
+#include "interruptible.h"
 #include "register.h"
 #include "text.h"
 #include "writer_handles.h"
@@ -75,7 +76,7 @@ CopyReport copy_data_sets(const std::vector<FileAndName>& sources, const FileAnd
   Watcher watcher(std::move(progress));
   CopyReport report;
   {
-    const nb::gil_scoped_release released;
+    const Interruptible released;
     report = concatenate(places, {destination.first, destination.second}, options, std::ref(watcher));
   }
   watcher.rethrow();
@@ -110,7 +111,7 @@ MergeReport merge_files(const std::vector<std::string>& inputs, const std::strin
   Watcher watcher(std::move(progress));
   MergeReport report;
   {
-    const nb::gil_scoped_release released;
+    const Interruptible released;
     report = merge(inputs, output, options, std::ref(watcher));
   }
   watcher.rethrow();

@@ -28,6 +28,7 @@ void raise(const Error& error) {
 }
 
 void translate(const std::exception_ptr& pointer, void*) {
+  if (PyErr_Occurred() != nullptr) return;  // an Interruptible has set it
   try {
     std::rethrow_exception(pointer);
   } catch (const Error& error) {

@@ -10,8 +10,10 @@
 #include "codec/checksum.h"
 #include "colonnade/error.h"
 #include "colonnade/reader.h"
+#include "interruptible.h"
 #include "io/local/local_file.h"
 #include "io/object_store.h"
+#include "io/places.h"
 #include "io/random_access_file.h"
 #include "io/read_scheduler.h"
 #include "io/transport.h"
@@ -26,7 +28,7 @@ namespace {
 nb::typed<nb::list, nb::str> list_data_sets(const std::string& uri) {
   std::vector<std::string> names;
   {
-    const nb::gil_scoped_release released;
+    const Interruptible released;
     names = data_sets(uri);
   }
   nb::list result;
@@ -46,7 +48,7 @@ nb::bytes read_bytes(const io::RandomAccessFile& file, std::uint64_t begin, std:
   end = std::min(end, file.size());
   begin = std::min(begin, end);
   const auto [result, memory] = new_bytes(end - begin);
-  const nb::gil_scoped_release released;
+  const Interruptible released;
   file.read(begin, memory);
   return result;
 }
@@ -64,7 +66,7 @@ nb::typed<nb::list, nb::bytes> read_ranges(
     result.append(bytes);
     requests.push_back({begin, memory});
   }
-  const nb::gil_scoped_release released;
+  const Interruptible released;
   io::read_ranges(file, requests, max_extent);
   return result;
 }
@@ -91,7 +93,7 @@ void remove_file(const std::string& uri) {
 }
 
 std::string path_of_local(const std::string& uri) {
-  if (io::transport_for(uri).scheme != "file")
+  if (!io::is_local_file(uri))
     throw Error(ErrorKind::usage, "this is not a path of the local file system", "a folder of this machine",
                 {.uri = uri});
   return io::local_path(uri);
@@ -113,17 +115,23 @@ void register_files(nb::module_& module) {
       .def("read_ranges", &read_ranges, nb::arg("ranges"), "The same of several ranges, in few requests.");
   module.def(
       "open_bytes", [](const std::string& uri) { return io::open_for_reading(uri); }, nb::arg("uri"),
-      nb::call_guard<nb::gil_scoped_release>(), "Opens a file for its bytes.");
+      nb::call_guard<Interruptible>(), "Opens a file for its bytes.");
   module.def("is_object_store", &io::is_object_store, nb::arg("uri"));
   module.def(
       "has_file_names", [](const std::string& uri) { return io::transport_for(uri).file_system != nullptr; },
       nb::arg("uri"), "Whether files there have names that can be changed and removed.");
+  module.def("is_local_file", &io::is_local_file, nb::arg("uri"), "Whether it is a path of the file system.");
+  module.def("is_local", &io::is_local, nb::arg("uri"), "Whether no server is asked for it.");
+  module.def(
+      "absolute_name", [](const std::string& uri) { return text(io::absolute_name(uri)); }, nb::arg("uri"),
+      "The name of a place in every working folder.");
+  module.def("is_same_place", &io::is_same_place, nb::arg("one"), nb::arg("other"));
   module.def("local_path", &path_of_local, nb::arg("uri"), "The path of a local file or folder.");
-  module.def("sum_of_file", &sum_of_file, nb::arg("uri"), nb::call_guard<nb::gil_scoped_release>(),
+  module.def("sum_of_file", &sum_of_file, nb::arg("uri"), nb::call_guard<Interruptible>(),
              "XXH3 of all its bytes.");
   module.def("remove_file", &remove_file, nb::arg("uri"), nb::call_guard<nb::gil_scoped_release>());
   module.def("data_sets", &list_data_sets, nb::arg("uri"), "Paths of the data sets of a file.");
-  module.def("stored_objects", &stored_objects, nb::arg("uri"), nb::call_guard<nb::gil_scoped_release>(),
+  module.def("stored_objects", &stored_objects, nb::arg("uri"), nb::call_guard<Interruptible>(),
              "The other objects of a file.");
 }
 

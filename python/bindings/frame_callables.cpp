@@ -35,18 +35,19 @@ std::vector<ValuesPtr> spread_all(std::span<const ValuesPtr> values, BlockMemory
   return result;
 }
 
-// call(arguments, size) returns the Values of a block.
+// call(arguments, size) returns the Values of a block; per sample call(number of the file, size).
 class PyKernel final : public Kernel {
  public:
-  PyKernel(KeptObject call, ValueType result, bool constants, std::string key)
-      : call_(std::move(call)), result_(std::move(result)), constants_(constants), key_(std::move(key)) {}
+  PyKernel(KeptObject call, ValueType result, bool per_sample, std::string key)
+      : call_(std::move(call)), result_(std::move(result)), per_sample_(per_sample), key_(std::move(key)) {}
 
   ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
-    std::vector<ValuesPtr> given(arguments.begin(), arguments.end());
-    if (!constants_) given = spread_all(arguments, context.memory);
+    std::vector<ValuesPtr> given;
+    if (!per_sample_) given = spread_all(arguments, context.memory);
     const nb::gil_scoped_acquire held;
     const InsideCallable inside;
-    const nb::object answer = (*call_)(as_list(given), context.rows.size);
+    const nb::object answer = per_sample_ ? (*call_)(context.sample, context.rows.size)
+                                          : (*call_)(as_list(given), context.rows.size);
     ValuesPtr values = nb::cast<const PyValues&>(answer).values;
     if (values->size != context.rows.size || !(values->type == result_))
       throw Error(ErrorKind::type,
@@ -58,24 +59,24 @@ class PyKernel final : public Kernel {
   std::string key() const override { return key_; }
   bool only_where_needed() const noexcept override { return true; }
   bool foldable() const noexcept override { return false; }
-  bool takes_large_blocks() const noexcept override { return !constants_; }
+  bool takes_large_blocks() const noexcept override { return !per_sample_; }
 
  private:
   KeptObject call_;
   ValueType result_;
-  bool constants_;
+  bool per_sample_;
   std::string key_;
 };
 
 // A definition whose kernel comes from bind(types): (type of the result, call).
 PyDefinition make_definition(nb::object bind, std::vector<std::string> columns, std::string payload,
-                             bool constants) {
+                             bool per_sample) {
   static std::atomic<std::uint64_t> number = 0;
   const std::string name = fmt::format("Python callable {}", ++number);
   PyDefinition made{frame::Definition(std::string())};
   const KeptObject binder = keep_object(std::move(bind));
   made.kept->push_back(binder);
-  auto make = [binder, kept = made.kept, constants, name](std::span<const ValueType> types) {
+  auto make = [binder, kept = made.kept, per_sample, name](std::span<const ValueType> types) {
     const nb::gil_scoped_acquire held;
     nb::list given;
     std::string key = name;
@@ -87,7 +88,7 @@ PyDefinition make_definition(nb::object bind, std::vector<std::string> columns, 
     const KeptObject call = keep_object(bound[1]);
     kept->push_back(call);
     return KernelPtr(
-        std::make_shared<PyKernel>(call, nb::cast<ValueType>(bound[0]), constants, std::move(key)));
+        std::make_shared<PyKernel>(call, nb::cast<ValueType>(bound[0]), per_sample, std::move(key)));
   };
   made.definition = frame::Definition(std::move(make), std::move(columns), std::move(payload));
   return made;
@@ -256,10 +257,10 @@ void register_frame_callables(nb::module_& module) {
   nb::class_<PyDefinition>(module, "Definition", "How a column is computed.")
       .def_static(
           "of_callable", &make_definition, nb::arg("bind"), nb::arg("columns"), nb::arg("payload"),
-          nb::arg("constants") = false,
+          nb::arg("per_sample") = false,
           nb::sig("def of_callable(bind: collections.abc.Callable[[list[ValueType]], tuple[ValueType, "
-                  "collections.abc.Callable[[list[Values], int], Values]]], columns: "
-                  "collections.abc.Sequence[str], payload: str, constants: bool = False) -> "
+                  "collections.abc.Callable[[typing.Any, int], Values]]], columns: "
+                  "collections.abc.Sequence[str], payload: str, per_sample: bool = False) -> "
                   "Definition"))
       .def_static("of_library", &library_definition, nb::arg("library"), nb::arg("function"),
                   nb::arg("columns"), nb::arg("payload"))

@@ -21,6 +21,7 @@
 #include "frame/graph/graph.h"
 #include "frame/joins/join.h"
 #include "frame_python.h"
+#include "interruptible.h"
 #include "register.h"
 #include "text.h"
 
@@ -99,7 +100,7 @@ class PyGraph {
   template <class Work>
   auto locked(Work&& work) {
     refuse_inside_callable();
-    const nb::gil_scoped_release released;
+    const Interruptible released;
     const Turn turn(*this);
     return work(*graph_);
   }
@@ -157,7 +158,7 @@ class PyGraph {
     graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
     PassWatcher watcher(std::move(progress));
     try {
-      const nb::gil_scoped_release released;
+      const Interruptible released;
       std::deque<Turn> turns;
       std::vector<Graph*> raw;
       for (PyGraph* each : graphs) {

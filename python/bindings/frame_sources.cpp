@@ -14,6 +14,7 @@
 #include "frame/sources/source.h"
 #include "frame/sources/survey.h"
 #include "frame_python.h"
+#include "interruptible.h"
 #include "register.h"
 #include "text.h"
 
@@ -29,11 +30,16 @@ std::shared_ptr<frame::Source> open_chain(const std::string& name, const std::ve
   return std::make_shared<frame::Chain>(name, files, options);
 }
 
-std::shared_ptr<frame::Source> open_named_chain(const std::vector<std::pair<std::string, std::string>>& files,
-                                                const ReadOptions& options) {
+using NamedFiles = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<dataset::NamedFile> named_files(const NamedFiles& files) {
   std::vector<dataset::NamedFile> named;
   for (const auto& [uri, data_set] : files) named.push_back({uri, data_set});
-  return frame::open_chain(named, options);
+  return named;
+}
+
+std::shared_ptr<frame::Source> open_named_chain(const NamedFiles& files, const ReadOptions& options) {
+  return frame::open_chain(named_files(files), options);
 }
 
 std::shared_ptr<frame::Source> array_source(const std::vector<std::pair<std::string, PyValues>>& columns) {
@@ -78,7 +84,7 @@ void add_left_out(const frame::Source& source, nb::list& to) {
 }  // namespace
 
 void register_frame_sources(nb::module_& module) {
-  using Released = nb::call_guard<nb::gil_scoped_release>;
+  using Released = nb::call_guard<Interruptible>;
   nb::class_<frame::Sample>(module, "FrameSample", "A file of a source.")
       .def_prop_ro("name", [](const frame::Sample& self) { return text(self.name); })
       .def_ro("first", &frame::Sample::first)
@@ -87,6 +93,7 @@ void register_frame_sources(nb::module_& module) {
       .def_prop_ro("data_set", [](const frame::Sample& self) { return text(self.data_set); });
   nb::class_<frame::Source>(module, "FrameSource", "Where the columns of a DataFrame come from.")
       .def_prop_ro("entries", &frame::Source::entries)
+      .def_prop_ro("names", &frame::Source::names, "Columns, each followed by its members.")
       .def_prop_ro("samples",
                    [](const frame::Source& self) {
                      const auto samples = self.samples();
@@ -125,14 +132,12 @@ void register_frame_sources(nb::module_& module) {
           "wanted",
           [](const frame::Join& self, std::vector<std::string> keys, const std::string& name,
              const std::string& prefix, const std::vector<std::string>& chosen,
-             const std::vector<std::string>& taken, bool inner) {
+             const std::function<bool(const std::string&)>& is_taken, bool inner) {
             frame::JoinedColumns wanted{.keys = std::move(keys), .inner = inner};
-            frame::name_columns(self, wanted, name, prefix, chosen, [&](const std::string& column) {
-              return std::find(taken.begin(), taken.end(), column) != taken.end();
-            });
+            frame::name_columns(self, wanted, name, prefix, chosen, is_taken);
             return wanted;
           },
-          nb::arg("keys"), nb::arg("name"), nb::arg("prefix"), nb::arg("chosen"), nb::arg("taken"),
+          nb::arg("keys"), nb::arg("name"), nb::arg("prefix"), nb::arg("chosen"), nb::arg("is_taken"),
           nb::arg("inner"), "Chooses columns and their names, see name_columns().");
   module.def("open_chain", &open_chain, nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released());
   module.def("open_named_chain", &open_named_chain, nb::arg("files"), nb::arg("options"), Released());
@@ -140,10 +145,10 @@ void register_frame_sources(nb::module_& module) {
              "Options as `survey_files` takes them.");
   module.def(
       "survey_files",
-      [](const std::string& name, const std::vector<std::string>& uris, const std::string& options) {
-        return frame::survey_files(name, uris, options);
+      [](const NamedFiles& files, const std::string& options) {
+        return frame::survey_files(named_files(files), options);
       },
-      nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released(),
+      nb::arg("files"), nb::arg("options"), Released(),
       "What is in files, as text; None where that cannot be said.");
   module.def(
       "surveyed_chain",

@@ -15,6 +15,7 @@
 #include "dtypes.h"
 #include "frame/expression/expression.h"
 #include "frame/expression/function.h"
+#include "frame/expression/special_names.h"
 #include "frame/values/values.h"
 #include "frame_python.h"
 #include "register.h"
@@ -190,6 +191,12 @@ PyValues record_values(const ValueType& type, std::size_t size, const std::vecto
   return {make_record(type, size, std::move(children))};
 }
 
+std::vector<std::string_view> special_names() {
+  std::vector<std::string_view> names;
+  for (const frame::SpecialName& special : frame::special_names) names.push_back(special.name);
+  return names;
+}
+
 }  // namespace
 
 void register_frame_values(nb::module_& module) {
@@ -198,6 +205,7 @@ void register_frame_values(nb::module_& module) {
              "Names and signatures of all functions of expressions, operators included.");
   module.def("column_text", &frame::column_text, nb::arg("name"),
              "The expression that is the column of this name.");
+  module.def("special_names", &special_names, "Names that are never columns in expressions.");
   const char* array = "def data(self) -> numpy.typing.NDArray[typing.Any]";
   const char* offsets = "def offsets(self) -> numpy.typing.NDArray[numpy.int64]";
   nb::class_<PyValues>(module, "Values", "Values of one type, as flat arrays; see colonnade/block.h.")

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "interruptible.h"
 #include "register.h"
 
 namespace nb = nanobind;
@@ -32,11 +33,11 @@ void register_garbage(nb::module_& module) {
         return collect_garbage(uri, {.dry_run = dry_run, .older_than = older_than, .force = force});
       },
       nb::arg("uri"), nb::arg("dry_run"), nb::arg("older_than").none(), nb::arg("force"),
-      nb::call_guard<nb::gil_scoped_release>(), "Remove what writers left behind in an object store.");
+      nb::call_guard<Interruptible>(), "Remove what writers left behind in an object store.");
   module.def(
       "remove_data_set",
       [](const std::string& uri, const std::string& data_set) { remove_data_set(uri, data_set); },
-      nb::arg("uri"), nb::arg("data_set"), nb::call_guard<nb::gil_scoped_release>(),
+      nb::arg("uri"), nb::arg("data_set"), nb::call_guard<Interruptible>(),
       "Remove a data set from an object store.");
 }
 

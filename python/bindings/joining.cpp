@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/integer_keys.h"
+#include "dataset/joins/integer_keys.h"
 #include "register.h"
 
 namespace nb = nanobind;

@@ -7,6 +7,8 @@
 NB_MODULE(_core, module) {
   using namespace colonnade::python;
   colonnade::check_instruction_set();
+  // No leaks: threads that wait for the end of the process, and readers of PyArrow, keep what they use.
+  nanobind::set_leak_warnings(false);
   module.doc() = "The C++ side of the package colonnade; use the package instead.";
   module.attr("version") = COLONNADE_VERSION;
   module.def("instruction_set", &colonnade::instruction_set,

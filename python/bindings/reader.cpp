@@ -45,17 +45,17 @@ class PyReader : public SharedReading<Reader> {
   void read_sealed(const std::vector<SealedColumn>& columns, const std::vector<Bytes>& buffers) {
     std::vector<std::span<std::byte>> spans;
     for (const Bytes& buffer : buffers) spans.push_back(span_of(buffer));
-    const nb::gil_scoped_release released;
+    const Interruptible released;
     const std::lock_guard turn(mutex_);
     reader_->read_sealed(columns, spans);
   }
   void verify_sealed(const SealedColumn& column, const Bytes& buffer) {
-    const nb::gil_scoped_release released;
+    const Interruptible released;
     const std::lock_guard turn(mutex_);
     reader_->verify_sealed(column, span_of(buffer));
   }
   void decompress_sealed(const SealedColumn& column, const Bytes& buffer, const Bytes& content) {
-    const nb::gil_scoped_release released;
+    const Interruptible released;
     const std::lock_guard turn(mutex_);
     reader_->decompress_sealed(column, span_of(buffer), span_of(content));
   }
@@ -155,7 +155,7 @@ void register_reader(nb::module_& module) {
       .def("entry_texts", &PyReader::entry_texts, nb::arg("first"), nb::arg("last"), nb::arg("fields"),
            "Entries in JSON's manner.")
       .def("sealed_column", &PyReader::sealed_column, nb::arg("field"), nb::arg("k"), nb::arg("cluster"),
-           nb::call_guard<nb::gil_scoped_release>(), "Where the pages of a column in a cluster are.")
+           nb::call_guard<Interruptible>(), "Where the pages of a column in a cluster are.")
       .def("read_sealed", &PyReader::read_sealed, nb::arg("columns"), nb::arg("buffers"),
            nb::sig("def read_sealed(self, columns: collections.abc.Sequence[SealedColumn], buffers: "
                    "collections.abc.Sequence[numpy.typing.NDArray[numpy.uint8]]) -> None"),
@@ -170,14 +170,14 @@ void register_reader(nb::module_& module) {
                    "numpy.typing.NDArray[numpy.uint8], content: numpy.typing.NDArray[numpy.uint8]) -> None"),
            "The pages' content end to end.")
       .def("attribute_sets", &PyReader::attribute_sets, "The names of the attribute sets.")
-      .def("attribute_set", &PyReader::attribute_set, nb::arg("name"),
-           nb::call_guard<nb::gil_scoped_release>(), "One of them, as the data set that it is.")
+      .def("attribute_set", &PyReader::attribute_set, nb::arg("name"), nb::call_guard<Interruptible>(),
+           "One of them, as the data set that it is.")
       .def("verify", &PyReader::verify, nb::arg("progress").none() = nb::none(),
            nb::sig("def verify(self, progress: collections.abc.Callable[[int, int], object] | None = None) "
                    "-> None"),
            "Decodes every page; progress(pages done, pages) is called now and then.");
   module.def("open", &open_reader, nb::arg("uri"), nb::arg("name"), nb::arg("options"),
-             nb::call_guard<nb::gil_scoped_release>());
+             nb::call_guard<Interruptible>());
 }
 
 }  // namespace colonnade::python

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "interruptible.h"
 #include "register.h"
 
 namespace nb = nanobind;
@@ -32,7 +33,7 @@ void register_repair(nb::module_& module) {
       [](const std::string& uri, const std::string& data_set, bool dry_run) {
         return repair(uri, data_set, {.dry_run = dry_run});
       },
-      nb::arg("uri"), nb::arg("data_set"), nb::arg("dry_run"), nb::call_guard<nb::gil_scoped_release>(),
+      nb::arg("uri"), nb::arg("data_set"), nb::arg("dry_run"), nb::call_guard<Interruptible>(),
       "Bring back clusters behind the last checkpoint.");
 }
 

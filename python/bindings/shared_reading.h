@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "column_arrays.h"
+#include "interruptible.h"
 #include "text.h"
 
 namespace colonnade::python {
@@ -35,7 +36,7 @@ class SharedReading {
                                  std::uint64_t last, std::uint64_t ahead) {
     std::vector<ColumnArray> read;
     {
-      const nanobind::gil_scoped_release released;
+      const Interruptible released;
       const std::lock_guard turn(mutex_);
       read = reader_->arrays(paths, first, last, ahead);
     }
@@ -45,7 +46,7 @@ class SharedReading {
                                                              const std::vector<std::string>& fields) {
     std::vector<std::string> texts;
     {
-      const nanobind::gil_scoped_release released;
+      const Interruptible released;
       const std::lock_guard turn(mutex_);
       for (std::uint64_t entry = first; entry < last; ++entry)
         texts.push_back(reader_->entry_text(entry, fields));
@@ -55,7 +56,7 @@ class SharedReading {
     return result;
   }
   auto verify(const Progress& progress) {
-    const nanobind::gil_scoped_release released;
+    const Interruptible released;
     const std::lock_guard turn(mutex_);
     if (!progress) return reader_->verify();
     return reader_->verify([&](std::uint64_t done, std::uint64_t pages) {

@@ -59,7 +59,7 @@ from .frame import (
     run_graphs,
     variations_for,
 )
-from .frame.root_facade import RDataFrame
+from .frame.root.facade import RDataFrame
 from .importing.copying import CopyProgress, CopyReport, copy
 from .importing.merging import LeftOutObject, MergeReport, merge
 from .importing.tables import TableReport, import_table

@@ -6,7 +6,6 @@ configuration, or is this user's folder.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -118,7 +117,7 @@ def ls(home: PathLike | None = None) -> list[CachedDataSet]:
 @checked
 def info(target: PathLike, home: PathLike | None = None) -> list[CachedDataSet]:
     """List the cached data sets of one file, one for each of its states."""
-    uri = _full(split_target(target)[0])
+    uri = _core.cached_origin(split_target(target)[0])
     return [one for one in ls(home) if one.uri == uri]
 
 
@@ -190,7 +189,7 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
     wanted = set(columns or ())
     removed = 0
     for one in _trees(home):
-        if one.uri == _full(uri) and (not wanted or wanted & set(one.branches)):
+        if one.uri == _core.cached_origin(uri) and (not wanted or wanted & set(one.branches)):
             _core.remove_file(one.path)
             removed += one.bytes
     if removed and not _is_there(home):
@@ -278,10 +277,6 @@ def _is_there(home: PathLike | None) -> bool:
 
 def _text(home: PathLike | None) -> str:
     return "" if home is None else path_text(home)
-
-
-def _full(uri: str) -> str:
-    return uri if "://" in uri or uri.startswith("memory") else os.path.abspath(uri)
 
 
 def _time(seconds: int) -> datetime | None:

@@ -104,6 +104,15 @@ def names_of(names: object, what: str = "column") -> list[str]:
     return [column_name(each, what) for each in ([names] if isinstance(names, str) else names)]
 
 
+def chosen_names(names: object, what: str = "column") -> list[str]:
+    """Return `names_of` what is chosen, nothing for None; raises `UsageError` for an empty list, which is not all."""
+    if names is None:
+        return []
+    if found := names_of(names, what):
+        return found
+    raise UsageError(f"no {what}s are named", f"the names of {what}s, or None for all")
+
+
 def name_pairs(names: object, what: str) -> dict[str, str]:
     """Return a mapping of names to names, or of each of several names to itself; raises as `names_of`."""
     given = names.items() if isinstance(names, Mapping) else [(name, name) for name in names_of(names, what)]
@@ -126,7 +135,8 @@ def files_of(given: Any, what: str) -> list[Any]:
     """
     if isinstance(given, str | os.PathLike):
         return [given]
-    if not isinstance(given, Iterable) or hasattr(given, "decode"):
+    # What has keys is a data set or a table, whose fields name no files.
+    if not isinstance(given, Iterable) or hasattr(given, "keys") or hasattr(given, "decode"):
         raise TypeMismatchError(f"{given!r} does not name a file", what)
     return list(given)
 

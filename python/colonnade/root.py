@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from .errors import UnsupportedError, UsageError
-from .frame import root_chains as _chains
-from .frame import root_facade as _facade
-from .frame import root_models as _models
-from .frame.root_chains import TChain
-from .frame.root_facade import (
+from .frame.root import chains as _chains
+from .frame.root import facade as _facade
+from .frame.root import models as _models
+from .frame.root.chains import TChain
+from .frame.root.facade import (
     DisableImplicitMT,
     EnableImplicitMT,
     GetThreadPoolSize,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 
 import awkward as ak
 import duckdb
@@ -101,6 +103,21 @@ def test_capsules_have_the_names_of_the_interface(data_set):
     assert name(data_set.__arrow_c_schema__()) == b"arrow_schema"
 
 
+def test_requested_schemas_are_met_where_a_cast_exists(data_set):
+    """Otherwise the stream has its own, which the caller sees."""
+    chosen = data_set.select(["id", "name"])
+    for source in (chosen, colonnade.DataFrame(chosen)):
+        for kind, given in [(pa.int32(), pa.int32()), (pa.list_(pa.int64()), pa.int64())]:
+            wanted = pa.schema([("id", kind), ("name", pa.string_view())])
+            stream = source.__arrow_c_stream__(wanted.__arrow_c_schema__())
+            table = pa.RecordBatchReader._import_from_c_capsule(stream).read_all()
+            assert table.schema.field("id").type == given
+            assert table["id"].to_pylist() == list(range(100))
+        for names in (["id"], ["name", "id"]):
+            with pytest.raises(colonnade.UsageError, match="to_arrow_reader"):
+                pa.table(source, schema=pa.schema([(name, pa.large_string()) for name in names]))
+
+
 def test_polars(data_set):
     chosen = data_set.select(["id", "flag", "pt", "name", "maybe", "jets", "pair", "fixed"])
     frame = polars.DataFrame(chosen)
@@ -120,6 +137,20 @@ def test_duckdb(data_set):
     jets = pa.table(data_set.select("jets"))  # noqa: F841
     (found,) = duckdb.sql("SELECT sum(j.pt) FROM (SELECT unnest(jets) AS j FROM jets)").fetchall()
     assert found[0] == ak.sum(data_set["jets"].pt)
+
+
+def test_duckdb_leaves_errors_alone():
+    """It is made with nanobind, too, whose modules translate each other's exceptions; it takes a brace for its own."""
+    code = (
+        "import sys, colonnade, duckdb\n"
+        "try:\n"
+        "    colonnade._core.FrameGraph.from_plan(sys.argv[1], None, None)\n"
+        "except colonnade.FormatError as error:\n"
+        "    print(error.problem)\n"
+    )
+    plan = '{"version": 1, "source": {"source": "empty", "entries": {}}, "nodes": [], "results": []}'
+    done = subprocess.run([sys.executable, "-c", code, plan], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("{} is not a whole number")
 
 
 def test_duckdb_takes_the_data_set_itself(data_set):
@@ -148,3 +179,10 @@ def test_round_trip_through_arrow(data_set, tmp_path):
         assert again.arrays().to_list() == chosen.arrays().to_list()
         assert again.schema["id"].type == "std::int64_t"
         assert again.schema["maybe"].type == "std::optional<std::int64_t>"
+
+
+def test_readers_at_the_end_of_a_program(data_set):
+    """PyArrow keeps what its readers read."""
+    code = f"import colonnade; reader = colonnade.open({data_set.uri!r}).to_arrow_reader()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -180,6 +180,25 @@ def test_rows_are_added_to_what_is_there(tmp_path, where):
         colonnade.add_attributes(place, "Other")
 
 
+@pytest.mark.parametrize("where", [0, 1])
+def test_a_set_that_is_there_keeps_its_fields(tmp_path, where):
+    place = places(tmp_path)[where]
+    schema = {"run": "std::uint8_t", "parts": [{"weight": "float"}]}
+    with colonnade.create(place, "Events", {"x": "double"}) as writer:
+        writer.extend({"x": np.arange(10.0)})
+        writer.attributes("runs", schema)
+    rows = [{"run": 1, "parts": []}, {"run": 2, "parts": [{"weight": 0.5}]}]
+    for row in rows:
+        with colonnade.add_attributes(place, "Events") as data:
+            runs = data.attributes("runs")
+            assert runs.field_names == list(schema)
+            with pytest.raises(colonnade.ConversionError):
+                runs.add({**row, "run": 256}, 0, 10)
+            runs.add(row, 0, 10)
+    with colonnade.open(place, "Events") as data:
+        assert list(data.attributes["runs"]) == [(0, 10, row) for row in rows]
+
+
 def test_copies_shift_the_ranges(tmp_path):
     files = []
     for number in range(3):
@@ -301,6 +320,7 @@ def test_a_copy_is_committed_with_what_is_added_to_it(tmp_path):
     def add(out):
         assert out.num_entries == 20
         out.attributes("quality").add({"good": True}, 5, 9)
+        out.attributes("runs").add({"run": 2}, 5, 9)
         lent.append(out)
 
     lent: list[Any] = []
@@ -311,11 +331,11 @@ def test_a_copy_is_committed_with_what_is_added_to_it(tmp_path):
         colonnade.copy(source, place, before_commit=add, resume=True)
     colonnade.copy(source, place, before_commit=add, verify="values")
     with colonnade.open(place) as data:
-        assert list(data.attributes["runs"]) == [(0, 20, {"run": 1})]
+        assert list(data.attributes["runs"]) == [(0, 20, {"run": 1}), (5, 9, {"run": 2})]
         assert list(data.attributes["quality"]) == [(5, 9, {"good": True})]
     with pytest.raises(colonnade.UsageError, match="closed"):
         lent[0].attributes("late")
-    with pytest.raises(colonnade.UsageError, match="there is already an attribute set 'runs'"):
+    with pytest.raises(colonnade.SchemaError, match="differs from that of the existing attribute set 'runs'"):
         colonnade.copy(
             source, place, overwrite=True, before_commit=lambda out: out.attributes("runs", {"run": "int"})
         )

@@ -173,7 +173,37 @@ def test_a_full_disk_is_no_failure(events, tmp_path):
         check=False,
     )
     assert mounted.returncode == 0, mounted.stderr
-    assert "continuing without the cache" in mounted.stderr
+    assert "nothing is added to the cache" in mounted.stderr
+
+
+def test_a_home_that_cannot_be_written_is_read(events, tmp_path):
+    """On a file system that is read-only, in a namespace of its own."""
+    home = tmp_path / "home"
+    filled(events, home, ["x"])
+    script = (
+        "import colonnade; from colonnade import cache\n"
+        "for _ in range(2):\n"
+        f"    with colonnade.open({str(events)!r}, cache={str(home)!r}) as data:\n"
+        "        data.arrays()\n"
+        "        assert data.metrics.cache_pages > 0\n"
+        "    cache.flush()\n"
+        f"cache.warm({str(events)!r}, home={str(home)!r})\n"
+    )
+    mounted = subprocess.run(
+        [
+            "unshare",
+            "-rm",
+            "sh",
+            "-c",
+            f'mount --bind {home} {home} && mount -o remount,ro,bind {home} && exec {sys.executable} -c "$0"',
+            script,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "nothing is added to the cache" in mounted.stderr
+    assert f"StorageError: the cache {home} is only read: cannot write" in mounted.stderr, mounted.stderr
 
 
 def test_a_process_that_is_killed_leaves_right_values(events, tmp_path):

@@ -369,7 +369,7 @@ def test_forms(files, tmp_path, form):
 
 
 @pytest.mark.parametrize("name", ["First", "Second"])
-def test_files_with_a_wildcard_in_their_name(name):
+def test_files_with_a_wildcard_in_their_name(name, tmp_path):
     """Local names that exist are taken as they are anyway."""
     folder = f"memory:wildcards-{name}/"
     for number, (file, of) in enumerate([("a*.root", "First"), ("a1.root", "First"), ("[1].root", name)]):
@@ -392,6 +392,12 @@ def test_files_with_a_wildcard_in_their_name(name):
     ):
         assert frame.take("n").value.tolist() == [0, 1, 2]
     assert colonnade.DataFrame(pattern).count().value == 2
+    # What exists and does not match itself is meant as it is. Stores are not listed.
+    write(folder + "1.root", {"n": "int"}, [{"n": 3}], name=name)
+    assert colonnade.open(folder + "[1].root")["n"].to_list() == [2]
+    assert colonnade.open([folder + "[13].root", folder + "[1].root"])["n"].to_list() == [3, 2]
+    write(f"obj://{tmp_path}/[1]", {"n": "int"}, [{"n": 4}], name=name)
+    assert colonnade.open(f"obj://{tmp_path}/[1]")["n"].to_list() == [4]
 
 
 def test_a_chain_is_a_data_set(files):
@@ -561,6 +567,21 @@ def test_missing_is_an_error_otherwise(uneven):
     assert caught.value.field == "weight"
 
 
+@pytest.mark.parametrize("missing", ["fill", "skip"])
+def test_chains_in_lists_keep_their_policy(uneven, missing):
+    inner = colonnade.open(uneven[:2], missing=missing)
+    whole = colonnade.open(uneven, missing=missing)
+    for members in ([inner, uneven[2]], [inner, colonnade.open(uneven[2:])]):
+        assert colonnade.open(members).arrays().to_list() == whole.arrays().to_list()
+    assert colonnade.open([inner]).field_names == inner.field_names
+    assert colonnade.open([inner], friends={"f": [inner]})["f.jets"].to_list() == inner["jets"].to_list()
+    assert "weight" not in colonnade.open([inner, uneven[2]], missing="skip")
+    other = colonnade.open(uneven, missing="skip" if missing == "fill" else "fill")
+    with pytest.raises(colonnade.UsageError, match="differ in what they do about missing fields"):
+        colonnade.open([inner, other])
+    assert "weight" in colonnade.open([inner, other], missing="fill")
+
+
 def test_missing_columns_of_a_data_frame(uneven):
     """A data frame has its own ways with columns that are missing, whatever the chain does."""
     frame = colonnade.DataFrame(colonnade.open(uneven, missing="fill"))
@@ -629,6 +650,32 @@ def test_open_files_are_bounded(tmp_path, most, local_io):
         assert open_files(tmp_path) <= most + 1
     chain.close()
     assert open_files(tmp_path) == 0
+
+
+def test_the_working_folder_may_change(tmp_path, monkeypatch):
+    for number in range(3):
+        write(tmp_path / f"{number}.root", {"n": "std::int32_t"}, [{"n": number}])
+    monkeypatch.chdir(tmp_path)
+    chain = colonnade.open("*.root", max_open_files=1)
+    one = colonnade.open("1.root")
+    index = tmp_path / "index.json"
+    chain.save_index(index)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    write(elsewhere / "1.root", {"n": "std::int32_t"}, [{"n": 9}])
+    monkeypatch.chdir(elsewhere)
+    for each in (chain, chain.select("n"), pickle.loads(pickle.dumps(chain))):
+        assert each.files == ["0.root", "1.root", "2.root"]
+        assert each["n"].to_list() == [0, 1, 2]
+    assert colonnade.DataFrame(chain).sum("n").value == 3
+    assert colonnade.open([one, chain])["n"].to_list() == [1, 0, 1, 2]
+    assert one.join(chain, on="n", columns="n").arrays().to_list() == [
+        {"n": 1, "Events_n": 1, "Events_entry": 1}
+    ]
+    assert chain.with_friends({"f": colonnade.open([one, one, one])})["f.n"].to_list() == [1, 1, 1]
+    moved = tmp_path.rename(tmp_path.with_name("moved"))
+    monkeypatch.chdir(moved)
+    assert colonnade.open("*.root", index=moved / "index.json")["n"].to_list() == [0, 1, 2]
 
 
 def test_closing_closes_a_single_file_at_once(files, tmp_path):

@@ -6,10 +6,12 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from locations import FIXTURES
 
 import colonnade
+from colonnade.cli import main
 
 SEVERAL = str(FIXTURES / "several_data_sets.root")
 RECORDS = str(FIXTURES / "types_untyped.root")
@@ -82,6 +84,29 @@ def test_show(run, sample):
 def test_show_as_json(run, sample):
     found = json.loads(run("show", sample, "--json", "--entries", "0:2")[1])
     assert found == [{"id": 0, "x": [0, "nan"]}, {"id": 1, "x": [0.5, "nan"]}]
+
+
+def test_texts_that_are_not_unicode_are_not_json(run, tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events", {"s": "std::string"}) as writer:
+        writer.fill(s=b"\xff")
+        writer.attributes("notes", {"s": "std::string"}).add({"s": b"\xff"}, 0, 1)
+    for extra in ((), ("--attributes", "notes")):
+        status, out, err = run("show", tmp_path / "f.root", "--json", *extra)
+        assert (status, out) == (1, "")
+        assert "not valid UTF-8" in err
+        assert "leave out --json" in err
+    status, _, err = run("export", tmp_path / "f.root", tmp_path / "f.parquet")
+    assert status == 1
+    assert "not valid UTF-8, which Arrow requires; try: columns= without it, or --columns" in err
+
+
+@pytest.mark.parametrize("values", [[np.nan, np.nan], [-1.7e308, 1.7e308], [0, np.inf]])
+def test_histograms_of_values_that_no_axis_covers(run, tmp_path, values):
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend({"x": np.array(values, float)})
+    status, _, err = run("show", tmp_path / "f.root", "--histogram", "x")
+    assert status == 1
+    assert "which no axis can cover; try: --histogram 'std::clamp(x, 0, 100)'" in err
 
 
 def test_show_schema(run):
@@ -199,3 +224,16 @@ def test_output_that_nobody_reads_ends_quietly(sample):
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 1
+
+
+@pytest.mark.parametrize("command", ["show", "info", "ls", "verify", "--help", "show --entries 30:"])
+@pytest.mark.parametrize("closed", [["stdout"], ["stderr"], ["stdout", "stderr"]])
+def test_output_to_streams_that_are_closed_is_dropped(sample, monkeypatch, command, closed):
+    """As those of `colonnade show f.root >&- 2>&-`, which Python has as None."""
+    for name in closed:
+        monkeypatch.setattr(sys, name, None)
+    with pytest.raises(SystemExit) as stop:
+        main([*command.split(), str(sample)])
+    for name in closed:
+        getattr(sys, name).close()
+    assert stop.value.code == 0

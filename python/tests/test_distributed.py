@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import itertools
 import json
@@ -10,6 +11,7 @@ import multiprocessing
 import os
 import pickle
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -21,7 +23,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import awkward as ak
 import hist
@@ -38,12 +40,15 @@ from colonnade.distributed.engines import Futures, Processes
 from colonnade.distributed.tasks import cut
 from colonnade.errors import (
     ChecksumError,
+    FileMissingError,
     FormatError,
     ResourceError,
     StorageError,
+    TypeMismatchError,
     UnsupportedError,
     UsageError,
 )
+from colonnade.frame.callables import with_sum
 from colonnade.frame.progress import PassBar
 
 PART_ENTRIES = 40
@@ -126,23 +131,12 @@ def dask(small_parts: None) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def spark(small_parts: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A standalone cluster of a master and a worker with two cores."""
-    import sys
+    from spark_cluster import SparkCluster, session_of
 
-    from pyspark.sql import SparkSession
-    from spark_cluster import SparkCluster
-
-    with pytest.MonkeyPatch.context() as patch, SparkCluster(tmp_path_factory.mktemp("spark")) as cluster:
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        session = (
-            SparkSession.builder.master(cluster.url)
-            .config("spark.ui.enabled", "false")
-            .config("spark.executorEnv.COLONNADE_TEST_PART_ENTRIES", str(PART_ENTRIES))
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .getOrCreate()
-        )
+    folder = tmp_path_factory.mktemp("spark")
+    environment = {"COLONNADE_TEST_PART_ENTRIES": str(PART_ENTRIES)}
+    with SparkCluster(folder) as cluster, session_of(cluster, **environment) as session:
         yield session
-        session.stop()
 
 
 ENGINES = ["processes", "loky", "dask", "spark"]
@@ -347,6 +341,18 @@ def test_several_data_frames_run_together(processes: Any, files: list[str]) -> N
     ]
 
 
+def test_equal_data_frames_run_together(files: list[str]) -> None:
+    total = DataFrame("Events", files).sum("x").value
+    shown: list[float] = []
+    for executor in (engine := Noting(), None):
+        sums = [DataFrame("Events", files, executor=executor).sum("x") for _ in range(3)]
+        for each in sums[executor is not None :]:
+            each.on_partial(shown.append)
+        assert colonnade.run_graphs(sums) == 3
+        assert [each.value for each in sums] == [total] * 3
+    assert len(engine.stretches) == 1
+
+
 def test_data_frames_without_files(processes: Any) -> None:
     df = DataFrame(1000, executor=processes).define("x", "rdfentry_ * 2.0")
     assert df.sum("x").value == 999000
@@ -359,9 +365,11 @@ def test_foreach_runs_where_the_data_are(processes: Any, files: list[str], tmp_p
     def note(n: Any) -> None:
         (tmp_path / f"{os.getpid()}-{time.monotonic_ns()}").write_text(str(len(n)))
 
-    DataFrame("Events", files, executor=processes).foreach(note, "n")
-    seen = list(tmp_path.iterdir())
-    assert sum(int(each.read_text()) for each in seen) == ENTRIES
+    for times in (1, 2):  # whatever was kept
+        df = DataFrame("Events", files, executor=processes, checkpoint=f"{tmp_path}-kept")
+        df.foreach(note, "n")
+        seen = list(tmp_path.iterdir())
+        assert sum(int(each.read_text()) for each in seen) == times * ENTRIES
     assert str(os.getpid()) not in {each.name.split("-")[0] for each in seen}
 
 
@@ -375,7 +383,7 @@ def test_cached_columns_and_steps(processes: Any, files: list[str]) -> None:
 def test_cached_columns_stay_where_workers_reach_them(
     executor: Any, files: list[str], tmp_path: Path, place: str
 ) -> None:
-    where = str(tmp_path / "kept") if place == "folder" else f"obj://{tmp_path}/kept"
+    where = str(tmp_path / "kept[1]") if place == "folder" else f"obj://{tmp_path}/kept"
     names = ["y", "v", "s", "n"]
     local = DataFrame("Events", files).define("y", "x * 2").filter("n > 1")
     df = DataFrame("Events", files, executor=executor).define("y", "x * 2").filter("n > 1")
@@ -403,13 +411,15 @@ def test_cached_columns_survive_workers(files: list[str], tmp_path: Path) -> Non
     engine.close()
 
 
-def test_cached_columns_of_one_process(files: list[str], tmp_path: Path) -> None:
-    kept = DataFrame("Events", files).cache(["x"], place=tmp_path)
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_cached_columns_of_one_process(scheme: str, files: list[str], tmp_path: Path) -> None:
+    place = tmp_path / "fresh"
+    kept = DataFrame("Events", files).cache(["x"], place=f"{scheme}{place}")
     assert bits(kept.take("x").value) == bits(DataFrame("Events", files).take("x").value)
-    assert len(list(tmp_path.glob("cache-*"))) == 1
+    assert len(list(place.glob("cache-*"))) == len(list(place.glob(".cache-*"))) == 1
     del kept
     gc.collect()
-    assert list(tmp_path.iterdir()) == []
+    assert list(place.iterdir()) == []
 
 
 # ---- Plans, tasks, partial results
@@ -452,6 +462,42 @@ def test_gaps_overlaps_repeats_and_other_plans_are_refused(files: list[str]) -> 
         distributed.merge(other, partials)
     with pytest.raises(UsageError, match="another plan"):
         distributed.run_task(other, plan.tasks(1)[0])
+    task = plan.tasks(1)[0]
+    for change in ({"results": (7,)}, {"first": -1}, {"last": ENTRIES + 1}, {"first": 20, "last": 10}):
+        with pytest.raises(UsageError, match="no such task"):
+            distributed.run_task(plan, replace(task, **change))
+
+
+def test_damaged_partial_results_are_errors(files: list[str]) -> None:
+    _, result, plan = booked_plan(files)
+    partials = [distributed.run_task(plan, task) for task in plan.tasks(3)]
+    key = (plan.fingerprint, 0)
+    (piece,) = partials[1].pieces[key]
+    for change in (
+        {"first": "a"},
+        {"last": None},
+        {"slice": "a"},
+        {"data": "text"},
+        {"first": piece.last + 1},
+    ):
+        damaged = [partials[0], Partial({key: [replace(piece, **change)]}), partials[2]]
+        with pytest.raises(FormatError, match="damaged"):
+            distributed.merge(plan, damaged)
+        with pytest.raises(FormatError, match="damaged"):
+            plan.finish(damaged[1])
+    with pytest.raises(UsageError, match="another plan"):
+        distributed.merge(plan, [Partial({(plan.fingerprint, 7): [piece]})])
+    for wrong in (None, 3, partials[0], [*partials, b"x"]):
+        with pytest.raises(TypeMismatchError, match="partial result"):
+            distributed.merge(plan, wrong)  # type: ignore[arg-type]
+    whole = distributed.merge(plan, partials)
+    data = whole.to_bytes()
+    flipped = [bytes([*data[:at], data[at] ^ 1, *data[at + 1 :]]) for at in range(len(data))]
+    for bad in (b"", b"x", pickle.dumps(3), with_sum(pickle.dumps(3)), data[:-9], *flipped):
+        with pytest.raises(FormatError, match="not a partial result"):
+            Partial.from_bytes(bad)
+    plan.finish(whole)
+    assert result.value == DataFrame("Events", files).filter("n > 1").sum("x").value
 
 
 class Noting(Shuffled):
@@ -639,7 +685,7 @@ def test_many_files_are_planned_from_what_is_known(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def many_files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """600 files of four kinds: other types, columns that are missing, no entries, several clusters."""
+    """600 files of four kinds and two data sets: other types, missing columns, no entries, several clusters."""
     folder = tmp_path_factory.mktemp("many")
     random = np.random.default_rng(3)
     kinds = [
@@ -649,9 +695,11 @@ def many_files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         ({"n": "std::int16_t", "x": "float", "late": "float"}, 300),
     ]
     for k, (schema, entries) in enumerate(kinds):
-        with colonnade.create(folder / f"kind{k}.root", "Events", schema, cluster_size="1 KiB") as writer:
-            for _ in range(3):
-                writer.extend({name: random.integers(0, 99, entries).astype("i2") for name in schema})
+        for name, mode in (("Events", "recreate"), ("More", "update")):
+            path = folder / f"kind{k}.root"
+            with colonnade.create(path, name, schema, cluster_size="1 KiB", mode=mode) as writer:
+                for _ in range(3):
+                    writer.extend({field: random.integers(0, 99, entries).astype("i2") for field in schema})
     paths = []
     for k, kind in enumerate(random.integers(0, len(kinds), 600)):
         os.link(folder / f"kind{kind}.root", folder / f"{k:04}.root")
@@ -659,10 +707,16 @@ def many_files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return paths
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_workers_look_into_many_files(many_files: list[str], seed: int) -> None:
-    here = DataFrame("Events", many_files)
-    there = DataFrame("Events", many_files, executor=Shuffled(seed))
+def with_names(files: list[str]) -> list[tuple[str, str]]:
+    return [(file, "More" if k % 3 else "Events") for k, file in enumerate(files)]
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_workers_look_into_many_files(many_files: list[str], seed: int, named: bool) -> None:
+    given: Any = ("", with_names(many_files)) if named else ("Events", many_files)
+    here = DataFrame(*given)
+    there = DataFrame(*given, executor=Shuffled(seed))
     assert (
         there.freeze(there.mean("x"), there.sum("n")).text == here.freeze(here.mean("x"), here.sum("n")).text
     )
@@ -672,7 +726,8 @@ def test_workers_look_into_many_files(many_files: list[str], seed: int) -> None:
 
 
 def test_the_client_opens_none_of_many_files(many_files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = DataFrame("Events", many_files).sum("x").value
+    named = with_names(many_files)
+    wanted = DataFrame("Events", many_files, friends={"f": named}).sum("x + f.x").value
 
     def refuse(*_: object) -> None:
         raise AssertionError("the client opens files")
@@ -680,8 +735,10 @@ def test_the_client_opens_none_of_many_files(many_files: list[str], monkeypatch:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=context) as executor:
         monkeypatch.setattr(_core, "open_chain", refuse)
-        df = DataFrame("Events", many_files, executor=executor)
-        result = df.sum("x")
+        monkeypatch.setattr(_core, "open_named_chain", refuse)
+        df = DataFrame("Events", many_files, friends={"f": named}, executor=executor)
+        assert df.join("", named, on="n", duplicates="first").has_column("Events_x")
+        result = df.sum("x + f.x")
         tasks = df.freeze(result).tasks(8)
         assert result.value == wanted
     # What is known of the columns, without the files, makes tasks of about the same size.
@@ -720,18 +777,76 @@ def test_a_worker_opens_what_it_reads_only(files: list[str], tmp_path: Path) -> 
 
 def test_damaged_plans_are_errors(files: list[str]) -> None:
     _, _, plan = booked_plan(files)
-    for text in (b"", b"[]", b"{}", b"\xff", b'{"colonnade": "0"}', b"3"):
+    for text in (b"", b"[]", b"{}", b"\xff", b"3", b"[" * 100_000):
         with pytest.raises(FormatError):
             distributed.Plan.from_bytes(text)
+    for text in (b'{"survey":3}', b'{"survey":{}}', b'{"survey":\xff', b'{"survey":' + b"[" * 100_000):
+        with pytest.raises(FormatError):
+            distributed.run_task(text, plan.tasks(1)[0])
     content = json.loads(plan.text)
-    with pytest.raises(UnsupportedError, match="the same version"):
-        distributed.Plan(json.dumps({**content, "colonnade": "0.0.1"}))
+    for entries in ([], [0], "ab", [None, 100], [2, 1], [0, 1 << 63]):
+        with pytest.raises(FormatError):
+            distributed.Plan(json.dumps({**content, "entries": entries}))
+    for wrong in ({"node": 99}, {"calls": "a"}, {"calls": "abcd"}):
+        results = [{**content["results"][0], **wrong}]
+        with pytest.raises(FormatError):
+            distributed.Plan(json.dumps({**content, "results": results})).booking(0)
+    for other in (content, {}):
+        with pytest.raises(UnsupportedError, match="the same version"):
+            distributed.Plan(json.dumps({**other, "colonnade": "0.0.1"}))
     chosen = random.Random(5)
     for _ in range(300):
         damaged = bytearray(plan.to_bytes())
         damaged[chosen.randrange(len(damaged))] = chosen.randrange(256)
         with contextlib.suppress(colonnade.Error):
             distributed.Plan.from_bytes(bytes(damaged)).graph()
+
+
+def places_in(value: Any) -> list[tuple[Any, Any]]:
+    """The items of JSON at any depth, each as what holds it and its key."""
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    return [(value, key) for key in keys] + [each for key in keys for each in places_in(value[key])]
+
+
+def test_mutated_plans_run_or_are_errors(files: list[str]) -> None:
+    """Each item is another one of the plan, or of the wrong type."""
+    df = DataFrame("Events", files[:2], executor=Shuffled(0), friends={"f": files[:2]})
+    result = df.define("y", "x + f.x").filter("n > 1").range(5, 90, 2).sum("y")
+    text = df.freeze(result, more := df.histo1d(("h", "h", 5, 0, 100), "x")).text
+    chosen = random.Random(7)
+    for _ in range(200):
+        content = json.loads(text)
+        places = places_in(content)
+        for holder, key in chosen.sample(places, chosen.randint(1, 2)):
+            other, of = chosen.choice(places)
+            holder[key] = chosen.choice([None, -1, 1 << 70, 1.5, "x", [], {}, [[]], copy.deepcopy(other[of])])
+        partials = []
+        with contextlib.suppress(colonnade.Error):
+            plan = distributed.Plan(json.dumps(content))
+            partials = [distributed.run_task(plan, task) for task in plan.tasks(2)]
+            distributed.merge(plan, partials)
+        errors = [failure.error for partial in partials for failure in partial.failures]
+        assert all(isinstance(error, colonnade.Error) for error in errors), errors
+    assert not more.is_ready
+
+
+def test_plans_with_damaged_callables_are_errors(files: list[str]) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(0))
+    result = df.define("y", lambda x: x + 1, ["x"]).sum("y")
+    total = df.aggregate(lambda state, x: state + float(x.sum()), lambda a, b: a + b, "x", 0.0)
+    text = df.freeze(result, total).text
+    content = json.loads(text)
+    chosen = random.Random(8)
+    for code in (content["graph"]["nodes"][0]["definition"]["payload"], content["results"][1]["calls"]):
+        for place in chosen.sample(range(len(code)), 20):
+            damaged = code[:place] + ("A" if code[place] != "A" else "B") + code[place + 1 :]
+            plan = distributed.Plan(text.replace(code, damaged))
+            partial = distributed.run_task(plan, plan.task(*plan.entries, (0, 1)))
+            assert isinstance(partial.failures[0].error, FormatError)
+    payload = content["graph"]["nodes"][0]["definition"]["payload"]
+    for damaged in ('"A"', '"gICA"', "3"):
+        with pytest.raises(FormatError, match="callables of a plan are damaged"):
+            distributed.Plan(text.replace(f'"{payload}"', damaged)).key(0)
 
 
 def test_plans_from_elsewhere_do_what_they_may(files: list[str], tmp_path: Path) -> None:
@@ -761,6 +876,31 @@ def test_what_cannot_be_sent_is_refused_when_it_is_booked(files: list[str]) -> N
         df.reduce(lambda a, b: a + b + lock.locked(), "x")
     with pytest.raises(UnsupportedError, match="cannot be sent"):
         df.define_per_sample("y", lambda name: lock.locked())
+
+
+class _Collects:
+    """A callable that drops results when it is pickled, as the garbage collector may at any time."""
+
+    def __init__(self, dropped: list[Any]) -> None:
+        self._dropped = dropped
+
+    def __call__(self, state: float, values: Any) -> float:
+        return state + float(values.sum())
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._dropped.clear()
+        return {}
+
+
+def test_results_are_dropped_while_a_plan_is_made(files: list[str]) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(0))
+    dropped: list[Any] = []
+    total = df.aggregate(_Collects(dropped), lambda a, b: a + b, "x", 0.0)
+    dropped.append(df.sum("w"))
+    assert total.value == pytest.approx(DataFrame("Events", files).sum("x").value)
+    assert dropped == []
+    plan = df.freeze()
+    assert len(plan) == 0
 
 
 def test_stretches_cover_everything_once() -> None:
@@ -939,6 +1079,87 @@ def test_errors_of_users_come_out_at_once(executor: Any, files: list[str]) -> No
         bad.value  # noqa: B018
 
 
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_callables_do_not_end_workers(kind: type[BaseException], processes: Any, files: list[str]) -> None:
+    def end(x: Any) -> Any:
+        raise kind("3")
+
+    df = DataFrame("Events", files, executor=processes)
+    with pytest.raises(RuntimeError, match=f"^{kind.__name__}: 3"):
+        df.define("y", end, ["x"], returns="double").sum("y").value  # noqa: B018
+
+
+def test_classes_of_the_script_come_back(executor: Any, files: list[str]) -> None:
+    class MineError(Exception):
+        pass
+
+    class Found(NamedTuple):
+        entries: int
+
+    def fail(x: Any) -> Any:
+        raise MineError("mine")
+
+    df = DataFrame("Events", files, executor=executor, npartitions=4)
+    found = df.aggregate(
+        lambda state, x: Found(state.entries + len(x)),
+        lambda a, b: Found(a.entries + b.entries),
+        "x",
+        Found(0),
+    )
+    assert isinstance(found.value, Found)
+    assert found.value.entries == ENTRIES
+    failing = df.define("y", fail, ["x"], returns="double").sum("y")
+    with pytest.raises(MineError, match="mine"):
+        failing.value  # noqa: B018
+
+
+def test_exceptions_come_back_with_their_cause(files: list[str]) -> None:
+    class CodedError(Exception):
+        def __init__(self, code: int, what: str) -> None:
+            super().__init__(f"{what} {code}")
+            self.code = code
+
+    class WrappedError(Exception):
+        def __init__(self, what: str) -> None:
+            super().__init__(f"<{what}>")
+
+    def fail(x: Any) -> Any:
+        raise CodedError(3, "mine") from KeyError("deep")
+
+    def fail_wrapped(x: Any) -> Any:
+        raise WrappedError("mine") from KeyError("deep")
+
+    def fail_for_good(x: Any) -> Any:
+        error = CodedError(4, "mine")
+        error.lock = threading.Lock()  # type: ignore[attr-defined]
+        raise error from KeyError("deep")
+
+    df = DataFrame("Events", files, executor=Shuffled(0))
+    errors = []
+    for function in (fail, fail_wrapped, fail_for_good):
+        plan = df.freeze(result := df.define("y", function, ["x"], returns="double").sum("y"))
+        partial = Partial.from_bytes(distributed.run_task(plan.to_bytes(), plan.tasks(1)[0]).to_bytes())
+        errors.append(partial.failures[0].error)
+        assert not result.is_ready
+        assert repr(errors[-1].__cause__) == "KeyError('deep')"
+    coded, wrapped, described = errors
+    assert (type(wrapped), str(wrapped)) == (WrappedError, "<mine>")
+    assert (type(coded), str(coded), vars(coded)["code"]) == (CodedError, "mine 3", 3)
+    assert (type(described), str(described)) == (RuntimeError, "CodedError: mine 4")
+    assert "in fail_for_good" in described.__notes__[-1]
+
+
+def test_a_state_that_cannot_be_sent_is_an_error_of_its_result(files: list[str]) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(0))
+    bad = df.aggregate(lambda state, x: threading.Lock(), lambda a, b: a, "x", None)
+    good = df.count()
+    with pytest.raises(TypeError, match="pickle"):
+        good.value  # noqa: B018
+    assert good.value == ENTRIES
+    with pytest.raises(TypeError, match="pickle"):
+        bad.value  # noqa: B018
+
+
 def test_errors_do_not_wait_for_other_tasks(executor: Any, files: list[str], tmp_path: Path) -> None:
     def fail_soon(x: Any, entry: Any) -> Any:
         if entry[0] == 0:
@@ -972,8 +1193,9 @@ def damaged_file(folder: Path) -> tuple[str, Any, int]:
     path = str(folder / "f.root")
     x = np.random.default_rng(2).normal(size=600)
     sizes: Any = {"page_size": 8 * PART_ENTRIES, "initial_page_size": 8 * PART_ENTRIES}
-    with colonnade.create(path, "Events", {"x": "double"}, compression="none", **sizes) as writer:
-        writer.extend({"x": x})
+    kinds = {"x": "double", "number": "std::int64_t"}
+    with colonnade.create(path, "Events", kinds, compression="none", **sizes) as writer:
+        writer.extend({"x": x, "number": np.arange(600)})
     content = bytearray(Path(path).read_bytes())
     spoilt = 200 // PART_ENTRIES * PART_ENTRIES
     page = x[spoilt : spoilt + PART_ENTRIES].tobytes()
@@ -1004,6 +1226,76 @@ def test_damage_is_an_error_or_left_out(
     assert "checksum" in skipped.problem or "damaged" in skipped.problem
 
 
+def test_no_entries_are_left_out_for_a_damaged_join(tmp_path: Path) -> None:
+    path, _, _ = damaged_file(tmp_path)
+    df = DataFrame(600, executor=Shuffled(0), on_error="skip").define("number", "1 * rdfentry_")
+    total, found = df.count(), df.join("Events", path, on="number").sum("x")
+    with pytest.raises(ChecksumError) as caught:
+        found.value  # noqa: B018
+    assert caught.value.uri == path
+    assert (total.value, df.skipped) == (600, [])
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_files_that_cannot_be_opened_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for k in range(5):
+        with colonnade.create(f"{k}.root", "Events") as writer:
+            writer.extend({"x": 10 * k + np.arange(10)})
+    samples = {
+        name: {"trees": ["Events"], "files": files, "metadata": {"name": name}}
+        for name, files in {"a": ["0.root", "1.root"], "b": ["[2-4].root"]}.items()
+    }
+
+    def frame() -> DataFrame:
+        df = DataFrame.from_spec({"samples": samples}, executor=Shuffled(0), npartitions=3, on_error="skip")
+        return df.define_per_sample("sample", lambda info: info.metadata["name"])
+
+    df = frame()
+    Path("1.root").unlink()
+    Path("2.root").write_bytes(b"damaged")
+    df = df if is_open else frame()
+    x, sample = df.take("x"), df.take("sample")
+    assert x.value.tolist() == [*range(10), *range(30, 50)]
+    assert sample.value.tolist() == ["a"] * 10 + ["b"] * 20
+    skipped = [(each.first, each.last) for each in df.skipped]
+    assert skipped == ([(10, 20), (20, 30)] if is_open else [(10, 10), (10, 10)])
+    assert "No such file" in df.skipped[0].problem
+    Path("0.root").unlink()
+    with pytest.raises(FileMissingError):
+        DataFrame("Events", ["0.root", "1.root"], executor=Shuffled(0), on_error="skip")
+
+
+@contextlib.contextmanager
+def full_disk() -> Iterator[None]:
+    """Files can have only a few bytes."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_no_entries_are_left_out_for_a_full_disk(files: list[str], tmp_path: Path) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(0), on_error="skip")
+    written = df.snapshot(f"{tmp_path}/to/", columns=["x"], lazy=True)
+    with full_disk(), pytest.raises(StorageError, match="cannot write"):
+        written.value  # noqa: B018
+    assert df.skipped == []
+
+
+def test_a_full_disk_ends_checkpoints_only(files: list[str], tmp_path: Path) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(0), checkpoint=tmp_path)
+    taken = df.take("x")
+    with full_disk(), pytest.warns(UserWarning, match="no longer kept") as warned:
+        assert len(taken.value) == ENTRIES
+    assert len(warned) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_duplicated_tasks_of_snapshots_do_no_harm(files: list[str], tmp_path: Path) -> None:
     class Twice(Shuffled):
         def run(self, plans: Any, tasks: Any, piecemeal: bool) -> Iterator[Partial]:
@@ -1017,6 +1309,24 @@ def test_duplicated_tasks_of_snapshots_do_no_harm(files: list[str], tmp_path: Pa
         tmp_path / "o.root", columns=["x", "v"]
     )
     assert bits(made.take("x").value) == bits(DataFrame("Events", files).take("x").value)
+
+
+def test_a_run_writes_a_file_once(files: list[str], tmp_path: Path) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(0), npartitions=3)
+    one, other = (df.snapshot(tmp_path / "out.root", name, ["x"], lazy=True) for name in ("A", "B"))
+    with pytest.raises(UsageError, match="same destination"):
+        other.value  # noqa: B018
+    assert one.value.count().value == ENTRIES
+    assert os.listdir(tmp_path) == ["out.root"]
+    for uri in (tmp_path / "again.root", f"obj://{tmp_path}/store"):
+        booked = [
+            DataFrame("Events", files, executor=each).snapshot(uri, "A", ["x"], lazy=True)
+            for each in (None, Shuffled(0), Shuffled(0))
+        ]
+        for wrong in (booked[1:], booked[:2]):
+            with pytest.raises(UsageError, match="same destination"):
+                colonnade.run_graphs(wrong)
+        assert booked[1].value.count().value == ENTRIES
 
 
 def test_a_snapshot_that_fails_leaves_what_was_there(
@@ -1180,6 +1490,44 @@ def test_checkpoints_know_the_data_and_the_question(files: list[str], tmp_path: 
     assert run("n > 1") == (first, computed)
 
 
+def test_checkpoints_know_code_wherever_it_stands() -> None:
+    def key(source: str, file: str) -> str:
+        script: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(source, file, "exec"), script)
+        df = DataFrame(10, executor=Shuffled(0)).define("y", script["f"], ["rdfentry_"], returns="double")
+        total = df.aggregate(script["f"], script["f"], "y", 0.0)
+        return df.freeze(total).key(0)
+
+    scripts = [
+        "f = lambda x: x * 2",
+        "f = lambda x: x * 3",
+        "def f(x):\n    return x * cuts.pt\n@dataclass\nclass Cuts:\n    pt: float = 3\ncuts = Cuts()",
+        "def f(x):\n    return x * cuts.pt\n@dataclass\nclass Cuts:\n    pt: float = 4\ncuts = Cuts()",
+        "class Kind(Enum):\n    A = 1\nf = lambda x: x * Kind.A.value",
+        "class Kind(Enum):\n    A = 2\nf = lambda x: x * Kind.A.value",
+    ]
+    keys = []
+    for each in scripts:
+        script = f"from dataclasses import dataclass\nfrom enum import Enum\n{each}\n"
+        keys.append(key(script, "a.py"))
+        assert key(f"# A comment.\n\n{script}", "b.py") == keys[-1]
+    assert len(set(keys)) == len(scripts)
+
+
+def test_kept_results_lack_what_others_cannot_read(tmp_path: Path) -> None:
+    path, x, spoilt = damaged_file(tmp_path)
+
+    def booked() -> tuple[Any, Any]:
+        df = DataFrame("Events", path, executor=Shuffled(0), on_error="skip", checkpoint=tmp_path / "kept")
+        return df.sum("number"), df.sum("x")
+
+    assert booked()[0].value == 600 * 599 // 2
+    numbers, total = booked()
+    left = np.delete(np.arange(600), slice(spoilt, spoilt + PART_ENTRIES))
+    assert total.value == pytest.approx(x[left].sum())
+    assert numbers.value == left.sum()
+
+
 @pytest.mark.parametrize("name", [*ENGINES, "here"])
 def test_partial_results_are_shown(
     name: str, request: pytest.FixtureRequest, files: list[str], monkeypatch: pytest.MonkeyPatch
@@ -1194,6 +1542,25 @@ def test_partial_results_are_shown(
     assert len(seen) > 1
     assert seen == sorted(seen)
     assert 0 < seen[0] < ENTRIES
+
+
+def test_what_cannot_be_planned_is_shown_at_the_end() -> None:
+    lock = threading.Lock()
+    arrays = DataFrame.from_arrays({"x": np.arange(10.0)})
+    counted = DataFrame(10).define("x", lambda n: n + lock.locked(), ["rdfentry_"], returns="double")
+    for df in (arrays, counted, counted.cache(["x"])):
+        seen: list[float] = []
+        assert df.sum("x").on_partial(seen.append).value == 45
+        assert seen == [45]
+
+
+def test_what_is_shown_is_planned_once(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    make = distributed.plans._made
+    monkeypatch.setattr(distributed.plans, "_made", lambda *args: made.append(make(*args)) or made[-1])
+    seen: list[int] = []
+    assert DataFrame("Events", files).count().on_partial(seen.append).value == ENTRIES
+    assert len(made) == 1
 
 
 def test_partial_results_with_roots_spelling(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1285,6 +1652,25 @@ def test_a_worker_that_cannot_open_files_is_passed_over(
                 dask.run(os.chdir, place, workers=[one])
 
 
+@pytest.mark.parametrize("remote", [False, True])
+def test_relative_names_are_of_the_folder_in_which_they_were_given(
+    processes: Any, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remote: bool
+) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir()
+    elsewhere.mkdir()
+    names = [Path(shutil.copy(file, here)).name for file in files]
+    monkeypatch.chdir(here)
+    options: Any = {"executor": processes, "checkpoint": "kept"} if remote else {}
+    df = DataFrame("Events", names, **options)
+    total, written = df.sum("x"), df.snapshot("out.root", columns=["x"], lazy=True)
+    monkeypatch.chdir(elsewhere)
+    assert total.value == DataFrame("Events", files).sum("x").value
+    assert written.value.sum("x").value == total.value
+    assert not list(elsewhere.iterdir())
+    assert sorted(os.listdir(here)) == sorted([*names, "out.root", *(["kept"] if remote else [])])
+
+
 def test_results_that_do_not_fit_are_refused(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distributed.driver, "_free_memory", lambda: 3 * 4000)
     df = DataFrame("Events", files, executor=Shuffled(0))
@@ -1311,14 +1697,15 @@ def test_steps_are_computed_by_workers(executor: Any, files: list[str]) -> None:
 
 def test_a_folder_of_parts(processes: Any, files: list[str], tmp_path: Path) -> None:
     df = DataFrame("Events", files, executor=processes, npartitions=5)
-    target = f"{tmp_path}/out/"
+    target = f"{tmp_path}/out[1]/"
     made = df.filter("n > 1").snapshot(target, columns=["x", "v"])
     local = DataFrame("Events", files).filter("n > 1")
     assert bits(made.take("x").value) == bits(local.take("x").value)
     assert len(made.files) == len(os.listdir(target)) > 3
-    assert os.listdir(tmp_path) == ["out"]
-    with pytest.raises(UsageError, match="already exists"):
-        df.snapshot(target, columns=["x"])
+    assert os.listdir(tmp_path) == ["out[1]"]
+    for taken in (target, "/"):
+        with pytest.raises(UsageError, match="already exists"):
+            df.snapshot(taken, columns=["x"])
     with pytest.raises(UsageError, match="writes one file"):
         local.snapshot(target, columns=["x"])
     with pytest.raises(UsageError, match="not a path of the local"):
@@ -1350,6 +1737,10 @@ def test_arguments_that_make_no_sense(files: list[str]) -> None:
         ({"executor": 1, "on_error": "ignore"}, "on_error must be 'raise' or 'skip'"),
         ({"npartitions": 3}, "with an executor"),
         ({"checkpoint": "x"}, "with an executor"),
+        ({"executor": 1, "checkpoint": "s3://bucket/x"}, "in a local folder"),
+        ({"executor": 1, "checkpoint": ""}, "in a local folder"),
     ):
         with pytest.raises(UsageError, match=why):
             DataFrame("Events", files, **wrong)
+    with pytest.raises(StorageError, match="checkpoints cannot be written"):
+        DataFrame("Events", files, executor=1, checkpoint=files[0])

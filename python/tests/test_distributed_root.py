@@ -172,7 +172,7 @@ def test_scalars_and_lists_in_one_graph(executor: Any) -> None:
 
 
 def test_what_workers_call_first(executor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(colonnade.frame.root_facade, "_setup", "")
+    monkeypatch.setattr(colonnade.frame.root.facade, "_setup", "")
 
     def prepare(value: int, *, times: int) -> None:
         os.environ["COLONNADE_TEST_PREPARED"] = str(

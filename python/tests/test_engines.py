@@ -10,10 +10,12 @@ import importlib
 import itertools
 import json
 import multiprocessing.connection
+import multiprocessing.resource_tracker
 import os
 import random
 import signal
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -31,13 +33,14 @@ from shuffled_engine import Shuffled
 
 import colonnade
 from colonnade import DataFrame, _core, distributed
-from colonnade.distributed import Task
-from colonnade.distributed.engines import Futures, Processes, WorkerLostError, _Pool, _Sent
+from colonnade.distributed import Failure, Task, dask
+from colonnade.distributed.engines import Futures, Processes, WorkerLostError, _Pool, _Process, _Sent
+from colonnade.distributed.partials import Counters
 from colonnade.distributed.spark import _error
 from colonnade.distributed.tail import Tail
 from colonnade.distributed.tasks import cut
 from colonnade.distributed.worker import PlanMissingError, attempt
-from colonnade.errors import UnsupportedError
+from colonnade.errors import StorageError, UnsupportedError
 
 ENTRIES = 2000
 
@@ -110,12 +113,11 @@ def test_processes_end_with_their_client(file: str, tmp_path: Path) -> None:
         "    print(*map(int, set(pid)), flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    import subprocess
 
     ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     pids = [int(each) for each in ran.stdout.split()]
     assert pids, ran.stderr
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while any(Path(f"/proc/{pid}").exists() for pid in pids):
         assert time.monotonic() < end, "workers outlive their client"
         time.sleep(0.05)
@@ -131,6 +133,16 @@ def cluster() -> Iterator[Any]:
     options: dict[str, Any] = {"dashboard_address": ":0", "host": "127.0.0.1"}
     with LocalCluster(n_workers=0, threads_per_worker=1, processes=True, **options) as made:
         yield made
+
+
+def test_a_script_that_its_processes_run_again(file: str, tmp_path: Path) -> None:
+    script = tmp_path / "client.py"
+    script.write_text(
+        f"from colonnade import DataFrame\nDataFrame('Events', {file!r}, executor=1).count().value\n"
+    )
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert "\ncolonnade.errors.UsageError: a new process ended with exit code 1" in ran.stderr
+    assert 'try: if __name__ == "__main__":' in ran.stderr
 
 
 def test_workers_that_come_when_there_is_work(cluster: Any, file: str) -> None:
@@ -202,6 +214,24 @@ def test_workers_with_several_threads(processes: bool, file: str) -> None:
         found, pids = analysis(DataFrame("Events", file, executor=client))
         assert found == expected
         assert (os.getpid() in pids) == (not processes)
+
+
+@pytest.mark.parametrize("npartitions", [3, 12])
+def test_tasks_that_fail_when_dask_repeats_them(
+    npartitions: int, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import Client
+
+    def fail(plans: Any, *partials: Any) -> None:
+        task = Task("", 0, 1, (0,))
+        raise dask._TaskFailedError([Failure(task, StorageError("gone"))], Counters())
+
+    monkeypatch.setattr(dask, "_merge", fail)
+    with (
+        Client(processes=False, n_workers=1, dashboard_address=":0") as client,
+        pytest.raises(StorageError, match="gone"),
+    ):
+        DataFrame("Events", file, executor=client, npartitions=npartitions).sum("x").value  # noqa: B018
 
 
 # ---- Spark
@@ -445,19 +475,30 @@ def test_a_package_that_workers_lack(file: str, tmp_path: Path, monkeypatch: pyt
             folded.value  # noqa: B018
 
 
-def test_edited_modules(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = "from edited_helper import FACTOR\n\ndef scaled(x):\n    return FACTOR * x\n"
-    (tmp_path / "edited.py").write_text(source)
-    (tmp_path / "edited_helper.py").write_text("FACTOR = 0\n")
+@pytest.mark.parametrize("source", ["function", "module", "script"])
+def test_edited_modules(source: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / f"edited_{source}"  # imported by each test anew
+    package.mkdir()
+    use = f"from {package.name}.helper import FACTOR"
+    (package / "__init__.py").touch()
+    (package / "helper.py").write_text("FACTOR = 0\n")
+    inside = f"def scaled(x):\n    {use}\n    return FACTOR * x\n"
+    outside = f"{use}\n\ndef scaled(x):\n    return FACTOR * x\n"
+    (tmp_path / "edited.py").write_text(outside if source == "module" else inside)
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "edited", raising=False)
     import edited  # type: ignore[import-not-found]
+
+    if source == "script":
+        monkeypatch.setattr(edited.scaled, "__module__", "__main__")
 
     engine = Processes(1)
     try:
         for factor in (2, 30, 400):  # of different sizes: compiled modules know only seconds
-            (tmp_path / "edited_helper.py").write_text(f"FACTOR = {factor}\n")
-            importlib.reload(sys.modules["edited_helper"])
-            importlib.reload(edited)
+            (package / "helper.py").write_text(f"FACTOR = {factor}\n")
+            if source == "module":
+                importlib.reload(sys.modules[f"{package.name}.helper"])
+                importlib.reload(edited)
             df = DataFrame("Events", file, executor=engine, checkpoint=tmp_path / "kept")
             found = df.define("y", edited.scaled, ["x"], returns="double").sum("y").value
             assert found == factor * DataFrame("Events", file).sum("x").value
@@ -532,6 +573,7 @@ def cannot_be_pickled() -> Any:
 
 
 def test_a_process_that_dies_while_it_answers_takes_nothing_else_along() -> None:
+    multiprocessing.resource_tracker.ensure_running()  # a child, too
     before = psutil.Process().children()
     pool = _Pool(3)
     try:
@@ -557,3 +599,13 @@ def test_a_process_that_dies_while_it_answers_takes_nothing_else_along() -> None
     finally:
         pool.shutdown()
     assert not [each for each in psutil.Process().children() if each not in before]
+
+
+def test_a_process_that_begins_does_not_see_ctrl_c() -> None:
+    with _Pool(1) as pool:
+        process = _Process()
+        pool._free.append(process)
+        for _ in range(3):
+            assert process._process.pid is not None
+            os.kill(process._process.pid, signal.SIGINT)
+            assert pool.submit(square, 3).result() == 9

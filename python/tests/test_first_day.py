@@ -11,6 +11,7 @@ import sys
 import awkward as ak
 import hist
 import numpy as np
+import pyarrow as pa
 import pytest
 from locations import FIXTURES
 
@@ -294,6 +295,34 @@ def test_diff_finds_every_kind_of_difference(run, file, tmp_path):
     assert run("diff", file, other, "--fields", "x", "--schema")[0] == 0
 
 
+def a_one(tag):
+    parts = [pa.array([1], pa.int32()), pa.array([1], pa.int64())]
+    return pa.UnionArray.from_dense(pa.array([tag], pa.int8()), pa.array([0], pa.int32()), parts)
+
+
+@pytest.mark.parametrize(
+    ("spec", "one", "two", "says"),
+    [
+        ("std::variant<int,double>", [1], [1.0], "{'_0': 1} -> {'_1': 1.0}"),
+        ("std::variant<int,bool>", [1], [True], "{'_0': 1} -> {'_1': True}"),
+        ("std::variant<int,std::int64_t>", a_one(0), a_one(1), "{'_0': 1} -> {'_1': 1}"),
+        (
+            "std::optional<std::variant<std::int64_t,double>>",
+            [2**53],
+            [2**53 + 1],
+            "{'_0': 9007199254740992} -> {'_0': 9007199254740993}",
+        ),
+    ],
+)
+def test_diff_sees_types_of_variants(run, tmp_path, spec, one, two, says):
+    for name, column in (("a.root", one), ("b.root", two)):
+        with colonnade.create(tmp_path / name, "Events", {"v": spec}) as writer:
+            writer.extend({"v": column})
+            writer.fill(v=0.5 if "double" in spec else 0)
+    status, out, _ = run("diff", tmp_path / "a.root", tmp_path / "b.root")
+    assert (status, out) == (1, f"! v: 1 value of 2 differ, first at entry 0: {says}\n")
+
+
 def run_alone(*arguments, **environment):
     return subprocess.run(
         [sys.executable, "-m", "colonnade", *map(str, arguments)],
@@ -358,6 +387,10 @@ def test_the_shell_completes_fields_and_data_sets(file):
     complete = ShellComplete(app, {}, "colonnade", "_COLONNADE_COMPLETE")
     found = complete.get_completions(["show", str(file), "--fields"], "id,jets.")
     assert [each.value for each in found] == ["id,jets.pt", "id,jets.eta"]
+    for command in (["merge", "none.root", str(file)], ["import", str(file)], ["export", str(file)]):
+        assert [each.value for each in complete.get_completions([*command, "--columns"], "jets.p")] == [
+            "jets.pt"
+        ]
     assert [each.value for each in complete.get_completions(["info", str(file)], "Ev")] == ["Events"]
 
 
@@ -442,7 +475,8 @@ def test_export_to_numpy_keeps_everything_or_says_so(tmp_path):
 
 
 def test_export_command(run, file, tmp_path):
-    status, out, _ = run("export", file, tmp_path / "f.parquet", "--columns", "id,x")
+    assert run("export", file, tmp_path / "f.parquet", "--columns", ",")[0] == 2
+    status, out, _ = run("export", file, tmp_path / "f.parquet", "--columns", "id", "--columns", "x")
     assert (status, out) == (0, f"{tmp_path / 'f.parquet'}: 300 entries\n")
     assert run("export", file, tmp_path / "f.parquet")[0] == 1
     assert run("export", file, tmp_path / "f.parquet", "--overwrite", "--columns", "jets")[0] == 0

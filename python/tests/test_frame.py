@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import colonnade
-from colonnade import DataFrame, col
+from colonnade import DataFrame, col, ml
 
 ENTRIES = 3000
 
@@ -225,6 +226,26 @@ def test_columns_that_only_some_files_have(tmp_path):
     np.testing.assert_array_equal(filled.take("y").value, [0, 1, 2, 3, 4, -1, -1, -1, -1, -1])
     with pytest.raises(colonnade.NotFoundError):
         frame.sum("y").value  # noqa: B018
+    # Variations are in the same files.
+    varied = frame.vary("y", "{y + 1, y - 1}", ["up", "down"])
+    assert varied.filter_available("y").count().value == 5
+    assert varied.filter_missing("y").count().value == 5
+    filled = varied.default_value_for("y", "x")
+    assert dict(filled.variations_for(filled.sum("y"))) == {"nominal": 20, "y:up": 25, "y:down": 15}
+    for redefined in (frame.redefine("y", "y * 2"), frame.redefine("y", "y * 2").vary("y", "{y, y}", 2)):
+        with pytest.raises(colonnade.UsageError, match="'y' was redefined, and some files did not have it"):
+            redefined.filter_available("y")
+    assert filled.redefine("y", "y * 2").filter_available("y").count().value == 10
+
+
+def test_default_values_are_expressions(tmp_path):
+    a = write(
+        tmp_path / "a.root", {"a-b": np.arange(2.0), "a": np.zeros(2), "b": np.zeros(2), "y": np.zeros(2)}
+    )
+    b = write(tmp_path / "b.root", {"a-b": np.arange(2.0, 4), "a": np.zeros(2), "b": np.zeros(2)})
+    frame = DataFrame("Events", [a, b])
+    for value in ("a-b", "`a-b`", col("a-b")):
+        assert frame.default_value_for("y", value).take("y").value.tolist() == [0, 0, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -239,13 +260,53 @@ def test_columns_that_only_some_files_have(tmp_path):
 def test_default_values_are_kept(tmp_path, kind, fits, others):
     a = write(tmp_path / "a.root", {"u8": np.arange(2, dtype=np.uint8), "y": np.zeros(2, dtype=kind)})
     b = write(tmp_path / "b.root", {"u8": np.arange(2, dtype=np.uint8)})
-    frame = DataFrame("Events", [a, b])
-    for value in fits:
-        last = frame.default_value_for("y", value).take("y").value[-1]
-        assert isinstance(value, str) or np.array_equal(last, kind(value), equal_nan=kind is np.float32)
-    for value in others:
-        with pytest.raises(colonnade.TypeMismatchError, match="give a value of that type"):
-            frame.default_value_for("y", value)
+    joined = DataFrame.from_arrays({"u8": np.array([9], dtype=np.uint8)}).join(
+        "Events", a, on="u8", how="left"
+    )
+    for frame in (DataFrame("Events", [a, b]), joined):
+        for value in fits:
+            last = frame.default_value_for("y", value).take("y").value[-1]
+            assert isinstance(value, str) or np.array_equal(last, kind(value), equal_nan=kind is np.float32)
+        for value in others:
+            with pytest.raises(colonnade.TypeMismatchError, match="give a value of that type"):
+                frame.default_value_for("y", value)
+
+
+COLUMNS = {
+    "x": ["x"],
+    "a*b": ["a*b"],  # a name
+    "x*": ["x", "x_y"],
+    "?": ["x", "y"],
+    "[xy]*": ["x", "y", "x_y"],
+    "x*100": ["x*100"],
+    "x * y": ["x * y"],
+    "x > 1 ? x : y": ["x > 1 ? x : y"],
+    "x*y": "'x*y' is an expression, and a wildcard for x_y",
+    "z*2": "no column matches 'z*2', and as an expression: there is no column 'z'",
+    "*x(": "no column matches '*x(', and as an expression",
+}
+
+
+@pytest.mark.parametrize("text", COLUMNS)
+@pytest.mark.parametrize(
+    "names_of",
+    [
+        lambda frame, text: frame.to_awkward(text).fields,
+        lambda frame, text: list(frame.to_numpy([text])),
+        lambda frame, text: next(frame.iterate([text], library="pa")).column_names,
+        lambda frame, text: frame.cache([text]).column_names,
+        lambda frame, text: list(next(iter(ml.Batches(frame, [text]))).features),
+    ],
+    ids=["to_awkward", "to_numpy", "iterate", "cache", "Batches"],
+)
+def test_names_wildcards_and_expressions(names_of, text):
+    arrays = {"x": np.arange(3.0), "y": np.ones(3), "x_y": np.zeros(3), "a*b": np.zeros(3)}
+    frame, wanted = DataFrame.from_arrays(arrays), COLUMNS[text]
+    if isinstance(wanted, list):
+        assert names_of(frame, text) == wanted
+    else:
+        with pytest.raises(colonnade.Error, match=re.escape(wanted)):
+            names_of(frame, text)
 
 
 @pytest.mark.parametrize(
@@ -538,6 +599,40 @@ def test_variations_keep_whole_numbers(column, values, fits):
     else:
         with pytest.raises(colonnade.TypeMismatchError, match=f"redefine\\('{column}', 'double"):
             frame.vary(column, values, 2)
+
+
+@pytest.mark.parametrize(
+    ("column", "step", "problem"),
+    [
+        ("u8", -3, None),
+        ("u8", 55, None),
+        ("u8", 56, "256 is not a std::uint8_t, the type of 'u8', in entry 0 of the variation s:1"),
+        ("u8", -4, "-1 is not a std::uint8_t, the type of 'u8', in entry 1 of the variation s:1"),
+        ("v", 2**31 - 4, None),
+        (
+            "v",
+            2**31 - 3,
+            "2147483648 is not a std::int32_t, the type of 'v', in entry 2 of the variation s:1",
+        ),
+    ],
+)
+@pytest.mark.parametrize("per_row", [False, True])
+def test_integers_of_a_callable_are_kept(column, step, problem, per_row):
+    v = ak.values_astype(ak.Array([[1, 2], [], [3]]), np.int32)
+    frame = DataFrame.from_arrays({"u8": np.array([200, 3, 4], dtype=np.uint8), "v": v})
+
+    def change(values):
+        wide = values if isinstance(values, int) else ak.values_astype(values, np.int64)
+        return wide, wide + step
+
+    varied = frame.vary(column, change, 2, "s", arguments=[column], per_row=per_row)
+    taken = varied.variations_for(varied.take(column))
+    if problem is None:
+        expected = ak.values_astype(frame.take(column).value, np.int64) + step
+        assert ak.to_list(taken["s:1"]) == ak.to_list(expected)
+        return
+    with pytest.raises(colonnade.TypeMismatchError, match=problem):
+        taken["s:1"]
 
 
 def test_variations_of_several_columns(frame, arrays):

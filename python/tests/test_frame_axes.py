@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 
 import awkward as ak
@@ -14,7 +13,6 @@ import pytest
 import colonnade
 from colonnade import DataFrame
 
-SEED = os.environ.get("COLONNADE_RANDOM_SEED")
 COUNT = 2000
 
 
@@ -82,7 +80,7 @@ def same(got, expected):
         assert got.variances() is not None
 
 
-@pytest.mark.parametrize("seed", [int(SEED)] if SEED else range(150))
+@pytest.mark.parametrize("seed", range(150))
 def test_random_axes_fill_as_in_hist(data, seed):
     rng = random.Random(seed)
     picked = [random_axis(rng, f"axis{k}") for k in range(rng.randint(1, 3))]
@@ -124,6 +122,20 @@ def test_axes_of_boost_histogram_and_of_models():
     grown = frame.histo2d((hist.axis.IntCategory([], growth=True), (2, 0, 4)), "x", "y").value
     assert list(grown.axes[0]) == [0, 1, 2]
     assert grown.values().tolist() == [[1, 0], [1, 1], [0, 1]]
+
+
+@pytest.mark.filterwarnings("error")
+def test_names_of_axes_are_those_that_hist_takes():
+    columns = ("x", "sample", "threads", "weight")
+    frame = DataFrame.from_arrays({name: np.arange(4) for name in columns})
+    plain, named = (4, 0, 4), hist.axis.Regular(4, 0, 4, name="x")
+    for axis in (named, hist.axis.Regular(4, 0, 4, name="x", growth=True)):
+        made = frame.histond([*[plain] * 4, axis], [*columns, "x"]).value
+        assert [each.name for each in made.axes] == ["", "", "", "", "x"]
+        assert [each.label for each in made.axes] == [*columns, "x"]
+    assert [each.name for each in frame.histo2d([plain] * 2, "x", "x").value.axes] == ["x", ""]
+    with pytest.raises(colonnade.UsageError, match="two axes have the name 'x'"):
+        frame.histo2d([named, named], "x", "weight")
 
 
 def test_lists_of_texts_and_numbers_count_per_item():

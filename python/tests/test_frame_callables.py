@@ -293,6 +293,18 @@ def test_other_types_in_a_pass(frame):
         node.sum("y").value  # noqa: B018
 
 
+@pytest.mark.parametrize("options", [{}, {"per_row": True}])
+@pytest.mark.parametrize("returns", ["int", "std::vector<int>"])
+def test_integers_that_the_type_lacks(options, returns):
+    column = [2**31 - 1, 2] if returns == "int" else [[2**31 - 1], [2]]
+    frame = DataFrame.from_arrays({"n": ak.Array(column)})
+    fits = frame.define("y", lambda n: n * 1, returns=returns, **options)
+    assert ak.to_list(fits.take("y").value) == column
+    node = frame.define("y", lambda n: n + 1, returns=returns, **options)
+    with pytest.raises(colonnade.TypeMismatchError, match="2147483648 is not a std::int32_t"):
+        node.take("y").value  # noqa: B018
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_exceptions_pass_through_with_their_traceback(threads):
     frame = DataFrame.from_arrays(ARRAYS, threads=threads)

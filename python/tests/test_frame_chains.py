@@ -170,7 +170,8 @@ def test_a_chain_holds_the_values_of_its_files(tmp_path, seed):
     chain = make_chain(tmp_path, seed)
     df = DataFrame("", chain.files)
     opened = colonnade.open(chain.files, missing="fill")
-    assert {opened.num_entries, df.count().value} == {len(values) for values in chain.columns.values()}
+    # No file may have any of the columns.
+    assert len({opened.num_entries, df.count().value, *map(len, chain.columns.values())}) == 1
     for column, values in chain.columns.items():
         there = df.filter_available(column)
         assert same(taken(there, column), present(values)), chain.kinds[column]

@@ -667,7 +667,7 @@ def assert_same(expression, found, row, expected, tolerance):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rows=st.lists(entries(), min_size=1, max_size=12))
 def test_expressions(group, rows):
     frame = frame_of(rows)

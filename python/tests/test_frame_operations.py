@@ -15,7 +15,7 @@ import colonnade
 from colonnade import DataFrame, col
 
 THREADS = (1, 2, 3, 7)
-checked = settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+checked = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

@@ -174,3 +174,31 @@ print("done")
     )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "data_set.arrays()",
+        "frame.sum('x').value",
+        "frame.define('y', lambda x: x, ['x']).sum('y').value",
+        "colonnade.merge(there + '.merged', [there], overwrite=True)",
+    ],
+)
+def test_python_may_end_while_a_thread_is_at_work(tmp_path, work):
+    there = tmp_path / "f.root"
+    with colonnade.create(there, "Events") as writer:
+        writer.extend({"x": np.arange(100_000.0)})
+    code = f"""if True:
+        import colonnade, threading
+        there = {str(there)!r}
+        data_set, frame, begun = colonnade.open(there), colonnade.DataFrame("Events", there), threading.Event()
+        def repeat():
+            while True:
+                {work}
+                begun.set()
+        threading.Thread(target=repeat, daemon=True).start()
+        begun.wait()
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

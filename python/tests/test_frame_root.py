@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 
 import awkward as ak
 import hist
@@ -13,7 +14,7 @@ import pytest
 import colonnade
 from colonnade import RDataFrame
 from colonnade import root as ROOT  # noqa: N812
-from colonnade.frame import root_facade
+from colonnade.frame.root import facade
 
 ENTRIES = 1500
 RANDOM = np.random.default_rng(3)
@@ -94,6 +95,8 @@ def test_numbers(frame):
     assert stats.GetRMS() == pytest.approx(X.std(ddof=1))
     assert stats.GetVar() == pytest.approx(X.var(ddof=1))
     assert frame.Stats("x", "w").GetW() == pytest.approx(W.sum())
+    for weight in ("NAN", "1e200", "1e-200"):  # no sum of squares
+        assert frame.Define("weight", weight).Stats("x", "weight").GetNeff() == 0
     assert list(frame.Take["double"]("x")) == X.tolist()
     assert len(frame.Take("x")) == ENTRIES
     assert frame.Take("x")[3] == X[3]
@@ -104,6 +107,7 @@ def test_transformations(frame):
     assert frame.Define("y", "x * 2").Sum("y").GetValue() == pytest.approx(2 * X.sum())
     assert frame.Redefine("x", "x + 1").Sum("x").GetValue() == pytest.approx(X.sum() + ENTRIES)
     assert frame.Alias("z", "x").Max("z").GetValue() == X.max()
+    assert frame.Alias("z", "x").Redefine("x", "z + 1").Max("z").GetValue() == X.max() + 1
     assert frame.Range(10).Count().GetValue() == 10
     assert frame.Range(5, 50, 5).Count().GetValue() == 9
     assert frame.Range(5, 0).Count().GetValue() == ENTRIES - 5
@@ -181,6 +185,28 @@ def test_histograms(frame):
     np.testing.assert_array_equal(h.counts(), reference.values())
 
 
+@pytest.mark.parametrize(
+    ("contents", "largest", "smallest"),
+    [
+        ([math.nan, 1, 1], 2, 2),
+        ([math.nan] * 3, 0, 0),
+        ([-math.inf, 1, 2], 3, 1),
+        ([1e39, 1e40, 1e39], 2, 0),
+        ([-1e39] * 3, 0, 1),
+        ([1e308, -1e308, 1e308], 1, 2),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_bins_with_extreme_contents_are_those_of_root(contents, largest, smallest):
+    arrays = {"x": np.array([0.5, 1.5, 2.5]), "w": np.array(contents)}
+    frame = RDataFrame(colonnade.DataFrame.from_arrays(arrays))
+    h = frame.Histo1D(("h", "", 3, 0, 3), "x", "w")
+    assert (h.GetMaximumBin(), h.GetMinimumBin()) == (largest, smallest)
+    for each in (h, frame.Profile1D(("p", "", 3, 0, 3), "x", "w", "w")):
+        assert {type(number) for number in (each.GetMean(), each.GetStdDev(), each.GetBinError(1))} == {float}
+        assert len(each.variances()) == len(each.counts()) == len(each.to_hist().axes[0])
+
+
 def test_histograms_with_more_axes(frame):
     h = frame.Histo2D(("h", "t", 4, -2, 2, 3, 0.5, 1.5), "x", "w").GetValue()
     reference = hist.Hist(hist.axis.Regular(4, -2, 2), hist.axis.Regular(3, 0.5, 1.5)).fill(X, W)
@@ -205,6 +231,9 @@ def test_histograms_with_more_axes(frame):
     assert frame.HistoND(model, ["x", "w", "w"]).Integral() == pytest.approx(weighted.Integral())
     edges = frame.HistoND(("h", "t", 1, [2], [[0.0, 1.0, 2.0]]), ["x"])
     assert edges.Integral() == np.count_nonzero((X >= 0) & (X < 2))
+    for y in ([3, [0.5, 1.0, 1.25, 1.5]], [3, 0.5, 1.5]):
+        two = frame.Histo2D(("h", "t", 2, [0.0, 1.0, 2.0], *y), "x", "w")
+        assert two.Integral() == np.count_nonzero((X >= 0) & (X < 2))
 
 
 def assert_statistics(histogram, coordinates, weights, inside):
@@ -269,7 +298,7 @@ def test_statistics_of_nothing(frame):
 def test_statistics_do_not_depend_on_threads(file, monkeypatch, small_parts):
     found = []
     for threads in (1, 2, 3, 7):
-        monkeypatch.setattr(root_facade, "_threads", threads)
+        monkeypatch.setattr(facade, "_threads", threads)
         df = RDataFrame("Events", file)
         model = ("h", "t", 9, -1, 1.5)
         histograms = [
@@ -293,6 +322,10 @@ def test_profiles_and_graphs(frame):
     assert spread.GetBinError(2) == pytest.approx(in_second.std())
     limited = frame.Profile1D(("p", "t", 4, -2, 2, 1.0, 3.0), "x", "nMuon")
     assert limited.GetBinContent(2) == pytest.approx(in_second[(in_second >= 1) & (in_second <= 3)].mean())
+    infinite = frame.Define("inf", "INFINITY").Profile1D(("p", "t", 4, -2, 2), "x", "nMuon", "inf")
+    assert math.isnan(infinite.GetBinEffectiveEntries(2))
+    edges = frame.Profile1D(("p", "t", 2, [-2.0, -1.0, 0.0], 1.0, 3.0, "s"), "x", "nMuon")
+    assert edges.GetBinContent(2) == limited.GetBinContent(2)
     two = frame.Profile2D(("p", "t", 2, -2, 2, 2, 0.5, 1.5), "x", "w", "nMuon", "w").GetValue()
     inside = (X >= -2) & (X < 0) & (W >= 0.5) & (W < 1.0)
     assert two.GetBinContent(1, 1) == pytest.approx(np.average(N[inside], weights=W[inside]))
@@ -311,7 +344,11 @@ def test_variations(frame):
     assert sums.GetKeys() == ["nominal", "shift:down", "shift:up"]
     assert sums["shift:up"] == pytest.approx(X.sum() + ENTRIES)
     h = varied.Histo1D(("h", "t", 10, -2, 2), "x")
-    assert ROOT.RDF.VariationsFor(h)["shift:down"].GetEntries() == ENTRIES
+    histograms = ROOT.RDF.VariationsFor(h)
+    assert histograms["shift:down"].GetEntries() == ENTRIES
+    assert [histograms[key].GetName() for key in histograms] == ["h", "h_shift_down", "h_shift_up"]
+    graphs = ROOT.RDF.VariationsFor(varied.Graph("x", "w"))
+    assert graphs["shift:up"].GetName() == f"{graphs['nominal'].GetName()}_shift_up"
     numbered = frame.Vary("w", "{w * 0.5, w * 2}", 2)
     assert ROOT.RDF.VariationsFor(numbered.Sum("w"))["w:1"] == pytest.approx(2 * W.sum())
     called = frame.Vary("w", lambda w: (w / 2, w * 2), ["w"], ["down", "up"], "scale")
@@ -374,7 +411,7 @@ def test_graphs_that_run_together(file):
 
 
 def test_threads(file, monkeypatch):
-    monkeypatch.setattr(root_facade, "_threads", 0)
+    monkeypatch.setattr(facade, "_threads", 0)
     assert ROOT.IsImplicitMTEnabled()
     ROOT.EnableImplicitMT(3)
     assert (ROOT.GetThreadPoolSize(), RDataFrame("Events", file).GetNSlots()) == (3, 3)
@@ -435,9 +472,10 @@ def test_what_is_refused_when_booked(frame, use, kind, problem):
     assert frame.GetNRuns() == 0
 
 
-def test_display_is_drawn_as_in_root():
-    frame = colonnade.RDataFrame(2).Define("x", "(int)rdfentry_").Define("f", "0.1f * rdfentry_")
-    frame = frame.Define("s", 'std::string("ab")').Define("b", "x > 0").Define("v", "ROOT::RVecI(2 * x, 7)")
+def test_display_is_drawn_as_in_root(capsys):
+    frame = colonnade.RDataFrame(4).Filter("rdfentry_ % 3 == 0")
+    frame = frame.Define("x", "(int)rdfentry_").Define("f", "0.1f * rdfentry_")
+    frame = frame.Define("s", 'std::string("ab")').Define("b", "x > 0").Define("v", "ROOT::RVecI(2 * b, 7)")
     # What ROOT 6.40 prints.
     assert frame.Display(["x", "f", "s", "b", "v"]).AsString() == (
         "+-----+---+----------+------+-------+---+\n"
@@ -445,10 +483,28 @@ def test_display_is_drawn_as_in_root():
         "+-----+---+----------+------+-------+---+\n"
         '| 0   | 0 | 0.000000 | "ab" | false |   | \n'
         "+-----+---+----------+------+-------+---+\n"
-        '| 1   | 1 | 0.100000 | "ab" | true  | 7 | \n'
+        '| 3   | 3 | 0.300000 | "ab" | true  | 7 | \n'
         "|     |   |          |      |       | 7 | \n"
         "+-----+---+----------+------+-------+---+\n"
     )
+    lists = frame.Define("l", "std::vector<std::vector<int>>{{}, {1}}")
+    lists.Display(["rdfentry_", "v", "l"], 2, 1).Print()
+    assert capsys.readouterr().out == (
+        "+-----+-----------+-----+-------+\n"
+        "| Row | rdfentry_ | v   | l     | \n"
+        "+-----+-----------+-----+-------+\n"
+        "| 0   | 0         |     | {}    | \n"
+        "|     |           |     | ...   | \n"
+        "+-----+-----------+-----+-------+\n"
+        "| 3   | 3         | 7   | {}    | \n"
+        "|     |           | ... | ...   | \n"
+        "+-----+-----------+-----+-------+\n"
+    )
+    table = frame.Display(["x"])
+    table.GetValue()
+    head, first, last = re.findall("<tr>(.*?)</tr>", table._repr_html_())
+    assert head == "<th>Row</th><th>x</th>"
+    assert (first, last) == ("<td>0</td><td>0</td>", "<td>3</td><td>3</td>")
 
 
 def test_types_and_getters_have_roots_names(capsys):

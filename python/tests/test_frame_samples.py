@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 import pytest
 
 import colonnade
-from colonnade import DataFrame, RDataFrame, root
-from colonnade.errors import FileMissingError, FormatError, NotFoundError, UsageError
+from colonnade import DataFrame, RDataFrame, _core, root
+from colonnade.errors import FileMissingError, FormatError, NotFoundError, StorageError, UsageError
 from colonnade.frame.sample_info import SampleInfo
 
 SIZES = {"signal_a": 5, "signal_b": 7, "background": 11}
@@ -82,10 +83,36 @@ def test_what_is_known_of_files(path: Path) -> None:
 
 def test_files_without_a_specification_have_entries_and_numbers(path: Path, tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.root" for name in SIZES]
-    df = DataFrame("Events", files).define_per_sample(
+    df = DataFrame("Events", [*files, files[0]]).define_per_sample(
         "f", lambda info: 100.0 * info.sample_id + info.entries[0]
     )
-    assert df.unique("f").value == [0.0, 105.0, 212.0]
+    assert df.unique("f").value == [0.0, 105.0, 212.0, 323.0]
+
+
+def test_samples_in_folders_of_others(specification: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "background.root").rename(tmp_path / "sub" / "background.root")
+    for name, files in (("signal", "*.root"), ("background", "sub/*.root")):
+        specification["samples"][name]["files"] = [f"{tmp_path}/{files}"]
+    df = DataFrame.from_spec(specification).define_per_sample("xsec", lambda info: info.metadata["xsec"])
+    np.testing.assert_array_equal(df.take("xsec").value, EXPECTED)
+
+
+def test_a_file_that_comes_while_samples_are_opened(
+    specification: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files are listed once."""
+    specification["samples"]["signal"]["files"] = [f"{tmp_path}/sig*.root"]
+    expand = _core.expand_names
+
+    def expand_and_add(uris: list[str], cache: str) -> list[str]:
+        found = expand(uris, cache)
+        shutil.copy(tmp_path / "signal_a.root", tmp_path / "sig_late.root")
+        return found
+
+    monkeypatch.setattr(_core, "expand_names", expand_and_add)
+    df = DataFrame.from_spec(specification).define_per_sample("xsec", lambda info: info.metadata["xsec"])
+    np.testing.assert_array_equal(df.take("xsec").value, EXPECTED)
 
 
 def test_ranges_of_specifications(specification: dict[str, Any]) -> None:
@@ -136,9 +163,14 @@ def test_what_is_no_specification(specification: dict[str, Any], tmp_path: Path)
     one = specification["samples"]["signal"]
     for bad in ({}, {"samples": []}, {"samples": {"a": {}}}, {"samples": {"a": {**one, "files": [3]}}},
                 {"samples": {"a": {**one, "files": []}}}, {"samples": {"a": {**one, "trees": ["a", "b"]}}},
-                {**specification, "range": ["a", 2]}, {**specification, "range": []}):  # fmt: skip
-        with pytest.raises((FormatError, ValueError)):
-            DataFrame.from_spec(bad)
+                *({**specification, "range": bad} for bad in (["a", 2], [], "12", 3, [1.5], [0, 1, 2]))):  # fmt: skip
+        (tmp_path / "bad.json").write_text(json.dumps(bad))
+        for source, uri in ((bad, None), (tmp_path / "bad.json", str(tmp_path / "bad.json"))):
+            with pytest.raises(FormatError) as caught:
+                DataFrame.from_spec(source)
+            assert caught.value.uri == uri
+    with pytest.raises(StorageError, match="directory"):
+        DataFrame.from_spec(tmp_path)
     for value in (True, [1], None, {"a": 1}):
         with pytest.raises(FormatError, match="metadata 'm' of sample 'a'"):
             DataFrame.from_spec({"samples": {"a": {**one, "metadata": {"m": value}}}})
@@ -150,9 +182,7 @@ def test_data_sets_of_different_names(specification: dict[str, Any], tmp_path: P
         writer.extend({"x": np.arange(23.0, 26.0)})
     with colonnade.create(tmp_path / "more.root", "Third", mode="update") as writer:
         writer.extend({"x": np.arange(26.0, 30.0)})
-    # A file that is in two samples would be of the first.
-    (tmp_path / "copy.root").write_bytes((tmp_path / "signal_a.root").read_bytes())
-    files = [f"{tmp_path}/{name}.root" for name in ("copy", "more", "more")]
+    files = [f"{tmp_path}/{name}.root" for name in ("signal_a", "more", "more")]
     samples = specification["samples"] | {
         "mixed": {"trees": ["Events", "dir/Other", "Third"], "files": files, "metadata": {"xsec": 2.5}}
     }

@@ -6,6 +6,7 @@ import json
 import math
 
 import awkward as ak
+import hist
 import numpy as np
 import pytest
 
@@ -27,6 +28,64 @@ def frame():
         },
         threads=3,
     )
+
+
+def test_characters_have_signs_in_all_results(tmp_path):
+    """Also in those that Python code computes, whose arrays have bytes."""
+    numbers = np.array([-9, 3, 65, -128, 65], np.int8)
+    lists = ak.unflatten(numbers, [2, 0, 3])
+    with colonnade.create(tmp_path / "c.root", "E", {"c": "char", "i": "std::int8_t"}) as writer:
+        writer.extend({"c": numbers.view(np.uint8), "i": numbers})
+    with colonnade.create(
+        tmp_path / "v.root", "E", {"c": "std::vector<char>", "i": "std::vector<std::int8_t>"}
+    ) as writer:
+        writer.extend({"c": ak.values_astype(lists, np.uint8), "i": lists})
+    for file in ("c.root", "v.root"):
+        df = DataFrame("E", tmp_path / file)
+        c, i = (
+            [
+                df.sum(name),
+                df.quantile(name, [0, 0.5, 1]),
+                df.value_counts(name),
+                df.unique(name),
+                df.histo1d(hist.axis.Regular(4, -200, 300, growth=True), name),
+                df.fill(hist.Hist(hist.axis.IntCategory([], growth=True)), name),
+            ]
+            for name in "ci"
+        )
+        for one, other in zip(c, i, strict=True):
+            assert str(one.value) == str(other.value)
+        assert str(df.summary("c").value).replace("\nc", "\ni") == str(df.summary("i").value)
+        assert str(df.display("c").value).replace("c", "i") == str(df.display("i").value)
+
+
+def test_sums_of_integers_are_exact_in_64_bits():
+    big = 2**62 + 1
+    df = DataFrame.from_arrays({"i": np.full(3, big, np.int64), "j": np.full(3, -big, np.int64)})
+    for count, total in ((2, 2 * big), (3, 3 * big)):
+        assert df.range(count).sum("i").value == total
+        assert isinstance(df.range(count).sum("i").value, int)
+    assert isinstance(df.sum("j").value, float)
+    ends = DataFrame.from_arrays({"i": np.array([2**63 - 1, -(2**63)])})
+    assert (ends.mean("i").value, ends.stats("i").value.sum) == (-0.5, -1)
+
+
+def test_means_spreads_and_quantiles_of_the_largest_and_smallest_numbers():
+    most = np.finfo(np.float64).max
+    df = DataFrame.from_arrays({"x": np.array([most, most]), "y": np.array([-most, most])})
+    assert (df.mean("x").value, df.stddev("x").value, df.stats("x").value.mean) == (most, 0, most)
+    assert df.quantile("y", [0.25, 0.5, 1]).value == pytest.approx([-most / 2, 0, most])
+    for scale in (1e-300, 1e-160, 1e160, 1e300):
+        df = DataFrame.from_arrays({"x": scale * np.array([1, 3, 8])})
+        assert df.stddev("x").value == pytest.approx(scale * np.std([1, 3, 8], ddof=1), rel=1e-12)
+
+
+def test_the_range_is_that_of_the_numbers_where_whole_parts_have_none(monkeypatch):
+    monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", "16")
+    values = np.full(400, np.nan)
+    values[[3, 7]] = 5, 2
+    stats = DataFrame.from_arrays({"x": values}).stats("x").value
+    assert (stats.min, stats.max) == (2, 5)
 
 
 def test_quantiles(frame):

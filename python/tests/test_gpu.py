@@ -496,6 +496,10 @@ def test_misuse_is_refused(tmp_path, events):
         gpu.arrays(data_set, backend="cuda")  # type: ignore[arg-type]
     with pytest.raises(colonnade.UsageError, match="there is no cluster 3; try: 0 to 2"):
         gpu.arrays(data_set, clusters=[3], backend="numpy")
+    with pytest.raises(colonnade.TypeMismatchError, match="clusters='all' is not a list of numbers"):
+        gpu.arrays(data_set, clusters="all", backend="numpy")  # type: ignore[arg-type]
+    with pytest.raises(colonnade.TypeMismatchError, match="is not a data set"):
+        gpu.arrays(str(events), backend="numpy")  # type: ignore[arg-type]
     with pytest.raises(colonnade.UsageError, match="memory of a GPU"):
         gpu.arrays(data_set, backend="numpy", direct=True)
     with pytest.raises(colonnade.UnsupportedError, match="in one file"):

@@ -219,6 +219,8 @@ def test_odd_branches(tmp_path):
     assert [one.branch for one in report.skipped] == list(reasons)
     assert report.renamed.items() >= {"n.a": "n_a_", "p_a": "p.a", "event/three[3]": "event.three"}.items()
     assert report.projected == ("n_a_", "p_a", "p_b")
+    counter = colonnade.import_tree(f"{ODD}:odd", tmp_path / "counter.root", columns="n_a_")
+    assert list(counter.renamed) == ["n.a"]
     data_set = colonnade.open(tmp_path / "to.root")
     expected = {
         "text": [chr(97 + e) * (e % 3) for e in range(10)],
@@ -229,6 +231,8 @@ def test_odd_branches(tmp_path):
         "n_a_": [e % 3 for e in range(10)],
         "p_b": [[-e - k for k in range(e % 3)] for e in range(10)],
         "event.three": [[0, e, 2 * e] for e in range(10)],
+        "event.points": [[{"id": e, "x": 0.5 * k, "y": e + 0.25 * k} for k in range(2)] for e in range(10)],
+        "event.steps": [[{"id": e, "x": [1, 2]}] for e in range(10)],
         "event.links": [[(1, e), (1, e + 1)] for e in range(10)],
         "event.weights": [[(e, 0.5 * e)] for e in range(10)],
     }

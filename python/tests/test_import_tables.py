@@ -28,14 +28,19 @@ LEAVES = [
 
 
 def a_type(chosen: random.Random, depth: int) -> pa.DataType:
-    kind = chosen.choice(["leaf", "leaf", "list", "large", "fixed", "struct"] if depth else ["leaf"])
+    kind = chosen.choice(["leaf", "leaf", "list", "large", "view", "fixed", "struct"] if depth else ["leaf"])
     if kind == "leaf":
         return chosen.choice(LEAVES)
     if kind == "struct":
         count = chosen.randint(1, 3)
         return pa.struct([(f"m{k}", a_type(chosen, depth - 1)) for k in range(count)])
     item = a_type(chosen, depth - 1)
-    return {"list": pa.list_(item), "large": pa.large_list(item), "fixed": pa.list_(item, 2)}[kind]
+    return {
+        "list": pa.list_(item),
+        "large": pa.large_list(item),
+        "view": pa.list_view(item),
+        "fixed": pa.list_(item, 2),
+    }[kind]
 
 
 def a_value(chosen: random.Random, kind: pa.DataType, missing: float) -> Any:
@@ -45,7 +50,7 @@ def a_value(chosen: random.Random, kind: pa.DataType, missing: float) -> Any:
         return {m.name: a_value(chosen, m.type, missing) for m in kind}
     if types.is_fixed_size_list(kind):
         return [a_value(chosen, kind.value_type, missing) for _ in range(kind.list_size)]
-    if types.is_list(kind) or types.is_large_list(kind):
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_list_view(kind):
         return [a_value(chosen, kind.value_type, missing) for _ in range(chosen.choice([0, 1, 3]))]
     if chosen.random() < missing:
         return None
@@ -122,7 +127,7 @@ def test_several_files_columns_and_the_terminal(tmp_path: Path, capsys: pytest.C
         table = pa.table({"x": [1.0 * k, 2.0], "n": pa.array([k, None], pa.int32()), "s": ["a", "b"]})
         files.append(str(put(table, tmp_path / f"t{k}.parquet")))
     out = str(tmp_path / "f.root")
-    code, said = run(*files, out, "--columns", "x", "--columns", "n", "--verify", "--json")
+    code, said = run(*files, out, "--columns", "x,n", "--verify", "--json")
     assert code == 0, said
     report = json.loads(said)
     assert report["entries"] == 6
@@ -156,6 +161,46 @@ def test_csv(tmp_path: Path) -> None:
         assert data_set.schema["run"].type == "std::int64_t"
 
 
+def test_names_of_columns_become_names_of_fields(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By themselves, as those of branches, or as asked for; the values stay those of their columns."""
+    columns = ["Time (s)", "Time_(s)", "a.b", "E, MeV", "k=v", "", "x"]
+    table = pa.table(
+        {name: [k, None] for k, name in enumerate(columns)} | {"a/b": pa.array([0, 0], pa.date32())}
+    )
+    fields = ["Time_(s)_", "Time_(s)", "a_b", "E,_MeV", "k=v", "_", "x"]
+    back = tmp_path / "f.root"
+    pa.csv.write_csv(table, tmp_path / "t.csv")
+    for source in (put(table, tmp_path / "t.parquet"), put(table, tmp_path / "t.arrow"), tmp_path / "t.csv"):
+        report = colonnade.import_table(source, back, overwrite=True, verify=True, batch_size=1)
+        changed = {old: new for old, new in zip(columns, fields, strict=True) if old != new}
+        assert report.renamed == changed | {"a/b": "a_b_"}
+        with colonnade.open(back) as data_set:
+            assert data_set.arrays(fields).to_list() == [
+                dict(zip(fields, range(len(fields)), strict=True)),
+                dict.fromkeys(fields),
+            ]
+            assert data_set.schema["a_b_"].description == "date32[day]"
+    with pytest.raises(SystemExit) as ended:
+        main(
+            [
+                *["import", str(tmp_path / "t.parquet"), str(back), "--overwrite", "--columns", 'x,"E, MeV"'],
+                *["--columns", "k=v", "--rename", "k=v=energy", "--rename", "x=y"],
+            ]
+        )
+    assert ended.value.code == 0
+    assert "renamed: 'E, MeV' to 'E,_MeV'" in capsys.readouterr().out
+    assert colonnade.open(back).keys() == ["y", "E,_MeV", "energy"]
+    for rename, problem in (
+        ({"x": "a_b", "a.b": "a_b"}, "two fields would have the name 'a_b'"),
+        ({"x": "y z"}, "'y z' is not a valid field name"),
+        ({"z": "y"}, "there is no column 'z'"),
+        ({"x": 1}, "not the name of a column"),
+        (["x"], "has no names"),
+    ):
+        with pytest.raises(colonnade.Error, match=problem):
+            colonnade.import_table(tmp_path / "t.arrow", tmp_path / "g.root", rename=rename)
+
+
 def test_csv_loses_no_value(tmp_path: Path) -> None:
     """Integers of 64 bits and NaN, also of files that an export wrote."""
     columns = {
@@ -177,6 +222,28 @@ def test_csv_loses_no_value(tmp_path: Path) -> None:
     (tmp_path / "long.csv").write_text("id\n-1\n9223372036854775809\n")
     colonnade.import_table(tmp_path / "long.csv", tmp_path / "long.root", verify=True)
     assert colonnade.open(tmp_path / "long.root")["id"].to_list() == ["-1", "9223372036854775809"]
+
+
+def test_csv_of_one_column_keeps_missing_values(tmp_path: Path) -> None:
+    """They are empty lines."""
+    for values in ([1, None, 3, None], [0.5, None], ["a", "", "b"]):
+        with colonnade.create(tmp_path / "from.root", "t") as writer:
+            writer.extend({"x": ak.Array(values)})
+        colonnade.export(tmp_path / "from.root", tmp_path / "t.csv", overwrite=True)
+        colonnade.import_table(tmp_path / "t.csv", tmp_path / "f.root", overwrite=True, verify=True)
+        assert colonnade.open(tmp_path / "f.root")["x"].to_list() == values
+
+
+def test_csv_has_texts_with_lines_at_every_place(tmp_path: Path) -> None:
+    """Also where Arrow's blocks of a megabyte end."""
+    columns = {
+        "n": list(range(3000)),
+        "s": ["a line\nanother one," * (number % 97) for number in range(3000)],
+    }
+    pa.csv.write_csv(pa.table(columns), tmp_path / "t.csv")
+    colonnade.import_table(tmp_path / "t.csv", tmp_path / "f.root", verify=True)
+    with colonnade.open(tmp_path / "f.root") as data_set:
+        assert {name: data_set[name].to_list() for name in data_set} == columns
 
 
 def test_opening_a_table_names_the_command(tmp_path: Path) -> None:
@@ -241,25 +308,67 @@ def test_times_and_categories(tmp_path: Path) -> None:
         assert data_set.schema["m._0._1.t"].description == "time32[ms]"
 
 
+def test_runs_with_missing_values(tmp_path: Path) -> None:
+    """Their own count of missing values is always 0."""
+    runs = pa.RunEndEncodedArray.from_arrays([2, 3], ["a", None])
+    colonnade.import_table(put(pa.table({"r": runs}), tmp_path / "t.arrow"), tmp_path / "f.root", verify=True)
+    assert colonnade.open(tmp_path / "f.root")["r"].to_list() == ["a", "a", None]
+
+
+def test_lists_of_unions_in_a_batch_of_empty_ones(tmp_path: Path) -> None:
+    """Arrow's count of their bytes ended the process."""
+    unions = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
+    lists = pa.ListArray.from_arrays(pa.array([0] + [2] * 41, pa.int32()), unions)
+    source = put(pa.table({"x": lists}), tmp_path / "t.arrow")
+    assert colonnade.import_table(source, tmp_path / "f.root", verify=True).bytes_read > 0
+    assert colonnade.open(tmp_path / "f.root")["x"].to_list() == [[1, "b"], *[[]] * 40]
+
+
 def test_what_cannot_be_imported(tmp_path: Path) -> None:
     good = put(pa.table({"x": [1.0]}), tmp_path / "good.parquet")
     other = put(pa.table({"x": [1.0], "y": [2]}), tmp_path / "other.parquet")
     torn = tmp_path / "torn.parquet"
     torn.write_bytes(good.read_bytes()[:-20])
+    ragged = tmp_path / "ragged.csv"
+    ragged.write_text("x,y\n1\n")
+    header = tmp_path / "header.csv"
+    header.write_text("x,y\n")
+    (tmp_path / "latin.csv").write_bytes(b"x,\xe9\n1,2\n")
+    late = "x,y\n" + "1,\n" * 600_000
+    (tmp_path / "gap.csv").write_text(late + "1,2\n")
+    (tmp_path / "short.csv").write_text(late + "1\n")
     out = tmp_path / "f.root"
     cases: list[tuple[Any, type[colonnade.Error], str, dict[str, Any]]] = [
         (tmp_path / "none.parquet", colonnade.FileMissingError, "no such file", {}),
-        (torn, colonnade.FormatError, "is not a parquet file", {}),
+        (torn, colonnade.FormatError, "cannot be read as parquet: Parquet magic", {}),
+        (ragged, colonnade.FormatError, "cannot be read as csv: Invalid: CSV parse error: Row #2", {}),
+        (header, colonnade.SchemaError, "the file has no rows", {}),
+        (tmp_path / "latin.csv", colonnade.FormatError, "'utf-8' codec can't decode", {}),
+        (tmp_path / "gap.csv", colonnade.SchemaError, "values in the first megabyte are missing", {}),
+        (
+            tmp_path / "short.csv",
+            colonnade.FormatError,
+            r"Row #600002: Expected 2 columns, got 1: 1 \[uri",
+            {},
+        ),
         ([good, other], colonnade.SchemaError, "'y' is not in all of them", {}),
         (good, colonnade.UsageError, "no column 'z'", {"columns": ["z"]}),
+        (good, colonnade.UsageError, "no columns are named", {"columns": []}),
         (tmp_path / "f.txt", colonnade.UsageError, "do not say which format to read", {}),
         ("s3://bucket/x.parquet", colonnade.UnsupportedError, "local files", {}),
         ([], colonnade.UsageError, "nothing to import", {}),
+        (good, colonnade.UsageError, "batch_size=0", {"batch_size": 0}),
         (put(pa.table({"x": pa.nulls(3)}), tmp_path / "n.parquet"), colonnade.SchemaError, "missing", {}),
         (
             put(pa.table({"x": pa.array([{"a": 1}, None])}), tmp_path / "r.parquet"),
             colonnade.SchemaError,
-            "cannot be a record",
+            "cannot be a record.*columns= without it",
+            {},
+        ),
+        (
+            put(pa.table({"x": pa.array([[]], pa.list_(pa.null()))}), tmp_path / "l.parquet"),
+            colonnade.SchemaError,
+            "there are no values; try: columns= without it",
             {},
         ),
     ]

@@ -19,6 +19,7 @@ from join_cases import Case, cases, content, key_columns, merged, write
 from shuffled_engine import Shuffled
 
 import colonnade
+from colonnade import DataFrame, DataSet
 from colonnade.reading.chain import Chain
 
 FIXTURES = Path(__file__).resolve().parents[2] / "tests" / "fixtures"
@@ -66,6 +67,11 @@ def test_random_joins_are_those_of_pandas(case: Case, how: Any, cut: list[int], 
             assert read[shown].to_list() == expected[first:last]
             assert table[shown].to_pylist() == expected
             assert [value for step in steps for value in step[shown].to_list()] == expected
+        frame = colonnade.DataFrame(
+            joined, threads=2, executor=data.draw(st.sampled_from([None, Shuffled(0)]))
+        )
+        assert set(frame.column_names) == set(joined.field_names)
+        assert frame.to_arrow(list(names.values())).to_pylist() == table.to_pylist()
         # Names that both sides have belong to the left one.
         assert joined["number"].to_list() == [a / 2 for a, _ in pairs]
         nothing = joined.arrays(list(names.values()), entry_stop=0)
@@ -194,13 +200,42 @@ def test_joins_are_data_sets(places: tuple[list[str], list[str]]) -> None:
     assert sum(len(step) for step in inner.iterate(step_size="2 kB")) == 200
     with pytest.raises(colonnade.UnsupportedError, match="no descriptor"):
         inner.descriptor  # noqa: B018
-    with pytest.raises(colonnade.UnsupportedError, match="DataFrame"):
-        colonnade.DataFrame(inner)
-    with pytest.raises(colonnade.UnsupportedError, match="cannot be part of a chain"):
-        colonnade.open([inner])
+    for whole, how in (
+        (colonnade.open([inner]), "a chain of joins"),
+        (left.with_friends({"f": left}), "friends of a join"),
+    ):
+        with pytest.raises(colonnade.UnsupportedError, match=f"a DataFrame cannot be made from {how}"):
+            colonnade.DataFrame(whole)
+    for members in ([inner, here[0]], [inner.select("x")]):
+        with pytest.raises(colonnade.UnsupportedError, match="can be chained with each other alone"):
+            colonnade.open(members)
+    with pytest.raises(colonnade.SchemaError, match="joined in different ways"):
+        colonnade.open([inner, left])
     inner.close()
     with pytest.raises(colonnade.UsageError, match="closed"):
         inner["x"]
+
+
+@pytest.mark.parametrize("how", ["friend", "inner", "left"])
+@pytest.mark.parametrize("entries", [2000, 5])
+def test_steps_by_size_count_all_sides(tmp_path: Path, how: Any, entries: int) -> None:
+    keys = np.arange(2000) % entries
+    sides = {
+        "few": {"key": keys, "few": keys},
+        "many": {"key": np.arange(entries), "many": np.ones((entries, 100))},
+    }
+    for name, columns in sides.items():
+        with colonnade.create(tmp_path / f"{name}.root", name, cluster_size="100 kB") as writer:
+            writer.extend(columns)
+    few, many = (colonnade.open(tmp_path / f"{name}.root") for name in sides)
+    if how == "friend":
+        many = colonnade.open([many] * (2000 // entries))
+    both = few.with_friends({"f": many}) if how == "friend" else few.join(many, on="key", how=how)
+    for fields in (["few", "many"], ["many"]):
+        tables = list(both.iterate(fields, step_size="80 kB", library="pa"))
+        sizes = [sum(column.nbytes for column in table.columns) for table in tables]
+        assert 30_000 < max(sizes) < 90_000
+        assert len(sizes) < 80
 
 
 def test_joins_of_joins_with_themselves(places: tuple[list[str], list[str]]) -> None:
@@ -229,12 +264,147 @@ def test_joins_of_joins_with_themselves(places: tuple[list[str], list[str]]) -> 
     assert befriended["again.x"].to_list() == befriended["x"].to_list()
 
 
+@pytest.fixture
+def friends(tmp_path: Path) -> dict[str, Any]:
+    """Data sets with as many entries: x is in all of them, and y in two."""
+    for name, fields in {"a": "kx", "f": "xy", "g": "xyz"}.items():
+        with colonnade.create(tmp_path / f"{name}.root", name) as writer:
+            writer.extend({field: [ord(name), ord(field)] for field in fields})
+    return {name: colonnade.open(tmp_path / f"{name}.root") for name in "afg"}
+
+
+def test_names_that_several_friends_have(friends: dict[str, Any]) -> None:
+    a = friends.pop("a")
+    for both in (a.with_friends(friends), DataFrame(a, friends=friends), DataFrame(a.with_friends(friends))):
+        names = both.field_names if isinstance(both, DataSet) else both.column_names
+        assert names == ["k", "x", "f.x", "f.y", "g.x", "g.y", "z"]
+        with pytest.raises(colonnade.Error, match="y"):
+            both["y"].to_list() if isinstance(both, DataSet) else both.take("y")
+    read = pickle.loads(pickle.dumps(a.with_friends(friends))).arrays(["f.y", "g.y", "x", "g.z"])
+    assert read.to_list() == [
+        {"f.y": ord("f"), "g.y": ord("g"), "x": ord("a"), "g.z": ord("g")},
+        {"f.y": ord("y"), "g.y": ord("y"), "x": ord("x"), "g.z": ord("z")},
+    ]
+    assert a.with_friends(friends).with_friends({"h": friends["f"]}).field_names[-2:] == ["h.x", "h.y"]
+    joined = a.with_friends(friends).join(friends["f"], on={"k": "x"}, how="left")
+    frame = DataFrame(a, friends=friends).join(friends["f"], on={"k": "x"}, how="left")
+    assert joined.field_names[-2:] == ["f_y", "f_entry"]
+    assert frame.column_names[-2:] == ["f_entry", "f_y"]
+    with pytest.raises(colonnade.UsageError, match="'x' cannot be the name of a friend"):
+        DataFrame(a, friends={"x": friends["f"]})
+    with pytest.raises(colonnade.UsageError, match="'f' cannot be the name of a friend"):
+        a.with_friends(friends).with_friends({"f": friends["f"]})
+
+
+def test_names_in_chains_of_joins(friends: dict[str, Any]) -> None:
+    """y of the other side is f_y where the first one has a y."""
+    a, f, g = friends.values()
+    with pytest.raises(colonnade.SchemaError, match="call the same field differently"):
+        colonnade.open([a.join(f, on={"k": "x"}), g.join(f, on="x")], missing="fill")
+    with pytest.raises(colonnade.SchemaError, match="call the same field differently"):
+        colonnade.open([a.join(f, on={"k": "x"}), g.join(a, on="x")], missing="fill")
+    chain = colonnade.open([a.join(each, on="x", prefix="p_") for each in (f, g)], missing="fill")
+    assert chain.arrays().to_list() == [
+        {"k": ord("k"), "x": ord("x"), "p_y": ord("y"), "p_z": z, "p_entry": entry}
+        for z, entry in ((None, 1), (ord("z"), 3))
+    ]
+
+
+def test_selected_fields_are_those_of_a_data_set(friends: dict[str, Any]) -> None:
+    a, f = friends["a"].select("k"), friends["f"].select("x")
+    assert a.with_friends({"f": f})["x"].to_list() == friends["f"]["x"].to_list()
+    assert a.with_friends({"x": friends["g"]})["x"].to_list() == friends["g"]["x"].to_list()
+    assert a.join(friends["g"], on={"k": "y"}).field_names == ["k", "x", "z", "g_entry"]
+    assert a.join(f, on={"k": "y"}).field_names == ["k", "x", "f_entry"]
+    assert a.select([]).join(f, on={"k": "y"}).field_names == ["x", "f_entry"]
+    both = friends["a"].with_friends({"f": f}).select(["k"]).with_friends({"g": friends["g"]})
+    assert both.field_names == ["k", "x", "y", "z"]
+    assert DataFrame(a).column_names == ["k"]
+    assert DataFrame(a).define("two", "2 * x").column_names == ["k", "two"]
+    assert DataFrame(a).redefine("x", "2 * x").column_names == ["k", "x"]
+    assert DataFrame(a, friends={"f": f, "g": friends["g"]}).column_names == ["k", "f.x", "g.x", "g.y", "z"]
+    assert DataFrame(a).join(f, on={"k": "x"}).column_names == ["k", "f_entry"]
+    assert DataFrame(a).join(friends["g"].select(["z"]), on={"k": "x"}).column_names == ["k", "g_entry", "z"]
+    with pytest.raises(colonnade.UnsupportedError, match="a data set of selected fields cannot be part"):
+        colonnade.open([a, friends["a"]])
+
+
+def test_selected_fields_leave_their_names_to_others(friends: dict[str, Any]) -> None:
+    a, f, g = friends.values()
+    k = a.select("k")
+    keys: Any = {"on": {"k": "y"}, "how": "left"}
+    for whole in (
+        a.with_friends({"f": f}).select("k").with_friends({"g": g}),
+        k.join(g, **keys),
+        k.with_friends({"f": f}).select(["k", "y"]).join(g, **keys),
+        k.with_friends({"f": f.select("y")}).join(g, **keys).select(["x", "z"]),
+        a.with_friends({"f": f}).join(g, on={"f.y": "y"}, columns="x").join(f, on={"f.x": "x"}, prefix="x_"),
+    ):
+        frame = DataFrame(whole)
+        columns = {name.removeprefix("g."): name for name in frame.column_names}
+        assert set(columns) == set(whole.field_names)
+        for name, column in columns.items():
+            assert frame.to_arrow(column)[column].to_pylist() == whole[name].to_list()
+
+
 def test_chains_of_chains(places: tuple[list[str], list[str]]) -> None:
     here, _ = places
     parts = [colonnade.open(here[:2]), here[2], colonnade.open(here[:1])]
     chain = colonnade.open(parts)
     assert chain.files == [*here, here[0]]
     assert chain["x"].to_list() == colonnade.open([*here, here[0]])["x"].to_list()
+
+
+@pytest.mark.parametrize("how", ["inner", "left"])
+def test_chains_of_joins(places: tuple[list[str], list[str]], how: Any) -> None:
+    """Each part finds what its own other side has, also as a side of a join and as a friend."""
+    here, there = places
+    keys = ["run", "event"]
+    parts = [
+        colonnade.open(one).join(colonnade.open(other), on=keys, how=how)
+        for one, other in zip(here, there, strict=True)
+    ]
+    fields = ["x", "number", "list"]
+    expected = [row for part in parts for row in part.arrays(fields).to_list()]
+    chain = pickle.loads(pickle.dumps(colonnade.open(parts)))
+    assert chain.num_entries == len(expected)
+    assert chain.arrays(fields).to_list() == expected
+    assert [row for step in chain.iterate(fields, step_size=7) for row in step.to_list()] == expected
+    twice = colonnade.open([chain, *parts[:1]])
+    assert twice["number"].to_list() == chain["number"].to_list() + parts[0]["number"].to_list()
+
+    found = dict(zip(zip(*(chain[key].to_list() for key in keys), strict=True), expected, strict=True))
+    events = colonnade.open(here)
+    right = events.join(chain, on=keys, how="left", columns=fields, prefix="c_")
+    for key, number in zip(
+        zip(*(events[k].to_list() for k in keys), strict=True), right["c_number"], strict=True
+    ):
+        assert number == (found[key]["number"] if key in found else None)
+    as_left = chain.join(events, on=keys, columns=["x"], prefix="e_")
+    assert as_left["e_x"].to_list() == as_left["x"].to_list() == chain["x"].to_list()
+    assert chain.with_friends({"f": colonnade.open(parts)})["f.list"].to_list() == chain["list"].to_list()
+
+
+def test_chains_of_friends(places: tuple[list[str], list[str]]) -> None:
+    parts = [colonnade.open(file, friends={"f": file}) for file in places[0]]
+    chain = colonnade.open(parts)
+    for executor in (None, Shuffled(0)):
+        df = DataFrame(chain.select(["run", "f.x"]), executor=executor)
+        assert df.column_names == ["run", "f.x"]
+        assert df.take("f.x + x").value.tolist() == [2 * x for x in chain["x"].to_list()]
+    with pytest.raises(colonnade.UsageError, match="takes no more of them here"):
+        DataFrame(chain, friends={"g": places[0]})
+    with pytest.raises(colonnade.UnsupportedError, match="cannot be joined itself"):
+        DataFrame(chain).join(chain, on="run")
+    assert chain["f.x"].to_list() == chain["x"].to_list() == colonnade.open(places[0])["x"].to_list()
+    assert chain.arrays(entry_start=95, entry_stop=105).fields == [
+        "run",
+        "event",
+        "x",
+        "f.run",
+        "f.event",
+        "f.x",
+    ]
 
 
 # ---- Files that are opened

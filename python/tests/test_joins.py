@@ -66,8 +66,9 @@ def test_random_joins_are_those_of_pandas(case: Case, how: Any, files: bool) -> 
 
 
 @QUIET
-@given(case=cases(unique=False).filter(lambda case: len(set(case.right)) < len(case.right)))
-def test_duplicates_are_an_error_that_names_the_first(case: Case) -> None:
+@given(case=cases(unique=False).filter(lambda case: bool(case.right)), data=st.data())
+def test_duplicates_are_an_error_that_names_the_first(case: Case, data: st.DataObject) -> None:
+    case.right.append(data.draw(st.sampled_from(case.right)))
     seen: dict[tuple[int, ...], int] = {}
     for second, key in enumerate(case.right):
         if key in seen:
@@ -251,6 +252,50 @@ def test_what_a_left_join_does_not_find_is_missing(sides: Sides) -> None:
     assert again.take("other").value.tolist() == [
         x * 2 if n is None else n for x, n in zip(sides.x.tolist(), numbers, strict=True)
     ]
+
+
+def test_what_is_missing_there_has_a_match(tmp_path: Path) -> None:
+    with colonnade.create(
+        tmp_path / "r.root",
+        "R",
+        {"k": "int", "o": "std::optional<int>", "u": "std::uint8_t", "l": "std::vector<float>"},
+    ) as writer:
+        writer.fill(k=0, o=None, u=5, l=[1])
+        writer.fill(k=1, o=7, u=6, l=[])
+    df = DataFrame(4).define("k", "int(rdfentry_)").define("big", "k + 300")
+    inner, left = (df.join("R", tmp_path / "r.root", on="k", how=how) for how in ("inner", "left"))
+    for joined, missing in ((inner, 0), (left, 2), (left.vary("o", "{o, o}", 2), 2)):
+        assert joined.filter_available("o").count().value == 2
+        assert joined.filter_missing("o").count().value == missing
+    filled = left.default_value_for("o", 9)
+    assert filled.take("o").value.to_list() == [None, 7, 9, 9]
+    assert filled.filter_available("o").count().value == 4
+    assert inner.default_value_for("o", 9).take("o").value.to_list() == [None, 7]
+    assert left.default_value_for("u", "k + 0 > 2 ? true : false").take("u").value.tolist() == [5, 6, 0, 1]
+    assert left.default_value_for("l", "ROOT::RVecD{0.5}").take("l").value.to_list() == [
+        [1],
+        [],
+        [0.5],
+        [0.5],
+    ]
+    for column, value in (("u", 300), ("u", "big"), ("o", 7.5)):
+        with pytest.raises(colonnade.TypeMismatchError, match="give a value of that type"):
+            left.default_value_for(column, value)
+    varied = df.vary("k", "{k - 1, k + 1}", ["down", "up"]).join("R", tmp_path / "r.root", on="k", how="left")
+    sums = varied.default_value_for("u", 100)
+    assert dict(sums.variations_for(sums.sum("u"))) == {"nominal": 211, "k:down": 211, "k:up": 306}
+
+
+def test_characters_are_keys_without_a_sign(tmp_path: Path) -> None:
+    keys = np.array([200, 1], dtype=np.uint8)
+    for name, kind in (("c", "char"), ("u", "std::uint8_t")):
+        with colonnade.create(tmp_path / f"{name}.root", name, {"k": kind}) as writer:
+            writer.extend({"k": keys})
+    c, u = (colonnade.open(tmp_path / f"{name}.root") for name in "cu")
+    for here, there in ((c, u), (u, c)):
+        entries = f"{there.name}_entry"
+        assert here.join(there, on="k", how="left")[entries].to_list() == [0, 1]
+        assert DataFrame(here).join(there, on="k", how="left").take(entries).value.tolist() == [0, 1]
 
 
 def test_keys_may_be_taken(sides: Sides) -> None:

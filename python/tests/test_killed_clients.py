@@ -163,12 +163,12 @@ def test_parts_of_a_snapshot_into_a_file_of_s3(s3, s3_uri, file, tmp_path):
     assert (report.leftovers, report.released, report.kept) == (0, (), ())
 
 
-def test_files_over_xrootd(xrootd, xrootd_uri, file, tmp_path):
-    folder = xrootd_uri("")
-    uri = f"{folder}out.root"
+@pytest.mark.parametrize("token", ["", "?authz=a.b/c"])
+def test_files_over_xrootd(token, xrootd, xrootd_uri, file, tmp_path):
+    folder, uri = f"{xrootd_uri('')}{token}", f"{xrootd_uri('out.root')}{token}"
     killed(WRITING, tmp_path, file, uri)
     killed(CACHING, tmp_path, file, folder, "alone")
-    parts = f"{folder}out.part-*.root"
+    parts = f"{xrootd_uri('out.part-*.root')}{token}"
     assert len(_core.expand_names([parts])) == 3
     for place, files in ((uri, 3), (folder.rstrip("/"), 1)):
         for careful in (None, "1 h"):

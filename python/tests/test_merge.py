@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -231,6 +232,9 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
     out = tmp_path / "out.root"
     with pytest.raises(colonnade.UsageError, match="given twice"):
         colonnade.merge(out, [made[0], f"{tmp_path}/./part0.root"])
+    os.link(made[0], tmp_path / "second name.root")
+    with pytest.raises(colonnade.UsageError, match="given twice"):
+        colonnade.merge(out, [made[0], tmp_path / "second name.root"])
     with pytest.raises(colonnade.UsageError, match="one of the inputs"):
         colonnade.merge(made[0], made, overwrite=True)
     with pytest.raises(colonnade.UsageError, match="nothing to merge"):
@@ -241,6 +245,8 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
         colonnade.merge(out, tmp_path / "none*.root")
     with pytest.raises(colonnade.NotFoundError, match="no input has a data set 'Runs'"):
         colonnade.merge(out, made, data_sets="Runs")
+    with pytest.raises(colonnade.UsageError, match="'Events' is named twice"):
+        colonnade.merge(out, made, data_sets=["Events", "/Events"])
     with pytest.raises(colonnade.UsageError, match="'strict', 'filter' or 'union'"):
         colonnade.merge(out, made, mode="both")
     assert not out.exists()
@@ -253,6 +259,39 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
         colonnade.merge(out, [made[0], tmp_path / "tree.root"], overwrite=True)
 
 
+@pytest.mark.parametrize("there", ["nothing", "a bare file", "a file", "a merge", "a store"])
+def test_what_a_later_data_set_lacks_is_found_before_anything_is_written(tmp_path, there):
+    inputs = [tmp_path / "a.root", tmp_path / "b.root"]
+    for path, kind in zip(inputs, ["int", "double"], strict=True):
+        write(path, {"x": "int"}, [{"x": 1}], name="First")
+        write(path, {"y": kind}, [{"y": 1}], name="Second", mode="update")
+    out, options, fails = tmp_path / "out.root", {}, colonnade.SchemaError
+    match there:
+        case "a bare file":
+            options, fails = {"container": "bare"}, colonnade.UsageError
+            inputs = inputs[:1]
+        case "a file":
+            write(out, {"z": "int"}, [{"z": 1}])
+            options = {"overwrite": True}
+        case "a merge":
+            colonnade.merge(out, inputs[:1])
+            options = {"append": True}
+        case "a store":
+            out = f"obj://{tmp_path}/store"
+            write(out, {"y": "int"}, [{"y": 1}], name="Second")
+            inputs, fails = inputs[:1], colonnade.UsageError
+    before = out.read_bytes() if there in ("a file", "a merge") else None
+    with pytest.raises(fails, match="Second"):
+        colonnade.merge(out, inputs, **options)
+    if before is not None:
+        assert out.read_bytes() == before
+    elif there != "a store":
+        assert not out.exists()
+    else:
+        with pytest.raises(colonnade.NotFoundError):
+            colonnade.open(out, "First")
+
+
 def test_an_input_that_changed_is_an_error(made, tmp_path):
     out = tmp_path / "out.root"
     colonnade.merge(out, made[:2])
@@ -260,6 +299,19 @@ def test_an_input_that_changed_is_an_error(made, tmp_path):
     with pytest.raises(colonnade.UsageError, match=r"has changed since it was merged.*part0\.root"):
         colonnade.merge(out, made, append=True)
     assert colonnade.open(out).num_entries == 20_000
+
+
+def test_an_input_is_known_with_other_permissions_and_names(made, tmp_path):
+    out = tmp_path / "out.root"
+    colonnade.merge(out, made[:2])
+    made[0].chmod(0o400)
+    made[1].rename(tmp_path / "renamed.root")
+    report = colonnade.merge(out, [made[0], tmp_path / "renamed.root", made[2]], append=True)
+    assert report.data_sets[0].known_sources == 2
+    assert colonnade.open(out)["x"].to_list() == [float(i) for i in range(3) for _ in range(10_000)]
+    os.utime(made[0])
+    with pytest.raises(colonnade.UsageError, match="has changed since it was merged"):
+        colonnade.merge(out, made[:1], append=True)
 
 
 def test_what_nobody_merged_is_not_appended_to(made, tmp_path):
@@ -278,7 +330,8 @@ def test_damage_is_named(made, tmp_path):
 
 @pytest.mark.parametrize("way", [{}, {"cluster_size": "30 kB"}, {"compression": "lz4"}])
 @pytest.mark.parametrize("stop_at", [1, 7, 13])
-def test_an_interrupted_merge_goes_on(made, tmp_path, way, stop_at):
+@pytest.mark.parametrize("append", [False, True])
+def test_an_interrupted_merge_goes_on(made, tmp_path, way, stop_at, append):
     out = tmp_path / "out.root"
     calls = 0
 
@@ -287,7 +340,7 @@ def test_an_interrupted_merge_goes_on(made, tmp_path, way, stop_at):
         calls += 1
         return calls < stop_at
 
-    options = {"checkpoint_every": 2, **way}
+    options = {"checkpoint_every": 2, "append": append, **way}
     report = colonnade.merge(out, made, progress=stop, progress_every=0, **options)
     if report.interrupted:
         report = colonnade.merge(out, made, resume=True, verify="values", **options)

@@ -1,8 +1,10 @@
 """Calls with arguments that do not fit: what the message says, and that none is about the inside of the library."""
 
 import inspect
+import os
 import random
 import re
+import shutil
 
 import awkward as ak
 import hist
@@ -65,8 +67,9 @@ def test_fields_in_no_list(path):
 @pytest.mark.parametrize("step_size", [0, -3, 1e30, float("nan"), "x", "0 B", None])
 def test_steps_are_refused_where_they_are_asked_for(path, step_size):
     for whole in (colonnade.open(path), DataFrame("Events", path)):
-        with pytest.raises(colonnade.Error, match=r"step|size"):
-            whole.iterate(step_size=step_size)
+        for read in (whole.iterate, whole.to_arrow_reader):
+            with pytest.raises(colonnade.Error, match=r"step|size"):
+                read(step_size=step_size)
 
 
 @pytest.mark.parametrize("target", [None, 3, b"f.root", 2.5])
@@ -132,6 +135,9 @@ def test_files_and_names_in_the_order_of_root(path, tmp_path, monkeypatch):
         (lambda df: df.quantile("x", 1.5), r"q=1\.5 is not a quantile"),
         (lambda df: df.quantile("x", "a"), r"q='a' is not a quantile"),
         (lambda df: df.variations_for("x"), "an object of type 'str' is not a result"),
+        (lambda df: df.count().on_partial(None), "None cannot be called"),
+        (lambda df: df.freeze([df.count()]), "an object of type 'list' is not a result"),
+        (lambda df: df.freeze(df.count()).tasks("3"), "target='3' is not a whole number"),
         (lambda df: colonnade.compute(3), "an object of type 'int' is not a result"),
         (lambda df: colonnade.run_graphs(["x"]), "an object of type 'str' is not a result"),
         (lambda df: DataFrame(10**30), "takes only a number of entries, not 1000000000000"),
@@ -183,6 +189,8 @@ def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
             getattr(frame, name)
     with pytest.raises(UsageError, match=r"with 1 axis takes 1 column and at most one weight, not 4 columns"):
         frame.Histo1D("x", 10, 0, 1)
+    with pytest.raises(colonnade.TypeMismatchError, match="3 cannot be called; try: OnPartialResult"):
+        frame.Count().OnPartialResult(1, 3)
 
 
 # ---- Functions of the package
@@ -193,12 +201,26 @@ def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
     [
         (lambda file: colonnade.open(file, 3), "3 is not the name of a data set; try: a string"),
         (lambda file: colonnade.open([file, 3]), "3 does not name a file"),
+        (lambda file: colonnade.open(file).schema[3], "3 is not the name of a field"),
+        (lambda file: colonnade.open(file).attributes[3], "3 is not the name of a set of attributes"),
         (lambda file: colonnade.create(3, "E", {"x": float}), "3 does not name a file"),
         (lambda file: colonnade.create("b.root", "E", 3), "3 is not a schema; try: a type for each field"),
         (lambda file: colonnade.create("b.root", "E", {3: float}), "3 is not the name of a field"),
         (colonnade.copy, r"copy\(\) missing .*; try: copy\(source, destination\)"),
         (lambda file: colonnade.copy(3, "b.root"), "3 does not name a file; try: a file or store"),
+        (
+            lambda file: colonnade.copy(colonnade.open(file), "b.root"),
+            "does not name a file; try: a file or store",
+        ),
+        (lambda file: colonnade.merge("b.root", colonnade.open(file)), "does not name a file; try: a file"),
         (lambda file: colonnade.copy(file, "b.root", columns=3), "3 is not the name of a field"),
+        (
+            lambda file: colonnade.copy(file, "b.root", columns=[]),
+            "no fields are named; try: .* None for all",
+        ),
+        (lambda file: colonnade.merge("b.root", file, columns=[]), "no fields are named"),
+        (lambda file: colonnade.merge("b.root", file, data_sets=()), "no data sets are named"),
+        (lambda file: colonnade.import_tree(file, "b.root", columns=[]), "no columns are named"),
         (lambda file: colonnade.merge([file], "b.root"), r"the output comes first: merge\(output, inputs\)"),
         (lambda file: colonnade.repair(file, 3), "3 is not the name of a data set"),
         (lambda file: colonnade.import_tree(3, "b.root"), "3 does not name a file; try: a ROOT file"),
@@ -233,6 +255,19 @@ def test_several_files_are_a_list_or_a_tuple(path, tmp_path):
     table = str(tmp_path / "x.parquet")
     colonnade.export(file, table)
     assert colonnade.import_table((table, table), tmp_path / "t.root").entries == 20
+
+
+def test_what_is_called_like_a_scheme_is_no_file_of_a_uri(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(path, "obj")
+    os.mkdir("s3")
+    for uri in (f"obj://{tmp_path}/store", f"obj://{tmp_path}/again"):
+        assert colonnade.copy(path, uri, overwrite=True).entries == 10
+        assert colonnade.open(uri)["id"].to_list() == list(range(10))
+    assert colonnade.datasets("obj") == ["Events"]
+    assert colonnade.open("obj:Events").num_entries == 10
+    with pytest.raises(colonnade.UsageError, match="s3:///"):
+        colonnade.open("s3:///x")
 
 
 # ---- Expressions as Python and NumPy write them

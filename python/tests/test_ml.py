@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import awkward as ak
@@ -20,10 +22,8 @@ from colonnade import _core, ml
 ENTRIES = 1000
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Two files with 600 and 400 entries in small clusters; x says which entry it is."""
-    folder = tmp_path_factory.mktemp("ml")
+def written(folder: Path, entries: int) -> list[str]:
+    """Two files with 60 % and 40 % of the entries in small clusters; x says which entry it is."""
     schema = {
         "x": "std::int64_t",
         "y": "float",
@@ -33,11 +33,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         "o": "std::optional<int>",
     }
     paths = []
-    for name, first, last in (("a", 0, 600), ("b", 600, ENTRIES)):
+    for name, first, last in (("a", 0, entries * 6 // 10), ("b", entries * 6 // 10, entries)):
         path = str(folder / f"{name}.root")
         with colonnade.create(path, "Events", schema) as writer:
             for begin in range(first, last, 50):
-                numbers = np.arange(begin, begin + 50)
+                numbers = np.arange(begin, min(begin + 50, last))
                 writer.extend(
                     {
                         "x": numbers,
@@ -51,6 +51,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
                 writer.commit_cluster()
         paths.append(path)
     return paths
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """All the entries."""
+    return written(tmp_path_factory.mktemp("ml"), ENTRIES)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A tenth of them, for windows of a few rows, each of which is a pass."""
+    return written(tmp_path_factory.mktemp("few"), ENTRIES // 10)
 
 
 @pytest.fixture
@@ -70,12 +82,17 @@ def flat(batches: list[list[int]]) -> list[int]:
     return [entry for batch in batches for entry in batch]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_every_row_comes_once_and_with_its_values(frame: colonnade.DataFrame, data: st.DataObject) -> None:
+def test_every_row_comes_once_and_with_its_values(
+    frame: colonnade.DataFrame, few: list[str], data: st.DataObject
+) -> None:
     """Random settings: the rows of a plain mask, values that belong to their entries, the same order again."""
-    cut = data.draw(st.integers(0, ENTRIES))
     size, window = data.draw(st.integers(1, 300)), data.draw(st.integers(1, 1500))
+    count = ENTRIES
+    if window < 20:
+        frame, count = colonnade.DataFrame("Events", few), ENTRIES // 10
+    cut = data.draw(st.integers(0, count))
     shuffle, seed = data.draw(st.booleans()), data.draw(st.integers(0, 5))
     node = frame.filter(f"x % 7 != 0 && x < {cut}").define("z", "2 * y")
 
@@ -91,7 +108,7 @@ def test_every_row_comes_once_and_with_its_values(frame: colonnade.DataFrame, da
             **more,
         )
 
-    numbers = np.arange(ENTRIES)
+    numbers = np.arange(count)
     wanted = set(numbers[(numbers % 7 != 0) & (numbers < cut)].tolist())
     batches = made()
     found = list(batches)
@@ -245,14 +262,36 @@ def test_jax_arrays(files: list[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("column", "dtype"), [("x", "int8"), ("x", "bool"), ("y", "int64"), ("v", "uint8")])
+@pytest.mark.parametrize(
+    ("column", "dtype"),
+    [
+        *[("x", "int8"), ("x", "bool"), ("y", "int64"), ("v", "uint8")],
+        *[("x / 1e-3", "float16"), ("v / 1e-3", "float16"), ("y / 1e-38", "float32")],
+    ],
+)
 def test_values_that_a_dtype_cannot_hold(frame: colonnade.DataFrame, column: str, dtype: str) -> None:
     """Entries up to 1000, halves, and lists of the former."""
     batches = ml.Batches(frame, [column], dtype=dtype, batch_size=ENTRIES)
-    with pytest.raises(colonnade.ConversionError, match=f"'{column}' do not fit the type {dtype}"):
+    with pytest.raises(colonnade.ConversionError, match=re.escape(f"'{column}' do not fit the type {dtype}")):
         next(iter(batches))
     small = ml.Batches(frame.filter("x == 0 || x == 1").define("z", f"{column} * 0"), ["z"], dtype=dtype)
     assert next(iter(small)).entry.tolist() in ([0, 1], [1, 0])
+
+
+@pytest.mark.parametrize("matrix", [False, True])
+def test_targets_and_weights_that_are_features_keep_their_types(
+    frame: colonnade.DataFrame, matrix: bool
+) -> None:
+    frame = frame.define("id", "x + 16777217")
+    settings: dict[str, Any] = {"dtype": "float32", "matrix": matrix, "shuffle": False, "batch_size": ENTRIES}
+    (batch,) = ml.Batches(frame, ["id", "y"], target="id", weight="y", **settings)
+    (other,) = ml.Batches(frame, ["id", "y"], target=["id", "x"], weight="id", **settings)
+    wanted = np.arange(ENTRIES) + 16777217
+    for each in (batch.target, other.target["id"], other.weight):
+        assert each.dtype == np.int64
+        assert np.array_equal(each, wanted)
+    feature = batch.features[:, 0] if matrix else batch.features["id"]
+    assert np.array_equal(feature, wanted.astype(np.float32))
 
 
 def test_a_batch_that_is_kept_does_not_change(frame: colonnade.DataFrame) -> None:
@@ -341,12 +380,25 @@ def test_misuse_is_told(frame: colonnade.DataFrame) -> None:
             {"features": ["u"], "pad": 2, "pad_value": np.nan},
         ),
         (colonnade.UsageError, "cannot be padded with 0.5", {"features": ["u"], "pad": 2, "pad_value": 0.5}),
-        (colonnade.UsageError, "a list of columns", {"features": "x"}),
+        (colonnade.UsageError, "padded with 1e", {"features": ["v"], "pad": 2, "pad_value": 1e300}),
+        *(
+            (colonnade.UsageError, "cannot have the dtype", {"features": ["x"], "dtype": dtype})
+            for dtype in ("U5", "complex64", "M8[s]", "O", "none", 3, "longdouble", ">f8")
+        ),
+        *((colonnade.UsageError, "a list of columns", {"features": features}) for features in ("x", 3)),
+        (colonnade.UsageError, "seed=-1", {"seed": -1}),
+        (colonnade.UsageError, "length", {"features": ["v"], "pad": 2**31}),
+        *((colonnade.TypeMismatchError, "pad=", {"features": ["v"], "pad": pad}) for pad in ("x", 1.5)),
+        (colonnade.TypeMismatchError, "not an expression", {"target": 3}),
+        (colonnade.TypeMismatchError, "has no names", {"target": "x", "class_weights": "even"}),
+        (colonnade.TypeMismatchError, "is not a number", {"target": "x", "class_weights": {0: "a"}}),
     ]
     frame = frame.define("u", "static_cast<std::vector<std::uint8_t>>(v)")
     for kind, text, arguments in cases:
         with pytest.raises(kind, match=text):
-            ml.Batches(frame, **arguments)
+            ml.Batches(frame, **{"features": ["x"], **arguments})
+    with pytest.raises(colonnade.TypeMismatchError, match="not made of a dict"):
+        ml.Batches({"x": [1]}, ["x"])  # type: ignore[arg-type]
     with pytest.raises(colonnade.UsageError, match="range"):
         ml.Batches(frame.range(10), ["x"])
     with pytest.raises(colonnade.UsageError, match="no weight for the class"):
@@ -356,3 +408,46 @@ def test_misuse_is_told(frame: colonnade.DataFrame) -> None:
     with pytest.raises(colonnade.UsageError, match="rank"):
         ml.Batches(frame, ["x"]).for_rank(2, 2)
     assert frame.num_runs == 0
+
+
+POSITION = {"epoch": 0, "window": 0, "row": 0}
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda batches: batches.set_epoch(-1), colonnade.UsageError),
+        (lambda batches: list(batches.shared_batches(0, 0)), colonnade.UsageError),
+        (lambda batches: list(batches.shared_batches(2, 2)), colonnade.UsageError),
+        *(
+            (lambda batches, state=state: batches.load_state_dict(state), colonnade.TypeMismatchError)
+            for state in (None, 3, [0, 1, 2], {}, POSITION | {"epoch": "a"}, POSITION | {"row": 0.5})
+        ),
+        *(
+            (lambda batches, name=name: batches.load_state_dict(POSITION | {name: -1}), colonnade.UsageError)
+            for name in POSITION
+        ),
+        *(
+            (
+                lambda batches, name=name: [batches.load_state_dict(POSITION | {name: 2000}), *batches],
+                colonnade.UsageError,
+            )
+            for name in ("window", "row")
+        ),
+    ],
+)
+def test_places_that_do_not_exist(
+    frame: colonnade.DataFrame, call: Callable[[ml.Batches], Any], kind: type[Exception]
+) -> None:
+    batches = ml.Batches(frame, ["x"])
+    with pytest.raises(kind):
+        call(batches)
+    if kind is colonnade.TypeMismatchError:
+        assert batches.state_dict() == POSITION
+
+
+def test_numbers_of_numpy(frame: colonnade.DataFrame) -> None:
+    one, two = np.int64(1), np.int64(2)
+    batches = ml.Batches(frame, ["v"], batch_size=two, window=np.int32(99), seed=one, pad=two)  # type: ignore[arg-type]
+    parts = batches.split(np.float32(0.5), seed=np.int32(-3))  # type: ignore[arg-type]
+    assert sum(part.for_rank(one, two).num_rows for part in parts) == ENTRIES  # type: ignore[arg-type]

@@ -224,6 +224,27 @@ def test_forgotten_writers_say_so(tmp_path):
     assert [each.category for each in seen] == [ResourceWarning, ResourceWarning]
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_a_writer_that_is_forgotten_together_with_its_contexts(tmp_path, there):
+    file = tmp_path / "f.root"
+    if there:
+        with colonnade.create(file, "Events", SCHEMA):
+            pass
+    kept = [colonnade.create_parallel(file, "Events", SCHEMA)]
+    kept += [kept[0].context(), kept[0].context(), kept]
+    kept[1].extend(part_of(0, 0))
+    kept[1].commit_cluster()
+    kept[1].extend(part_of(0, 1))
+    kept[2].extend(part_of(1, 0))
+    kept[2].close()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        del kept
+        gc.collect()
+    assert [each.category for each in seen] == [ResourceWarning, RuntimeWarning if there else ResourceWarning]
+    assert colonnade.open(file).num_entries == (0 if there else 3 * PART)
+
+
 def test_wrong_values_are_refused_whole(tmp_path):
     with (
         colonnade.create_parallel(tmp_path / "f.root", "Events", SCHEMA) as writer,

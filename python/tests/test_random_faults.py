@@ -2,13 +2,13 @@
 
 The graphs are those of test_random_graphs.py. Each is computed
 
-- by an engine that loses, repeats, delays and reorders what tasks give, with a folder of checkpoints that is damaged
-  between runs, and is interrupted in the middle;
+- by an engine that loses, repeats, delays and reorders what tasks give, alone or together with an equal one, with a
+  folder of checkpoints that is damaged between runs, and is interrupted in the middle;
 - from partial results of stretches that end at any part, merged in any tree;
 - while files are replaced, removed, cut or damaged between tasks;
 - on processes, Dask and Spark whose workers are killed at any moment.
 
-What failed is run again with COLONNADE_RANDOM_SEED=<seed>; COLONNADE_RANDOM_SECONDS says for how long seeds are tried.
+`make soak` tries other seeds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import contextlib
 import itertools
 import os
 import random
-import shutil
 import signal
 import sys
 import threading
@@ -31,7 +30,7 @@ import numpy as np
 import psutil
 import pytest
 from faulty_engine import Faulty
-from test_random_graphs import PART_ENTRIES, SECONDS, SEED, Case, outcome
+from test_random_graphs import PART_ENTRIES, Case, outcome
 
 import colonnade
 from colonnade import DataFrame, distributed
@@ -46,22 +45,6 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", str(PART_ENTRIES))
     # The trial of callables on two entries, and compilation, would take most of the time.
     monkeypatch.setitem(sys.modules, "numba", None)
-
-
-def for_seeds(check: Callable[[int, Path], object], folder: Path, at_least: int = 5) -> None:
-    """Check a seed after the other, for some seconds."""
-    end, done = time.monotonic() + SECONDS, 0
-    while done < (1 if SEED else at_least) or (not SEED and time.monotonic() < end):
-        seed = int(SEED) if SEED else random.SystemRandom().getrandbits(32)
-        place = folder / str(seed)
-        place.mkdir()
-        try:
-            check(seed, place)
-        except BaseException:
-            print(f"replay with COLONNADE_RANDOM_SEED={seed}")
-            raise
-        shutil.rmtree(place)
-        done += 1
 
 
 def case_of_files(seed: int, folder: Path) -> Case:
@@ -120,30 +103,29 @@ def damage_checkpoints(chosen: random.Random, folder: Path) -> None:
             (folder / f".{chosen.getrandbits(32):x}.part").write_bytes(content[: len(content) // 2])
 
 
-def check_lost_and_repeated(seed: int, folder: Path) -> None:
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_lost_repeated_and_interrupted(seed: int, tmp_path: Path) -> None:
     chosen = random.Random(seed)
-    case = case_of_files(seed, folder)
+    case = case_of_files(seed, tmp_path)
     reference = outcome(case.grown(1))
-    kept = folder / "kept" if chosen.random() < 0.7 else None
+    kept = tmp_path / "kept" if chosen.random() < 0.7 else None
     for _ in range(3):
         engine = Interrupting(chosen.getrandbits(32), chosen.choice([-1, chosen.randint(0, 30)]))
         slice_bytes = chosen.choice([1 << 28, 2000])
         with unittest.mock.patch.object(distributed.plans, "_SLICE_BYTES", slice_bytes):
-            analysis = case.grown(1, executor=engine, npartitions=chosen.randint(1, 40), checkpoint=kept)
+            options: Any = {"executor": engine, "npartitions": chosen.randint(1, 40), "checkpoint": kept}
+            equal = [case.grown(1, **options) for _ in range(chosen.randint(1, 2))]
             try:
-                found = outcome(analysis)
+                colonnade.run_graphs(each.frame for each in equal)
             except KeyboardInterrupt:
                 assert not names_left(case)
                 engine.at = -1
-                found = outcome(analysis)
-        Case.compare(found, reference, "faults")
+            found = [outcome(each) for each in equal]
+        for each in found:
+            Case.compare(each, reference, "faults")
         assert not names_left(case)
         if kept is not None:
             damage_checkpoints(chosen, kept)
-
-
-def test_what_is_lost_repeated_and_interrupted(tmp_path: Path) -> None:
-    for_seeds(check_lost_and_repeated, tmp_path)
 
 
 # ---- Stretches and trees
@@ -158,9 +140,10 @@ def merged_anyhow(chosen: random.Random, plan: Any, partials: list[Partial]) -> 
     return partials[0]
 
 
-def check_trees(seed: int, folder: Path) -> None:
+@pytest.mark.parametrize("seed", range(20))
+def test_stretches_of_any_parts_in_any_tree(seed: int, tmp_path: Path) -> None:
     chosen = random.Random(seed)
-    case = case_of_files(seed, folder)
+    case = case_of_files(seed, tmp_path)
     reference = outcome(case.grown(1))
     analysis = case.grown(1, executor=Faulty(seed))
     session = analysis.frame._session
@@ -180,10 +163,6 @@ def check_trees(seed: int, folder: Path) -> None:
     assert not any(partial.failures for partial in partials)
     plan.finish(merged_anyhow(chosen, plan, [*partials, reached.rest()]))
     Case.compare(outcome(analysis), reference, f"stretches {stretches}")
-
-
-def test_stretches_of_any_parts_in_any_tree(tmp_path: Path) -> None:
-    for_seeds(check_trees, tmp_path)
 
 
 # ---- Files that change meanwhile
@@ -213,9 +192,10 @@ def change_file(chosen: random.Random, path: Path) -> str:
     return how
 
 
-def check_changing_files(seed: int, folder: Path) -> None:
+@pytest.mark.parametrize("seed", range(20))
+def test_files_that_change_meanwhile(seed: int, tmp_path: Path) -> None:
     chosen = random.Random(seed)
-    case = case_of_files(seed, folder)
+    case = case_of_files(seed, tmp_path)
     reference = outcome(case.grown(1))
     own, friend = case.source if isinstance(case.source, tuple) else (case.source, [])
     files = [Path(each) for each in [*own, *friend]]
@@ -239,10 +219,6 @@ def check_changing_files(seed: int, folder: Path) -> None:
     assert not names_left(case)
 
 
-def test_files_that_change_meanwhile(tmp_path: Path) -> None:
-    for_seeds(check_changing_files, tmp_path)
-
-
 # ---- What cannot be read is left out
 
 
@@ -262,14 +238,15 @@ def damage_pages(
     return damaged
 
 
-def check_left_out(seed: int, folder: Path) -> None:
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_left_out_is_what_cannot_be_read(seed: int, tmp_path: Path) -> None:
     """Whatever is damaged where: all results have the same entries, all that could be read and no others."""
     chosen, rng = random.Random(seed), np.random.default_rng(seed)
     page = PART_ENTRIES
     whole: dict[str, list[Any]] = {"x": [], "y": []}
     files, bad, first = [], [], 0
     for k in range(chosen.randint(1, 4)):
-        path, entries = folder / f"{k}.root", chosen.choice([0, 1, page, page + 1, 300, 700])
+        path, entries = tmp_path / f"{k}.root", chosen.choice([0, 1, page, page + 1, 300, 700])
         columns = {name: rng.normal(size=entries) for name in whole}
         sizes: Any = {"page_size": 8 * page, "initial_page_size": 8 * page, "cluster_size": "64 KiB"}
         schema = dict.fromkeys(columns, "double")
@@ -291,7 +268,7 @@ def check_left_out(seed: int, folder: Path) -> None:
         executor=Faulty(seed),
         npartitions=chosen.randint(1, 30),
         on_error="skip",
-        checkpoint=folder / "kept" if chosen.random() < 0.5 else None,
+        checkpoint=tmp_path / "kept" if chosen.random() < 0.5 else None,
     )
     node = df.filter("x > 0")
     booked = [node.count(), node.take("x"), node.histo1d(("h", "", 9, -3, 3), "x")]
@@ -314,10 +291,6 @@ def check_left_out(seed: int, folder: Path) -> None:
         assert values[4].tobytes() == y[kept].tobytes()
     assert ranged.value.tobytes() == x[kept][3:40:2].tobytes()
     assert [s.first for s in df.skipped] == sorted({s.first for s in df.skipped})
-
-
-def test_what_is_left_out_is_what_cannot_be_read(tmp_path: Path) -> None:
-    for_seeds(check_left_out, tmp_path, at_least=10)
 
 
 # ---- Workers that are killed
@@ -407,23 +380,25 @@ def cluster(
             yield session, ("pyspark.daemon",)
 
 
-def test_workers_that_are_killed_at_any_moment(cluster: tuple[Any, tuple[str, ...]], tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [0])
+def test_workers_that_are_killed_at_any_moment(
+    cluster: tuple[Any, tuple[str, ...]], seed: int, tmp_path: Path
+) -> None:
     engine, words = cluster
-    killed = []
-
-    def check(seed: int, folder: Path) -> None:
-        chosen = random.Random(seed)
-        case = case_of_files(seed, folder)
+    killed = 0
+    for each in range(seed, seed + 4):
+        chosen = random.Random(each)
+        folder = tmp_path / str(each)
+        folder.mkdir()
+        case = case_of_files(each, folder)
         reference = outcome(case.grown(1))
         parts = chosen.randint(4, 30)
         begin = time.monotonic()
         Case.compare(outcome(case.grown(1, executor=engine, npartitions=parts)), reference, "no faults")
         within = time.monotonic() - begin
-        with Killer(seed, lambda: children(*words), 2, within) as killer:
+        with Killer(each, lambda: children(*words), 2, within) as killer:
             found = outcome(case.grown(1, executor=engine, npartitions=parts))
         Case.compare(found, reference, f"{killer.killed} workers killed")
         assert not names_left(case)
-        killed.append(killer.killed)
-
-    for_seeds(check, tmp_path, at_least=4)
-    assert SEED or sum(killed) > 0
+        killed += killer.killed
+    assert killed

@@ -14,11 +14,7 @@ every kind, snapshots included. Nodes and results of no use are booked in betwee
 
 All but the last must agree bit by bit. Of the last it is known how far it may be off: not at all where every step is
 exact or rounded once, as IEEE 754 says; by the last bits of NumPy's sines and logarithms, and by what comes of them,
-elsewhere. What failed is run again with
-
-    COLONNADE_RANDOM_SEED=<seed> pytest python/tests/test_random_graphs.py
-
-COLONNADE_RANDOM_SECONDS says for how long seeds are tried; each run begins with others.
+elsewhere. `make soak` tries other seeds.
 """
 
 from __future__ import annotations
@@ -31,9 +27,8 @@ import os
 import random
 import subprocess
 import sys
-import time
 import unittest.mock
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,14 +36,13 @@ from typing import Any
 import awkward as ak
 import hist
 import numpy as np
+import pytest
 from shuffled_engine import Shuffled
 
 import colonnade
 import colonnade.distributed.plans
 from colonnade import DataFrame
 
-SECONDS = float(os.environ.get("COLONNADE_RANDOM_SECONDS", "5"))
-SEED = os.environ.get("COLONNADE_RANDOM_SEED")
 THREADS = (1, 2, 3, 7)
 PART_ENTRIES = 16
 ODD_NAMES = ("0", "1e5", "true", "if", "not", "M_PI", "a-b")  # read as something else in expressions
@@ -269,6 +263,12 @@ class ReferenceNode:
     scalars: list[str]
     lists: list[str]
     varied: bool = False
+    aliases: dict[str, str] = field(default_factory=dict)
+
+    def change(self, column: str, values: Known | None) -> None:
+        """Give a column and its aliases other values."""
+        for name in (column, *(alias for alias, of in self.aliases.items() if of == column)):
+            self.columns[name] = values
 
 
 @dataclass
@@ -381,7 +381,7 @@ class Grower:
         merging: bool = False,
         variation: str | None = None,
     ) -> None:
-        self.random, self.junk = random.Random(case.seed), random.Random()
+        self.random, self.junk = random.Random(case.seed), random.Random(f"{case.seed} {folder.name}")
         self.data, self.of_files, self.analysis = case.data, case.of_files, Analysis(frame)
         self.side = case.side
         self.folder, self.only, self.merging, self.variation = folder, only, merging, variation
@@ -450,7 +450,13 @@ class Grower:
             ]
         )
         made = ReferenceNode(
-            place.node, place.rows, dict(place.columns), list(place.scalars), list(place.lists), place.varied
+            place.node,
+            place.rows,
+            dict(place.columns),
+            list(place.scalars),
+            list(place.lists),
+            place.varied,
+            dict(place.aliases),
         )
         name, used = next(self.names), self.names_in(place)
         a, b, v = (place.columns[used[key]] for key in "abv")
@@ -475,7 +481,8 @@ class Grower:
             made.rows = None if place.rows is None else place.rows[first:last:step]
             self.analysis.has_range = True
         elif how == "vary":
-            column = used["a"] if used["a"][0] in "wc" else "x"
+            column = place.aliases.get(used["a"], used["a"])
+            column = column if column[0] in "wc" else "x"
             column = column if place.node.column_type(column) in ("double", "float") else "x"
             made.varied = True
             self.vary(place, made, column, name)
@@ -527,15 +534,16 @@ class Grower:
             self.analysis.variations += [f"{name}:{each}" for each in factors]
         elif varied == name:
             made.node = place.node.redefine(column, f"{column} * {factors[tag]}")
-            made.columns[column] = known(lambda values: c_float(values) * factors[tag], place.columns[column])
+            made.change(column, known(lambda values: c_float(values) * factors[tag], place.columns[column]))
 
     def rename(self, place: ReferenceNode, made: ReferenceNode, column: str, name: str) -> None:
         """Another name for a column, or another column of its name."""
         if column in ("x", "f") and self.random.random() < 0.5:
             made.node = place.node.redefine(column, f"{column} * 1.5 + 1")
-            made.columns[column] = known(lambda values: c_float(values) * 1.5 + 1, place.columns[column])
+            made.change(column, known(lambda values: c_float(values) * 1.5 + 1, place.columns[column]))
         else:
             made.node = place.node.alias(name, column.strip("`"))
+            made.aliases[name] = place.aliases.get(column, column)
             made.columns[name] = place.columns[column]
             made.scalars.append(name)
 
@@ -1159,45 +1167,38 @@ class Case:
         assert analysis.frame.num_runs == 0
 
 
-def digests(seeds: list[int], folder: Path) -> dict[str, list[str]]:
+def digests(seeds: Iterable[int], folder: Path) -> dict[str, list[str]]:
     found = {}
     for seed in seeds:
-        place = folder / f"{seed}-{os.getpid()}"
+        place = folder / str(seed)
         place.mkdir()
         results = outcome(Case(seed, place).grown(2))
         found[str(seed)] = [hashlib.sha256(repr(each).encode()).hexdigest() for each in results]
     return found
 
 
-def test_random_graphs(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
     monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", str(PART_ENTRIES))
     # The trial of callables on two entries, and compilation, would take most of the time.
     monkeypatch.setitem(sys.modules, "numba", None)
-    end = time.monotonic() + SECONDS
-    seeds = [int(SEED)] if SEED else []
-    found: dict[str, list[str]] = {}
-    while (not SEED and (time.monotonic() < end or len(seeds) < 5)) or len(found) < len(seeds):
-        seed = seeds[len(found)] if len(found) < len(seeds) else random.SystemRandom().getrandbits(32)
-        if not SEED:
-            seeds.append(seed)
-        place = tmp_path / str(seed)
-        place.mkdir()
-        try:
-            reference = Case(seed, place).check()
-        except BaseException:
-            print(f"replay with COLONNADE_RANDOM_SEED={seed}")
-            raise
-        found[str(seed)] = [hashlib.sha256(repr(each).encode()).hexdigest() for each in reference]
-    print(f"{len(found)} random graphs, the last one of seed {seeds[-1]}")
-    check_other_processors(seeds[-max(5, len(seeds) // 4) :], found, tmp_path)
 
 
-def check_other_processors(seeds: list[int], found: dict[str, list[str]], folder: Path) -> None:
+@pytest.mark.parametrize("seed", range(30))
+def test_random_graphs(seed, tmp_path):
+    Case(seed, tmp_path).check()
+
+
+@pytest.mark.parametrize("seed", [0])
+def test_other_processors_give_the_same_bits(seed, tmp_path):
+    seeds = range(seed, seed + 8)
+    (tmp_path / "here").mkdir()
+    found = digests(seeds, tmp_path / "here")
     best = PROCESSORS.index(colonnade._core.instruction_set())
     for processor in PROCESSORS[:best]:
-        (folder / processor).mkdir()
+        (tmp_path / processor).mkdir()
         run = subprocess.run(
-            [sys.executable, __file__, str(folder / processor), *map(str, seeds)],
+            [sys.executable, __file__, str(tmp_path / processor), *map(str, seeds)],
             env={**os.environ, "COLONNADE_CPU": processor},
             capture_output=True,
             text=True,
@@ -1206,9 +1207,9 @@ def check_other_processors(seeds: list[int], found: dict[str, list[str]], folder
         assert run.returncode == 0, run.stderr
         answer = json.loads(run.stdout)
         assert answer["processor"] == processor  # its kernels are those that ran
-        for seed, others in answer["digests"].items():
-            differ = [k for k, (a, b) in enumerate(zip(found[seed], others, strict=True)) if a != b]
-            assert not differ, f"COLONNADE_RANDOM_SEED={seed}: results {differ} differ on {processor}"
+        for one, others in answer["digests"].items():
+            differ = [k for k, (a, b) in enumerate(zip(found[one], others, strict=True)) if a != b]
+            assert not differ, f"seed {one}: results {differ} differ on {processor}"
 
 
 if __name__ == "__main__":

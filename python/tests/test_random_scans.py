@@ -238,6 +238,8 @@ def test_pyarrow_datasets(tmp_path: Path, seed: int) -> None:
                 [
                     dice.sample(table.column_names, dice.randint(0, 5)),
                     {"twice": pc.field("row") * 2, "inner": pc.field("r", "a"), "v": pc.field("v")},
+                    {"fourth": pc.field(4), "inner": pc.field("r", 1)},
+                    ["r.t", "row"],
                     None,
                 ]
             )
@@ -255,7 +257,7 @@ def a_pyarrow_condition(dice: random.Random, table: pa.Table, depth: int = 2) ->
         left, right = (a_pyarrow_condition(dice, table, depth - 1) for _ in range(2))
         return dice.choice([left & right, left | right, ~left | right])
     field = dice.choice([f for f in table.schema if not pa.types.is_nested(f.type)])
-    column = pc.field(field.name)
+    column = pc.field(dice.choice([field.name, table.column_names.index(field.name)]))
     value = pa.scalar(a_value(dice, field.type), field.type)
     forms = [
         column == value, column != value, column < value, column >= value, column.is_null(), column.is_valid(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from pathlib import Path
 import awkward as ak
 import numpy as np
 import pytest
+import xxhash
 from locations import FIXTURES
 
 import colonnade
@@ -151,6 +153,47 @@ def test_names_with_brackets_are_names_first(tmp_path):
     assert data_set.arrays("event.x[0-9]").fields == ["event.x3"]
 
 
+def renamed(content: bytes, old: bytes, new: bytes) -> bytes:
+    """A file, whose header is not compressed, with a name replaced by one of the same length."""
+
+    def total(envelope: bytes) -> bytes:
+        return xxhash.xxh3_64_intdigest(envelope).to_bytes(8, "little")
+
+    places = []  # of header, footer and page lists, which end with their checksums
+    for found in re.finditer(rb"(?=[\1\2\3]\0(.{6}))", content, re.DOTALL):
+        end = found.start() + int.from_bytes(found[1], "little") - 8
+        if found.start() < end and total(content[found.start() : end]) == content[end : end + 8]:
+            places.append((found.start(), end))
+    changed = content.replace(old, new)
+    for begin, end in places:  # the checksum of the header is in the others, too
+        changed = changed.replace(content[end : end + 8], total(changed[begin:end]))
+    return changed
+
+
+def test_names_that_are_not_text_are_shown_and_given_escaped(tmp_path):
+    path = tmp_path / "names.root"
+    content = {"a_??": [1, 2], "plain": [3, 4], "record": [{"b_??": 5}, {"b_??": 6}]}
+    with colonnade.create(path, "Events", compression="none") as writer:
+        writer.extend(content)
+    stored = renamed(path.read_bytes(), b"a_??", b"a_\xff\xe9")
+    path.write_bytes(renamed(stored, b"b_??", b"b_\xc3\xff"))
+    data_set = colonnade.open(path)
+    record = [{r"b_\xc3\xff": 5}, {r"b_\xc3\xff": 6}]
+    expected = {r"a_\xff\xe9": [1, 2], "plain": [3, 4], "record": record}
+    assert data_set.field_names == list(expected)
+    for read in (data_set, colonnade.open([path])):
+        assert {name: read[name].to_list() for name in expected} == expected
+        assert read.arrays(library="pa").to_pydict() == expected
+        assert read[r"record.b_\xc3\xff"].to_list() == [5, 6]
+    colonnade.copy(path, tmp_path / "copy.root", columns=[r"a_\xff\xe9"])
+    assert colonnade.open(tmp_path / "copy.root").field_names == [r"a_\xff\xe9"]
+    frame = colonnade.DataFrame("Events", path)
+    assert frame.sum(r"`a_\xff\xe9` + plain").value == 10
+    assert frame.sum(r"record.b_\xc3\xff").value == 11
+    for made in (frame, frame.snapshot(tmp_path / "snapshot.root")):
+        assert made.to_arrow().to_pydict() == expected
+
+
 def test_member_of_a_variant_is_missing_where_there_is_another():
     data_set = colonnade.open(FIXTURES / "types_variants.root")
     whole = data_set["variant_int32_string"].to_list()
@@ -281,6 +324,23 @@ def test_selected_fields_go_with_pickling(sample):
     again = pickle.loads(pickle.dumps(chosen))
     assert again.field_names == ["x", "jets.pt"]
     assert again.arrays().to_list() == chosen.arrays().to_list()
+
+
+def test_the_working_folder_may_change(sample, monkeypatch, tmp_path):
+    monkeypatch.chdir(sample.parent)
+    data_set = colonnade.open(sample.name)
+    stored = colonnade.copy(sample, "obj:store") and colonnade.open("obj:store")
+    cached = colonnade.open(sample.name, cache="home")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert data_set.uri == sample.name
+    for same in (data_set, stored, cached):
+        for again in (same.select("x"), pickle.loads(pickle.dumps(same))):
+            assert (again.uri, len(again["x"])) == (same.uri, 300)
+        assert colonnade.DataFrame(same).count().value == 300
+    assert not list(elsewhere.iterdir())
+    assert (tmp_path / "home").is_dir()
 
 
 def test_threads_may_share_a_data_set(sample):

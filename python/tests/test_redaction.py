@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import shutil
 
 import pytest
 
@@ -82,6 +83,18 @@ def test_no_command_tells(command, there, tmp_path, capsys):
         with contextlib.suppress(SystemExit):
             main([command, uri, *more])
         told = capsys.readouterr()
+        assert not shows(told.out + told.err), told
+
+
+def test_data_frames_and_caches_do_not_tell(there, tmp_path, capsys):
+    path = shutil.copy(there, f"{there}?token={WORD}")
+    frame = colonnade.DataFrame("Events", path)
+    assert not shows(repr(frame) + str(frame.describe()))
+    for command in (["warm", path], ["ls"], ["info", path], ["rm", path]):
+        with contextlib.suppress(SystemExit):
+            main(["cache", *command, "--home", str(tmp_path / "home")])
+        told = capsys.readouterr()
+        assert "there.root" in told.out
         assert not shows(told.out + told.err), told
 
 

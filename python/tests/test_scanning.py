@@ -146,6 +146,15 @@ def test_filters_of_arrow_datasets_add_up(events: Path) -> None:
             assert each.to_table(columns=["n"], filter=pc.field("n") < 602).to_pydict() == {"n": [600, 601]}
 
 
+def test_scans_that_are_left_do_not_hold_up_others(events: Path) -> None:
+    """They shared PyArrow's threads: those waited for the filters of the left scans, which waited for a thread."""
+    with colonnade.open(events) as data_set:
+        scanned = data_set.to_arrow_dataset(["n", "x"])
+        for _ in range(60):
+            next(iter(scanned.to_batches(columns=["x"], filter=pc.field("n") >= 0)))
+        assert scanned.count_rows(filter=pc.field("n") >= 5000) == 5000
+
+
 def test_what_pyarrow_scans_itself_is_refused(events: Path) -> None:
     """It knows nothing of scanner() there; such calls ended the interpreter."""
     with colonnade.open(events) as data_set:

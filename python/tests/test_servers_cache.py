@@ -68,6 +68,22 @@ def read_side_by_side(uri, home, processes=3):
     return told
 
 
+def test_the_next_token_finds_what_is_cached(http, tmp_path):
+    write(http.data / "token.root", 1000)
+    home = f"{tmp_path}/home?timeout=60&bypass=no"
+    for token, pages in (("first.part.sum", 0), ("second.part.sum", COLUMNS)):
+        uri = f"{http.url}/files/token.root?authz={token}"
+        with colonnade.open(uri, "Events", cache=home) as data:
+            data.arrays()
+            assert data.metrics.cache_pages == pages
+        cache.flush()
+    (found,) = cache.ls(home)
+    assert found.uri == f"{http.url}/files/token.root?authz=***"
+    assert cache.info(uri, home) == [found]
+    for path in (tmp_path / "home").rglob("*"):
+        assert not path.is_file() or b"part.sum" not in path.read_bytes()
+
+
 @pytest.mark.parametrize("kind", ["folder", "s3"])
 def test_readers_side_by_side_download_each_page_once(kind, http, http_proxy, s3, s3_uri, tmp_path):
     size = os.path.getsize(write(http.data / "shared.root"))
@@ -108,6 +124,25 @@ def test_a_full_cache_asks_the_origin_whether_it_changed_and_nothing_else(http, 
     assert all(np.array_equal(plain[name], values[name]) for name in plain)
     assert len(first) > 3
     assert len(second) == 2  # the beginning and the end of the file, at once
+
+
+@pytest.mark.parametrize("server", ["http", "xrootd"])
+def test_a_file_of_the_same_size_and_time_is_another_one(server, request, tmp_path):
+    """Its UUID tells, which is in the first bytes."""
+    server = request.getfixturevalue(server)
+    path = write(server.data / "twin.root", 50_000)
+    uri = f"{server.url}/files/twin.root" if hasattr(server, "url") else f"{server.uri}twin.root"
+    before = os.stat(path)
+    for seed in (1, 2):
+        os.utime(write(path, 50_000, seed), ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert path.stat().st_size == before.st_size
+        with colonnade.open(uri, "Events", cache=tmp_path / "home") as data:
+            assert data["x1"].to_numpy().tolist() == colonnade.open(path)["x1"].to_numpy().tolist()
+            assert data.metrics.cache_pages == 0
+        assert cache.flush()
+    with colonnade.open(uri, "Events", cache=tmp_path / "home") as data:
+        data.arrays(["x1"])
+        assert data.metrics.cache_pages > 0
 
 
 def test_an_origin_that_is_trusted_is_not_asked(http, tmp_path):
@@ -166,6 +201,9 @@ def test_what_is_cached_is_a_data_set_without_its_origin(own_xrootd, tmp_path):
     assert cache.flush()
     path.unlink()
     offline = f"{home}?offline=yes"
+    for opened in (colonnade.open, lambda pattern, cache: DataFrame("Events", [pattern], cache=cache)):
+        with pytest.raises(colonnade.UsageError, match="only the server knows"):
+            opened(f"{own_xrootd.uri}*.root", cache=offline)
     with colonnade.open(uri, cache=offline) as data:
         assert data.field_names == ["x0", "x1"]
         values = data.arrays(["x0", "x1"], library="np")

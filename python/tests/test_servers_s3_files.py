@@ -55,6 +55,17 @@ def test_data_set_in_a_directory(s3, s3_uri):
     assert_equal(colonnade.open(s3_uri("f.root"), "dir/sub/Events").arrays(), data)
 
 
+def test_a_merge_of_several_data_sets_is_refused_before_it_writes(s3, s3_uri, tmp_path):
+    write(tmp_path / "f.root", events(10))
+    with colonnade.create(tmp_path / "f.root", "More", {"x": "int"}, mode="update") as writer:
+        writer.fill(x=1)
+    with pytest.raises(colonnade.UsageError, match="takes one data set, and the inputs have 2: Events, More"):
+        colonnade.merge(s3_uri("m.root"), tmp_path / "f.root")
+    assert_nothing_left(s3, s3_uri("m.root"))
+    colonnade.merge(s3_uri("m.root"), tmp_path / "f.root", data_sets="Events")
+    assert_equal(read(s3_uri("m.root")), events(10))
+
+
 def test_others_read_what_was_uploaded(s3, s3_uri, tmp_path):
     data = events(100_000)
     write(s3_uri("f.root"), data, checkpoint_every=1)

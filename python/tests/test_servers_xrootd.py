@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import awkward as ak
@@ -101,14 +102,19 @@ def test_chain_by_wildcards(xrootd_uri):
     assert frame.count().value == 3000
     with pytest.raises(colonnade.NotFoundError, match="no file matches"):
         colonnade.DataFrame("Events", xrootd_uri("run*/no*.root")).count().value  # noqa: B018
+    write(xrootd_uri("run[1]/part.root"), events(10))
+    for name, entries in (("run[1]/part.root", 10), ("run[1]/p*.root", 1000), ("run[12]/part.root", 2000)):
+        assert colonnade.DataFrame("Events", xrootd_uri(name)).count().value == entries
 
 
 def test_snapshot_and_copy(xrootd, xrootd_uri, tmp_path):
     data = events(20_000)
     write(tmp_path / "local.root", data)
-    frame = colonnade.DataFrame("Events", tmp_path / "local.root")
-    frame.filter("id < 10000").snapshot(xrootd_uri("snapshot.root"), "Events")
-    assert_equal(read(xrootd_uri("snapshot.root")), data[:10_000])
+    with_token = "snapshot.root?authz=a.b/c"
+    for executor, name in ((None, "snapshot.root"), (ThreadPoolExecutor(2), with_token)):
+        frame = colonnade.DataFrame("Events", tmp_path / "local.root", executor=executor)
+        frame.filter("id < 10000").snapshot(xrootd_uri(name), "Events")
+        assert_equal(read(xrootd_uri(name)), data[:10_000])
     colonnade.copy(tmp_path / "local.root", xrootd_uri("copy.root"), "Events")
     colonnade.copy(xrootd_uri("copy.root"), tmp_path / "back.root", "Events")
     assert_equal(read(tmp_path / "back.root"), data)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import awkward as ak
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 import uproot
 from hypothesis import given, settings
@@ -163,10 +164,22 @@ def test_every_kind_of_branch(tmp_path):
     same(ak.concatenate(pieces), expected.arrays(["i32", "Hit_x"]))
     assert str(tree.to_arrow().schema) == str(expected.to_arrow().schema)
     assert tree.to_arrow().equals(expected.to_arrow())
+    above = pc.field("i32") > int(np.median(expected["i32"]))
+    scans = [each.to_arrow_dataset(["Hit_x", "i32"]) for each in (tree, expected)]
+    assert scans[0].to_table(filter=above).equals(scans[1].to_table(filter=above))
+    assert 0 < scans[0].count_rows(filter=above) == scans[1].count_rows(filter=above)
     assert tree.description == expected.description
     same(pickle.loads(pickle.dumps(tree.select("Hit"))).arrays(), expected.arrays("Hit"))
     assert tree.verify() > 0
     assert tree.metrics.pages > 0
+    assert tree.read_through("Hit") == expected.read_through("Hit")
+    assert [len(step) for step in tree.iterate([], step_size=7)] == [
+        len(step) for step in expected.iterate([], step_size=7)
+    ]
+    tree.close()
+    for use in (lambda: tree["i32"], tree.read_through, tree.show):
+        with pytest.raises(colonnade.UsageError, match="closed"):
+            use()
 
 
 def test_names_that_others_have_too(tmp_path):
@@ -396,7 +409,7 @@ def test_other_processes_get_the_same_bits(tree):
 
 
 def test_a_cache_keeps_imported_columns(tmp_path, tree, imported):
-    home = tmp_path / "home"
+    home = tmp_path / "home[1]"
     options = {"cache": str(home)}
     assert DataFrame("Events", str(tree), **options).sum("met").value
     assert colonnade.open(tree, **options)["Muon_pt"].ndim == 2

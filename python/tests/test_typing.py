@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 import colonnade
 from colonnade import DataFrame, RDataFrame, Report, Result, Stats
 from colonnade.frame.node import Description
-from colonnade.frame.root_facade import VariationsFor
-from colonnade.frame.root_histograms import HistogramView, ProfileView, StatsView
-from colonnade.frame.root_results import ReportView, RResultMap, RResultPtr
+from colonnade.frame.root.facade import VariationsFor
+from colonnade.frame.root.histograms import HistogramView, ProfileView, StatsView
+from colonnade.frame.root.results import ReportView, RResultMap, RResultPtr
 from colonnade.frame.summaries import Summary
 from colonnade.reading.dataset import Library
 

@@ -89,6 +89,17 @@ def test_structured_numpy_array(tmp_path):
     assert data_set.arrays(library="np")["b"].tolist() == [2.5, 4.5]
 
 
+@pytest.mark.parametrize("schema", [None, {}])
+def test_entries_without_fields_are_refused(tmp_path, schema):
+    """A file does not count them."""
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        for add in (writer.fill, lambda: writer.extend(ak.Array([{}, {}]))):
+            with pytest.raises(colonnade.UsageError, match="without any field"):
+                add()
+        writer.extend({})
+        assert writer.num_entries == 0
+
+
 @pytest.mark.parametrize(
     "data", [3, "text", np.arange(3), pd.Series([1]), ak.Array([1, 2]), [1, 2], {"a": "text"}, {"a": 3}]
 )
@@ -439,6 +450,29 @@ def test_projected_fields_added_late(tmp_path):
 # ---- Committing
 
 
+@pytest.mark.parametrize("name", ["Events", "dir/Events"])
+@pytest.mark.parametrize("commits", [1, 40])
+def test_uproot_adds_to_files_in_turns(tmp_path, name, commits):
+    path = tmp_path / "f.root"
+    with colonnade.create(path, name, {"x": "int"}) as writer:
+        for step in range(commits):
+            writer.fill(x=step)
+            writer.commit()
+    for turn in range(3):
+        with uproot.update(path) as file:
+            file[f"histogram{turn}"] = np.histogram([1, 2, 3])
+            file[f"deep/tree{turn}"] = {"y": np.arange(1000)}
+        with colonnade.create(path, f"More{turn}", {"z": "int"}, mode="update") as writer:
+            writer.extend({"z": np.arange(turn)})
+    assert colonnade.open(path, name)["x"].to_list() == list(range(commits))
+    with uproot.open(path) as file:
+        assert file[name].arrays()["x"].to_list() == list(range(commits))
+        for turn in range(3):
+            assert file[f"histogram{turn}"].values().sum() == 3
+            assert file[f"deep/tree{turn}"]["y"].array().to_list() == list(range(1000))
+            assert file[f"More{turn}"].arrays()["z"].to_list() == list(range(turn))
+
+
 def test_exception_leaves_what_was_committed(tmp_path):
     path = tmp_path / "f.root"
 
@@ -545,6 +579,22 @@ def test_a_writer_that_is_open_at_the_end_of_the_program(tmp_path, ending):
     else:
         assert colonnade.open(file).num_entries == 3
         assert colonnade.open(tmp_path / "p.root").num_entries == 2
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_the_working_folder_may_change(tmp_path, monkeypatch, there):
+    monkeypatch.chdir(tmp_path)
+    if there:
+        colonnade.create("f.root", "Events", {"x": "int"}).close()
+    writer = colonnade.create("f.root", "Events")
+    writer.extend({"x": [1, 2, 3]})
+    threads = colonnade.create_parallel("p.root", "Events", {"x": "int"})
+    monkeypatch.chdir("/")
+    with threads, threads.context() as context:
+        context.extend({"x": [4, 5]})
+    writer.close()
+    assert sorted(os.listdir(tmp_path)) == ["f.root", "p.root"]
+    assert [colonnade.open(tmp_path / name).num_entries for name in ("f.root", "p.root")] == [3, 2]
 
 
 def test_nothing_written_is_an_empty_data_set(tmp_path):

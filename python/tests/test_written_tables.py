@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import colonnade
+from colonnade.writing.sources import to_batch
 
 
 def a_value(dice, kind):
@@ -79,6 +80,110 @@ def test_slices_of_arrow_arrays_with_missing_values(tmp_path, kind, spec):
         assert colonnade.open(path)["x"].to_list() == expected
 
 
+LEAVES = {
+    "std::int64_t": (pa.int64(), lambda dice: 2**53 + dice.randint(0, 9)),
+    "double": (pa.float64(), lambda dice: dice.choice([0.5, 1.0, math.inf])),
+    "bool": (pa.bool_(), lambda dice: dice.random() < 0.5),
+    "std::string": (pa.string(), lambda dice: dice.choice(["", "a", "µ" * 20])),
+}
+
+
+def an_array(dice, size, depth=0):
+    """An Arrow array of any type and layout, and the type that is stored; every level may be a slice."""
+    extra = dice.choice([0, 0, 3])
+    whole, spec = a_whole_array(dice, size + 2 * extra, depth)
+    return whole.slice(extra, size), spec
+
+
+def a_whole_array(dice, size, depth):
+    choices = [
+        "leaf",
+        "view",
+        "dictionary",
+        "extension",
+        *["list", "map", "record", "array", "union", "runs"] * (depth < 3),
+    ]
+    match dice.choice(choices[4 * (depth == 0) :]):
+        case "extension":
+            values = a_leaf(dice, size, dice.choice(["bool", "std::string"]))
+            if values.type == pa.string():
+                return pa.ExtensionArray.from_storage(pa.json_(), values), "std::optional<std::string>"
+            return pa.ExtensionArray.from_storage(pa.bool8(), values.cast(pa.int8())), "std::optional<bool>"
+        case "list":
+            cuts = sorted(dice.choices(range(7), k=size + 1))
+            items, spec = an_array(dice, 7, depth + 1)
+            whole = pa.ListArray.from_arrays(pa.array(cuts, pa.int32()), items)
+            if dice.random() < 0.3:
+                sizes = pa.array(np.diff(cuts), pa.int32())
+                whole = pa.ListViewArray.from_arrays(whole.offsets[:-1], sizes, items)
+            elif dice.random() < 0.3:
+                whole = pa.LargeListArray.from_arrays(pa.array(cuts, pa.int64()), items)
+            return whole, [spec]
+        case "map":
+            cuts = sorted(dice.choices(range(6), k=size + 1))
+            items, spec = an_array(dice, 5, depth=3)
+            keys = pa.array(list("abcde"), pa.string_view())
+            made = pa.MapArray.from_arrays(pa.array(cuts, pa.int32()), keys, items)
+            return made, f"std::map<std::string,{spec}>"
+        case "record":
+            parts = [an_array(dice, size, depth + 1) for _ in "ab"]
+            return pa.StructArray.from_arrays([part for part, _ in parts], ["a", "b"]), {
+                "a": parts[0][1],
+                "b": parts[1][1],
+            }
+        case "array":
+            items, spec = an_array(dice, 2 * size, depth=3)
+            return pa.FixedSizeListArray.from_arrays(items, 2), f"std::array<{spec},2>"
+        case "union":
+            specs = dice.sample(list(LEAVES), k=dice.choice([2, 3]))
+            tags = [dice.randrange(len(specs)) for _ in range(size)]
+            parts = [a_leaf(dice, size, spec) for spec in specs]
+            if dice.random() < 0.5:
+                made = pa.UnionArray.from_sparse(pa.array(tags, pa.int8()), parts)
+            else:
+                places = pa.array(sorted(dice.choices(range(size), k=size)), pa.int32())
+                made = pa.UnionArray.from_dense(pa.array(tags, pa.int8()), places, parts)
+            return made, f"std::variant<{','.join(specs)}>"
+        case "runs":
+            values, spec = an_array(dice, 3, depth + 1)
+            while "extension" in str(values.type):  # pyarrow (26) joins no runs of them
+                values, spec = an_array(dice, 3, depth + 1)
+            ends = [size // 3, size // 2, size] if size > 5 else [size]
+            ends = [end for end in ends if end]
+            return pa.RunEndEncodedArray.from_arrays(ends, values[: len(ends)]), spec
+        case kind:
+            spec = dice.choice(list(LEAVES)) if kind == "leaf" else "std::string"
+            values = a_leaf(dice, size, spec)
+            values = values.cast(pa.string_view()) if kind == "view" else values
+            return values.dictionary_encode() if kind == "dictionary" else values, f"std::optional<{spec}>"
+
+
+def a_leaf(dice, size, spec):
+    kind, value = LEAVES[spec]
+    return pa.array([None if dice.random() < 0.2 else value(dice) for _ in range(size)], kind)
+
+
+@pytest.mark.parametrize("seed", [*range(100), 777069])  # the last one has a sparse union without values
+def test_arrow_arrays_of_any_layout(tmp_path, seed):
+    dice = random.Random(seed)
+    whole, spec = an_array(dice, 20)
+    whole.validate(full=True)
+    pieces = [whole, whole.slice(7, 6), whole.slice(9, 0), whole.slice(19)]
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": spec}) as writer:
+        for piece in pieces:
+            writer.extend({"x": piece})
+        writer.extend({"x": pa.chunked_array(pieces)})
+    expected = [value for piece in pieces for value in piece.to_pylist()]
+    assert repr(colonnade.open(tmp_path / "f.root")["x"].to_list()) == repr(expected * 2)
+    frame = colonnade.DataFrame.from_arrays({"x": pa.chunked_array(pieces)})
+    assert repr(frame.to_awkward().x.to_list()) == repr(expected)
+    # Imports find the type out.
+    with pa.ipc.new_file(tmp_path / "t.arrow", pa.schema({"x": whole.type})) as writer:
+        writer.write_table(pa.table({"x": pa.chunked_array(pieces)}))
+    colonnade.import_table(tmp_path / "t.arrow", tmp_path / "t.root", verify=True)
+    assert repr(colonnade.open(tmp_path / "t.root")["x"].to_list()) == repr(expected)
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "stored"),
     [
@@ -134,22 +239,47 @@ def test_slices_of_records_and_pandas_views(tmp_path, seed):
         (pd.Index([3, 4]), [3, 4]),
         (pl.Series([datetime.date(1970, 1, 8), None]), [7, None]),
         (pl.Series([["a"], [], ["b", "a"]], dtype=pl.List(pl.Categorical)), [["a"], [], ["b", "a"]]),
+        (pl.Series([], dtype=pl.Categorical), []),
         (pa.RunEndEncodedArray.from_arrays([2, 3], [7, 8]), [7, 7, 8]),
+        (pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{}"])), ["{}"]),
+        (ak.to_arrow(ak.Array([[(1, "a")], []])), [[(1, "a")], []]),
         (np.array([[1, 2], [3, 4]]).view(np.matrix), [[1, 2], [3, 4]]),
         (np.array(["1970-01-01T05", "NaT"], "M8[h]"), [5 * 3600, None]),
         (np.array(["1970", "1971"], "M8[Y]"), [0, 365]),
         (np.array([3], "M8[10s]"), [30]),
+        (np.array([[3, 4], ["NaT", 5]], ">M8[m]"), [[180, 240], [None, 300]]),
         (np.array([(1, 2.5)], [("a", ">i4"), ("b", ">f8")]), [{"a": 1, "b": 2.5}]),
+        (
+            np.array(
+                [("ab", ([1], 2.5)), ("", ([2], 3.5))],
+                [("u", ">U2"), ("r", [("q", ">u8", (1,)), ("f", ">f4")])],
+            )[::-1],
+            [{"u": "", "r": {"q": [2], "f": 3.5}}, {"u": "ab", "r": {"q": [1], "f": 2.5}}],
+        ),
+        (
+            np.ma.array([(1, 2), (3, 4)], [("a", ">i2"), ("b", "i2")], mask=[(0, 1), (0, 0)]),
+            [{"a": 1, "b": None}, {"a": 3, "b": 4}],
+        ),
         ([2**63, 1], [2**63, 1]),
+        ([[2**63, 1.5], [None]], [[2.0**63, 1.5], [None]]),
         ([[2**64 - 1, None], [], None], [[2**64 - 1, None], [], None]),
         ([{"a": (2**63, "x")}, {"a": (0, "y")}], [{"a": (2**63, "x")}, {"a": (0, "y")}]),
         (np.array([2**63, None], object), [2**63, None]),
+        ([(1, [(1, 2.5, "x")]), (2, [])], [(1, [(1, 2.5, "x")]), (2, [])]),
+        ([((1, 2, 3), None), ((4, 5, 6), 7)], [((1, 2, 3), None), ((4, 5, 6), 7)]),
     ],
     ids=lambda each: f"{type(each).__module__}.{type(each).__name__}" if not isinstance(each, list) else "",
 )
 def test_columns_of_other_libraries(tmp_path, column, values):
     assert write(tmp_path / "f.root", {"x": column})["x"].to_list() == values
     assert ak.to_list(colonnade.DataFrame.from_arrays({"x": column}).take("x").value) == values
+
+
+def test_records_of_numpy_with_bytes(tmp_path):
+    rows = np.array([(b"ab", 1), (b"", 2)], [("s", "S2"), ("a", "i4")])
+    for column in (rows, rows[::-1]):
+        expected = [{"s": list(row["s"]), "a": row["a"]} for row in column]
+        assert write(tmp_path / "f.root", {"x": column})["x"].to_list() == expected
 
 
 @pytest.mark.parametrize(
@@ -162,17 +292,69 @@ def test_columns_of_other_libraries(tmp_path, column, values):
         ),
         (pl.DataFrame({"x": [1]}, schema={"x": pl.Int128}), colonnade.TypeMismatchError, "'Int128'"),
         (pd.DataFrame({"x": pd.interval_range(0, 2)}), colonnade.TypeMismatchError, "'interval"),
+        (pd.DataFrame({"x": pd.period_range("2020", periods=2)}), colonnade.TypeMismatchError, "'period"),
         (pd.DataFrame({"x": [1j]}), colonnade.TypeMismatchError, "'complex128'"),
-        (pd.DataFrame({"x": [1, "a"]}), colonnade.TypeMismatchError, "'object'"),
+        (pd.DataFrame({"x": [1, object()]}), colonnade.TypeMismatchError, "'object'.* the first in row 1: "),
+        (pd.DataFrame({"x": [2**64, 1]}, dtype=object), colonnade.ConversionError, "no type of 64 bits"),
+        (
+            pd.DataFrame({"x": [2**53 + 1, 0.5]}, dtype=object),
+            colonnade.TypeMismatchError,
+            "exactly representable",
+        ),
+        (
+            pd.DataFrame({"x": [[2**53 + 1], [0.5]]}),
+            colonnade.TypeMismatchError,
+            "exactly representable",
+        ),
+        *(
+            (
+                {"x": column},
+                colonnade.ConversionError,
+                f"in row {row} does not fit .*times of one kind",
+            )
+            for times, row in [
+                ([datetime.date(2024, 5, 17), datetime.datetime(2024, 5, 17, 9)], 1),
+                ([[], [datetime.date(2024, 5, 17), datetime.datetime(2024, 5, 17, 9)]], 1),
+                ([{"t": [pd.Timestamp(1)]}], 0),
+                ([datetime.time(9, tzinfo=datetime.timezone.utc)], 0),
+            ]
+            for column in (pd.Series(times, dtype=object), times)
+        ),
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), colonnade.UsageError, "same name"),
         (pa.table([[1], [2]], names=["x", "x"]), colonnade.UsageError, "same name"),
         (
-            pa.table({"x": pa.array([[1]], pa.list_view(pa.int8()))}),
+            pa.table({"x": pa.array([1], pa.decimal128(3))}),
             colonnade.TypeMismatchError,
-            "'list_view",
+            "'decimal128",
+        ),
+        (
+            {"x": pa.array([["1.5"]], pa.list_(pa.string())).cast(pa.list_(pa.decimal32(3, 1)))},
+            colonnade.TypeMismatchError,
+            "no decimal numbers",
+        ),
+        (
+            {"x": pa.StructArray.from_arrays([pa.array([1])] * 2, ["a", "a"])},
+            colonnade.UsageError,
+            "two members",
         ),
         ({"x": np.array(["\ud800"], object)}, colonnade.TypeMismatchError, "'object'"),
+        *(
+            (
+                {"x": np.array([number, 5], unit)},
+                colonnade.ConversionError,
+                rf"'{kind}64\[{unit[3:]}' do not fit",
+            )
+            for kind, unit, number in [
+                ("datetime", "M8[D]", 2**40),
+                ("datetime", "M8[Y]", 10**7),
+                ("datetime", "M8[h]", 2**61 + 1),
+                ("datetime", "M8[25s]", 2**62),
+                ("timedelta", "m8[W]", 2**62),
+            ]
+        ),
+        ({"x": [2**63, [1]]}, colonnade.TypeMismatchError, "'list' cannot be stored, the first in row 1;"),
         ({"x": [2**64]}, colonnade.ConversionError, "no type of 64 bits"),
+        ({"x": [0.5, 2**63, 2**64 - 1]}, colonnade.ConversionError, "18446744073709551615 is rounded"),
         ({"x": [[-1], [2**63]]}, colonnade.ConversionError, "from -1 to 9223372036854775808"),
     ],
 )
@@ -181,6 +363,59 @@ def test_columns_of_other_libraries_that_cannot_be_stored(tmp_path, data, error,
         with pytest.raises(error, match=text) as caught:
             use(data)
         assert caught.value.field == "x"
+
+
+@pytest.mark.parametrize(
+    ("objects", "kind"),
+    [
+        ([1, 2**63], "std::uint64_t"),
+        ([None, 2**63], "std::optional<std::uint64_t>"),
+        ([[2**63], [1]], "std::vector<std::uint64_t>"),
+        ([1, "a", None], "std::variant<std::int64_t,std::string>"),
+        ([True, 2], "std::variant<bool,std::int64_t>"),
+        ([0.5, True, None], "std::variant<double,bool>"),
+        ([(1, "a")], "std::tuple<std::int64_t,std::string>"),
+        (["\udcff", None], "std::optional<std::string>"),
+    ],
+)
+def test_python_objects_in_lists_numpy_and_pandas(tmp_path, objects, kind):
+    array = np.empty(len(objects), object)
+    array[:] = objects
+    for column in (objects, array, pd.Series(array, dtype=object)):
+        assert repr(write(tmp_path / "f.root", {"x": column})["x"].to_list()) == repr(objects)
+        assert types(tmp_path / "f.root") == {"x": kind}
+
+
+def test_nanoseconds_of_pandas_objects_are_kept(tmp_path):
+    times = [pd.Timestamp(1577836800000000001), datetime.datetime(2024, 5, 17), pd.NaT]
+    frame = pd.DataFrame({"t": times, "d": [pd.Timedelta(5, "ns"), None, pd.Timedelta(1, "D")]}, dtype=object)
+    events = write(tmp_path / "f.root", frame)
+    assert events["t"].to_list() == [1577836800000000001, pd.Timestamp(times[1]).as_unit("ns").value, None]
+    assert events["d"].to_list() == [5, None, 86_400 * 10**9]
+
+
+@pytest.mark.parametrize("options", [{}, {"na_object": None}, {"na_object": np.nan}, {"na_object": "a"}])
+def test_texts_of_numpy_of_any_length(tmp_path, options):
+    missing = options.get("na_object", "c")
+    column = np.array([["a", "µ\0"], ["", "b" * 100], ["c", missing]], np.dtypes.StringDType(**options))
+    expected = [[text if isinstance(text, str) else None for text in row] for row in column.tolist()]
+    assert write(tmp_path / "f.root", {"x": column})["x"].to_list() == expected
+    assert write(tmp_path / "f.root", {"x": column[:, 1]})["x"].to_list() == [row[1] for row in expected]
+
+
+def test_pieces_that_are_too_long_for_offsets_of_32_bits_together():
+    """Records without members take no memory. Writing has no part in this: it would take minutes."""
+    records = pa.StructArray.from_buffers(pa.struct([]), 2**30, [None])
+    lists = pa.ListArray.from_arrays(pa.array([0, 5, None, 2**30], pa.int32()), records)
+    lengths = [5, 2**30 - 5, None]
+    pieces = pa.chunked_array([lists, lists.slice(1), lists])
+    content = to_batch({"x": pieces}).columns["x"]
+    assert ak.num(ak.Array(content)).to_list() == [*lengths, *lengths[1:], *lengths]
+
+
+def test_sparse_columns_of_pandas(tmp_path):
+    frame = pd.DataFrame({"x": pd.arrays.SparseArray([0, 0, 1])})
+    assert write(tmp_path / "f.root", frame)["x"].to_list() == [0, 0, 1]
 
 
 def types(path):
@@ -251,6 +486,9 @@ def test_dates_and_times_are_integers_with_a_unit(tmp_path):
             "c": pa.array([moment] * 2, type=pa.timestamp("us")).dictionary_encode(),
             "r": pa.array([[{"t": moment}], []], type=pa.list_(pa.struct([("t", pa.timestamp("s"))]))),
             "w": pa.array([datetime.timedelta(seconds=2)] * 2, type=pa.duration("ms")),
+            "v": pa.UnionArray.from_sparse(
+                pa.array([0, 1], pa.int8()), [pa.array(["a", "b"]), pa.array([1, 2], pa.time32("s"))]
+            ),
         }
     )
     seconds = int(moment.timestamp())
@@ -262,6 +500,7 @@ def test_dates_and_times_are_integers_with_a_unit(tmp_path):
         "c": "std::int64_t",
         "r": "collection",
         "w": "std::int64_t",
+        "v": "std::variant<std::string,std::int32_t>",
     }
     assert events["t"].tolist() == [seconds * 10**6] * 2
     assert events["d"].tolist() == [seconds // 86400] * 2
@@ -273,8 +512,10 @@ def test_dates_and_times_are_integers_with_a_unit(tmp_path):
         "timestamp[us]",
         "",
         "duration[ms]",
+        "",
     ]
     assert events.schema["r._0.t"].description == "timestamp[s]"
+    assert events.schema["v._1"].description == "time32[s]"
     frame = pd.DataFrame({"t": [moment, moment]})
     for data in (frame, pl.from_arrow(table.select(["t"])), {"t": frame["t"]}):
         again = write(tmp_path / "g.root", data)
@@ -284,3 +525,75 @@ def test_dates_and_times_are_integers_with_a_unit(tmp_path):
     plain = write(tmp_path / "g.root", {"t": np.array(["2024-05-17", "NaT"], dtype="datetime64[D]")})
     assert plain["t"].to_list() == [seconds // 86400, None]
     assert colonnade.DataFrame.from_arrays(table).max("t").value == seconds * 10**6
+
+
+def test_times_in_lists_and_awkward_arrays_are_integers_with_a_unit(tmp_path):
+    moment = datetime.datetime(1970, 1, 1, 0, 0, 1)
+    times = ak.Array(np.array([1, "NaT", 3], "M8[s]"))
+    nested = ak.Array(np.array([[1, 2], [3, 4], [5, 6]], "m8[h]"))
+    data = {
+        "list": [moment, None, moment],
+        "days": [datetime.date(1970, 1, 2)] * 3,
+        "times": times,
+        "lists": ak.unflatten(times, [2, 0, 1]),
+        "fixed": ak.to_regular(nested),
+        "records": ak.zip({"t": times, "n": [1, 2, 3]}),
+        "tuples": ak.zip((times, times)),
+        "masked": ak.mask(ak.Array(np.array([1, 2, 3], "M8[ms]")), [True, False, True]),
+    }
+    expected = {
+        "list": ("timestamp[us]", [10**6, None, 10**6]),
+        "days": ("date32[day]", [1] * 3),
+        "times": ("timestamp[s]", [1, None, 3]),
+        "lists": ("timestamp[s]", [[1, None], [], [3]]),
+        "fixed": ("duration[s]", [[3600, 7200], [10800, 14400], [18000, 21600]]),
+        "records": ("timestamp[s]", [{"t": t, "n": n} for t, n in [(1, 1), (None, 2), (3, 3)]]),
+        "tuples": ("timestamp[s]", [(1, 1), (None, None), (3, 3)]),
+        "masked": ("timestamp[ms]", [1, None, 3]),
+    }
+    for batch in (data, ak.zip(data, depth_limit=1)):
+        events = write(tmp_path / "f.root", batch)
+        assert {name: events[name].to_list() for name in data} == {n: v for n, (_, v) in expected.items()}
+        for name, (unit, _) in expected.items():
+            described = [info.description for info in events.schema[name].walk() if info.description]
+            assert set(described) == {unit}, name
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ({"x": np.array([1], "M8[s]")}, {"x": np.array([1], "M8[ns]")}),
+        (pd.DataFrame({"x": np.array([1], "M8[us]")}), pd.DataFrame({"x": np.array([1], "M8[ns]")})),
+        (
+            pl.DataFrame({"x": [[1]]}, {"x": pl.List(pl.Time)}),
+            {"x": pa.array([[1]], pa.list_(pa.time64("us")))},
+        ),
+        *(
+            ({"x": pa.array([value], kind(unit))}, {"x": pa.array([value], kind(other))})
+            for unit, other in [
+                (pa.timestamp("s"), pa.timestamp("ms")),
+                (pa.timestamp("s"), pa.duration("s")),
+            ]
+            for value, kind in [
+                (1, lambda unit: unit),
+                ([1], pa.list_),
+                ({"t": [{"u": 1}]}, lambda unit: pa.struct([("t", pa.list_(pa.struct([("u", unit)])))])),
+            ]
+        ),
+    ],
+)
+def test_times_that_come_late_in_another_unit_are_refused(tmp_path, first, later):
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend(first)
+        with pytest.raises(colonnade.ConversionError, match="do not have the unit of the field") as caught:
+            writer.extend(later)
+        assert caught.value.field in ("x", "x.t._0.u")
+        writer.extend(first)
+    assert colonnade.open(tmp_path / "f.root").num_entries == 2
+
+
+def test_times_that_come_late_in_another_zone_are_the_same_numbers(tmp_path):
+    here, there = (
+        pa.table({"x": pa.array([7], pa.timestamp("s", zone))}) for zone in ("UTC", "Europe/Paris")
+    )
+    assert write(tmp_path / "f.root", here, there)["x"].tolist() == [7, 7]

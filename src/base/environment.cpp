@@ -3,6 +3,7 @@
 // was restarted, lacks the file, so the answer there is `unknown` instead of a wrong one.
 #include "base/environment.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -13,11 +14,17 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <random>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/process.h"
 
@@ -26,9 +33,37 @@ namespace {
 
 constexpr const char* signs_folder = "/dev/shm";
 constexpr long memory_file_system = 0x01021994;  // TMPFS_MAGIC
+// A sign whose owner was killed is worth keeping: with it, another process need not wait for the lease.
+constexpr std::chrono::hours keeps_signs{7 * 24};
+
+std::string sign_prefix() {
+  return fmt::format("colonnade-{}-", ::geteuid());
+}
 
 std::string sign_path(std::uint64_t id) {
-  return fmt::format("{}/colonnade-{}-{:016x}", signs_folder, ::geteuid(), id);
+  return fmt::format("{}/{}{:016x}", signs_folder, sign_prefix(), id);
+}
+
+// The ids of this user's signs that were made long ago. Iterators of std::filesystem end the program if
+// memory is short.
+std::vector<std::uint64_t> old_signs() {
+  const std::string prefix = sign_prefix();
+  std::vector<std::uint64_t> found;
+  const std::unique_ptr<DIR, decltype([](DIR* open) { ::closedir(open); })> folder(::opendir(signs_folder));
+  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(prefix)) continue;
+    std::uint64_t id = 0;
+    const char* const end = name.data() + name.size();
+    const auto [rest, code] = std::from_chars(name.data() + prefix.size(), end, id, 16);
+    struct stat status{};
+    if (code != std::errc() || rest != end ||
+        ::fstatat(::dirfd(folder.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    const auto made = std::chrono::system_clock::from_time_t(status.st_mtime);
+    if (std::chrono::system_clock::now() - made > keeps_signs) found.push_back(id);
+  }
+  return found;
 }
 
 class File {
@@ -118,6 +153,8 @@ class System final : public Environment {
     if (!is_in_memory()) return nullptr;
     auto sign = std::make_unique<SignOfLife>(sign_path(id));
     if (!sign->lock()) return nullptr;
+    for (const std::uint64_t old : old_signs())
+      if (life_of(old) == Life::ended) forget_life(old);
     return sign;
   }
 

@@ -50,7 +50,7 @@ class Environment {
 
   // While the handle lives, life_of(id) returns `running` in all processes of this machine, and `ended` as
   // soon as the handle or the process is gone. `id` is random and used once. Null if signs of life do not
-  // work here.
+  // work here. Records of what ended more than a week after it was shown are removed.
   virtual std::unique_ptr<Handle> show_life(std::uint64_t id) = 0;
   // A copy of the machine, or another one of the same name, returns `unknown`, never `ended`.
   virtual Life life_of(std::uint64_t id) const = 0;

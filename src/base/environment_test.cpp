@@ -1,6 +1,7 @@
 // The system's environment: signs of life, repetition, and its replacement.
 #include "base/environment.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 
 namespace colonnade {
 namespace {
@@ -52,6 +54,30 @@ TEST(Environment, ASignOfLifeEndsWithItsProcess) {
   EXPECT_EQ(before, Life::running);
   EXPECT_EQ(system.life_of(id), Life::ended);
   system.forget_life(id);
+}
+
+TEST(Environment, OldSignsOfTheDeadAreRemoved) {
+  Environment& system = environment();
+  constexpr int signs = 3;
+  std::array<std::uint64_t, signs> ids{};
+  std::array<std::unique_ptr<Environment::Handle>, signs> handles;
+  for (int i = 0; i < signs; ++i) {
+    ids[i] = system.random_number();
+    handles[i] = system.show_life(ids[i]);
+    ASSERT_NE(handles[i], nullptr) << "/dev/shm cannot be written";
+  }
+  for (const int old : {0, 1})
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+      if (entry.path().string().ends_with(fmt::format("-{:016x}", ids[old])))
+        std::filesystem::last_write_time(entry, entry.last_write_time() - std::chrono::hours(8 * 24));
+  for (const int dead : {1, 2}) handles[dead].reset();
+  const std::uint64_t other = system.random_number();
+  system.show_life(other);
+  EXPECT_EQ(system.life_of(ids[0]), Life::running);
+  EXPECT_EQ(system.life_of(ids[1]), Life::unknown);
+  EXPECT_EQ(system.life_of(ids[2]), Life::ended);
+  handles[0].reset();
+  for (const std::uint64_t left : {ids[0], ids[2], other}) system.forget_life(left);
 }
 
 TEST(Environment, RepeatsUntilTheHandleIsGone) {

@@ -10,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/interruption.h"
 #include "base/process.h"
 
 namespace colonnade {
@@ -66,6 +67,7 @@ void ThreadPool::work() {
   }
 }
 
+// Tasks of a thread that is interrupted are, too.
 struct TaskGroup::State {
   std::mutex mutex;
   std::condition_variable done;
@@ -74,6 +76,7 @@ struct TaskGroup::State {
   std::size_t unfinished = 0;
   std::size_t failed_at = static_cast<std::size_t>(-1);
   std::exception_ptr failure;
+  std::atomic<bool> unwanted = false;
 
   // Runs one task if one is waiting. `lock` is held before and after.
   bool do_one(std::unique_lock<std::mutex>& lock) {
@@ -83,6 +86,7 @@ struct TaskGroup::State {
     lock.unlock();
     std::exception_ptr thrown;
     try {
+      const Interruption interruption([this] { return unwanted.load(); });
       task();
     } catch (...) {
       thrown = std::current_exception();
@@ -126,15 +130,18 @@ void TaskGroup::wait() {
   std::unique_lock lock(state_->mutex);
   while (state_->do_one(lock)) {
   }
-  state_->done.wait(lock, [this] { return state_->unfinished == 0; });
+  const auto is_done = [this] { return state_->unfinished == 0; };
+  try {
+    Interruption::wait(state_->done, lock, is_done);
+  } catch (const Interrupted&) {
+    state_->unwanted = true;
+    state_->done.wait(lock, is_done);
+    state_->failure = std::current_exception();
+    state_->unwanted = false;
+  }
   state_->failed_at = static_cast<std::size_t>(-1);
   if (const std::exception_ptr failure = std::exchange(state_->failure, nullptr))
     std::rethrow_exception(failure);
-}
-
-std::size_t TaskGroup::unfinished() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->unfinished;
 }
 
 }  // namespace colonnade

@@ -57,7 +57,6 @@ class TaskGroup {
   void run(std::function<void()> task);
   // Returns when every task is done; throws the exception of the failed task that was added first.
   void wait();
-  std::size_t unfinished() const;
 
  private:
   struct State;

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
+#include "base/interruption.h"
 #include "base/thread_pool.h"
 
 namespace colonnade {
@@ -27,7 +29,6 @@ TEST(TaskGroup, WaitsForAllOfItsTasks) {
     for (int i = 0; i < 200; ++i) group.run([&] { ++done; });
     group.wait();
     EXPECT_EQ(done, 200 * round);
-    EXPECT_EQ(group.unfinished(), 0u);
   }
 }
 
@@ -50,6 +51,40 @@ TEST(TaskGroup, ThrowsTheEarliestFailureAndCanBeUsedAgain) {
   group.run([&] { ++done; });
   EXPECT_NO_THROW(group.wait());
   EXPECT_EQ(done, 51);
+}
+
+TEST(TaskGroup, TasksAreInterruptedWithTheThreadThatWaits) {
+  ThreadPool pool(2);
+  TaskGroup group(pool);
+  std::atomic<int> waiting = 0;
+  const auto wait_for_ever = [&] {
+    ++waiting;
+    while (true) {
+      Interruption::check();
+      std::this_thread::yield();
+    }
+  };
+  for (int i = 0; i < 3; ++i) group.run(wait_for_ever);
+  {
+    const Interruption interruption([&] { return waiting == 3; });
+    EXPECT_THROW(group.wait(), Interrupted);
+  }
+  group.run([&] {
+    EXPECT_NO_THROW(Interruption::check());
+    waiting = 0;
+  });
+  group.wait();
+  EXPECT_EQ(waiting, 0);
+}
+
+TEST(Interruption, DoesNotReachWhatIsUninterruptible) {
+  const Interruption interruption([] { return true; });
+  EXPECT_THROW(Interruption::check(), Interrupted);
+  {
+    const Uninterruptible commit;
+    EXPECT_NO_THROW(Interruption::check());
+  }
+  EXPECT_THROW(Interruption::check(), Interrupted);
 }
 
 TEST(TaskGroup, GroupsInsideTasksDoNotStandStill) {

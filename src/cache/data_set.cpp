@@ -480,6 +480,9 @@ std::string DataSet::state() const {
   if (is_bypassed())
     return fmt::format("bypassed: {:.0f} MB/s, and the origin gives {:.0f} MB/s",
                        home_rate_.per_second() * 1e-6, origin_rate_.per_second() * 1e-6);
+  if (home_->is_here())
+    if (const std::string why = home_->filler().refusal(); !why.empty())
+      return fmt::format("only read: {}", why);
   return "used";
 }
 

@@ -1,17 +1,21 @@
 // See filler.h.
 #include "cache/filler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
 #include <utility>
 
+#include "base/warning.h"
 #include "cache/budget.h"
 #include "codec/compression.h"
 
 namespace colonnade::cache {
 namespace {
 
+constexpr std::chrono::seconds time_refused(30);
 constexpr int quiet_niceness = 10;
 
 }  // namespace
@@ -68,6 +72,7 @@ bool Filler::add(const std::shared_ptr<Contents>& to, const VerifiedPage& page,
   const std::size_t at = page.number - page.window.first;
   {
     const std::lock_guard lock(mutex_);
+    if (Home::Clock::now() < refused_until_) return false;
     window = window_for(to, page, ends);
     if (window == nullptr) return false;
     if (window->has[at]) return true;
@@ -197,10 +202,38 @@ void Filler::write_all(bool is_quiet) noexcept {
   changed_.notify_all();
 }
 
+std::string Filler::refusal() {
+  const std::lock_guard lock(mutex_);
+  return Home::Clock::now() < refused_until_ ? refusal_ : std::string();
+}
+
+// To be called in a handler. A home that is full or read-only is read on.
+void Filler::note_failure(io::ObjectStore* store) noexcept {
+  const std::exception_ptr failure = std::current_exception();
+  try {
+    if (store == nullptr) std::rethrow_exception(failure);
+    store->get({register_object, identity_key, 0});
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      std::unique_lock lock(mutex_);
+      refusal_ = error.what();
+      refused_until_ = Home::Clock::now() + time_refused;
+      const bool is_first = !std::exchange(has_warned_, true);
+      lock.unlock();
+      if (is_first)
+        warn(fmt::format("nothing is added to the cache {} for a while: {}", home_->uri(), error.what()));
+    }
+  } catch (...) {
+    home_->note_failure(failure);
+  }
+}
+
 // Without a window: everything has been written.
 void Filler::carry_out(Window* window, const Finished& finished) noexcept {
+  std::shared_ptr<io::ObjectStore> store;
   try {
-    const std::shared_ptr<io::ObjectStore> store = home_->store();
+    if (refusal().empty()) store = home_->store();
     if (store != nullptr && window != nullptr) {
       write(*store, *window);
       window->to->write_uses_now_and_then(*store);
@@ -210,7 +243,7 @@ void Filler::carry_out(Window* window, const Finished& finished) noexcept {
       home_->budget().settle(*store);
     }
   } catch (...) {
-    home_->note_failure(std::current_exception());
+    note_failure(store.get());
   }
   if (window != nullptr)
     home_->claims().release(window->claim);

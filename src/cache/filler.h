@@ -60,6 +60,8 @@ class Filler {
   // The same for all data sets, until nothing is left to write. Returns false if something is left because
   // there was no progress, or the time is over.
   bool wait(Home::Clock::time_point end);
+  // Why the home, which can be read, takes nothing for a while; empty: it does.
+  std::string refusal();
 
  private:
   struct Window {
@@ -96,6 +98,7 @@ class Filler {
   bool take_work(bool is_quiet, WindowRef& window, Finished& finished);
   void write_all(bool is_quiet) noexcept;
   void carry_out(Window* window, const Finished& finished) noexcept;
+  void note_failure(io::ObjectStore* store) noexcept;
   void write(io::ObjectStore& store, Window& window);
   bool read_again(Window& window);
   void write_run(io::ObjectStore& store, Window& window, std::size_t first, std::size_t count);
@@ -118,6 +121,9 @@ class Filler {
   unsigned waiting_ = 0;         // threads that wait for everything to be written
   bool needs_settling_ = false;  // of the budget, when all is written
   std::uint64_t written_ = 0;    // windows
+  Home::Clock::time_point refused_until_ = {};
+  std::string refusal_;
+  bool has_warned_ = false;
 };
 
 }  // namespace colonnade::cache

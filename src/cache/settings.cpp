@@ -3,13 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
+#include "base/redacted.h"
 #include "colonnade/error.h"
+#include "io/local/local_file.h"
+#include "io/places.h"
 
 namespace colonnade::cache {
 namespace {
@@ -110,8 +114,18 @@ std::string escaped(const std::string& path) {
   return uri;
 }
 
+bool is_on(std::string_view text) {
+  return text == "on" || text == "yes" || text == "1" || text == "true";
+}
+
 bool is_off(std::string_view text) {
   return text == "off" || text == "none" || text == "no" || text == "0" || text == "false";
+}
+
+// A URI that has the same meaning everywhere on this machine.
+std::string full_uri(const std::string& uri) {
+  const std::string name = io::absolute_name(uri);
+  return name.starts_with('/') ? std::filesystem::path(name).lexically_normal().string() : name;
 }
 
 }  // namespace
@@ -125,13 +139,16 @@ std::string configuration_file() {
   return folder_of_user("XDG_CONFIG_HOME", ".config") + "/colonnade/config";
 }
 
-bool is_local(std::string_view uri) noexcept {
-  return uri.find("://") == std::string_view::npos || uri.starts_with("file:") || uri.starts_with("obj:");
+std::string origin_name(const std::string& uri) {
+  return redacted(full_uri(uri));
 }
 
-std::string full_uri(const std::string& uri) {
-  const bool is_path = uri.find("://") == std::string::npos && !uri.starts_with("memory");
-  return is_path ? std::filesystem::absolute(uri).lexically_normal().string() : uri;
+std::string with_absolute_path(const std::string& text) {
+  const std::size_t end = std::min(text.find('?'), text.size());
+  const std::string place(trimmed(std::string_view(text).substr(0, end)));
+  const bool is_name = place.empty() || is_off(place) || is_on(place) || place.starts_with("~/") ||
+                       place.find("://") != std::string::npos;
+  return is_name ? text : io::absolute_name(place) + text.substr(end);
 }
 
 Settings parse_settings(std::string_view text) {
@@ -151,11 +168,10 @@ Settings parse_settings(std::string_view text) {
                   "budget, timeout, bypass, trust or offline");
     kept += fmt::format("{}{}", kept.empty() ? "?" : "&", option);
   }
-  if (place == "on" || place == "yes" || place == "1" || place == "true") place = default_folder();
+  if (is_on(place)) place = default_folder();
   if (place.starts_with("~/")) place = variable("HOME") + place.substr(1);
-  if (place.starts_with("file://")) place = place.substr(7);
-  if (place.find("://") == std::string::npos && !place.starts_with("memory+obj:"))
-    place = "obj://" + escaped(std::filesystem::absolute(place).lexically_normal().string());
+  place = full_uri(place.starts_with("file:") ? io::local_path(place) : place);
+  if (place.starts_with('/')) place = "obj://" + escaped(place);
   settings.store = place + kept;
   return settings;
 }

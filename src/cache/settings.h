@@ -30,10 +30,11 @@ Settings settings_for(std::string_view text, bool is_remote);
 // The same for a text that names a home.
 Settings parse_settings(std::string_view text);
 
-// Whether data are on this machine.
-bool is_local(std::string_view uri) noexcept;
-// A URI that has the same meaning everywhere on this machine: local paths are absolute.
-std::string full_uri(const std::string& uri);
+// What a cache calls an origin: local paths are absolute, without dots. Secrets are left out: homes are
+// shared, and the next token names the same data.
+std::string origin_name(const std::string& uri);
+// A text for settings_for() that means the same home in every working folder.
+std::string with_absolute_path(const std::string& text);
 
 // Below $XDG_CACHE_HOME.
 std::string default_folder();

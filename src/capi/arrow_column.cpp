@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "colonnade/error.h"
 
 namespace colonnade::capi {
@@ -73,28 +74,10 @@ std::shared_ptr<T[]> zeros(std::size_t count) {
   return std::make_shared<T[]>(count);
 }
 
-// The length of the UTF-8 sequence at the start of `text`, 0 if there is none. (RFC 3629, section 4.)
-std::size_t utf8_sequence(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
-  const unsigned first = byte(0), second = byte(1);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    const bool fits = !(first == 0xe0 && second < 0xa0) && !(first == 0xed && second > 0x9f);
-    return fits && follows(1) && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    const bool fits = !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f);
-    return fits && follows(1) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
-
 void check_utf8(std::string_view text) {
   const bool is_ascii = std::ranges::all_of(text, [](char c) { return static_cast<signed char>(c) >= 0; });
   while (!is_ascii && !text.empty()) {
-    const std::size_t length = utf8_sequence(text);
+    const std::size_t length = utf8_length(text);
     if (length == 0)
       throw Error(ErrorKind::conversion, "a string is not valid UTF-8, which Arrow requires",
                   "leave the column out, or read it by the C++ or Python interface");

@@ -31,7 +31,7 @@ std::shared_ptr<io::ObjectStore> store_of(const std::string& home) {
 
 // True if the entry is for the data set at `uri`, whether its path is absolute or relative.
 bool is_at(const cache::RegisterEntry& entry, const std::string& uri) {
-  return entry.identity && entry.identity->uri == cache::full_uri(uri);
+  return entry.identity && entry.identity->uri == cache::origin_name(uri);
 }
 
 std::vector<cache::RegisterEntry> entries_at(const io::ObjectStore& store, const std::string& uri) {
@@ -163,14 +163,17 @@ std::uint64_t warm_cache(std::string_view name, const std::string& uri,
   if (wanted.empty())
     for (const std::uint32_t id : descriptor.top_level_fields())
       if (descriptor.fields[id].unreadable.empty()) wanted.push_back(descriptor.fields[id].name);
+  const auto check = [&] {  // "": of an origin without a version nothing is kept
+    if (const std::string state = reader->metrics().cache; !state.empty() && state != "used")
+      throw Error(ErrorKind::io, fmt::format("the cache {} is {}", text, state), "", {.uri = uri});
+  };
   std::uint64_t seen = 0;
   for (std::size_t cluster = 0; cluster < descriptor.clusters.size(); ++cluster) {
     const ClusterDescriptor& of = descriptor.clusters[cluster];
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       static_cast<void>(reader->arrays({&wanted[i], 1}, of.first_entry, of.first_entry + of.entries));
       const ReadMetrics now = reader->metrics();
-      if (now.cache.starts_with("lost"))
-        throw Error(ErrorKind::io, fmt::format("the cache {} is {}", text, now.cache), "", {.uri = uri});
+      check();
       // Nothing is dropped as long as the queue stays short.
       if (now.bytes - seen > entries_at_once_bytes) {
         flush_cache();
@@ -183,6 +186,7 @@ std::uint64_t warm_cache(std::string_view name, const std::string& uri,
     }
   }
   flush_cache();
+  check();
   const ReadMetrics all = reader->metrics();
   return all.cache_added == 0 ? 0 : all.bytes - std::min(all.bytes, all.cache_bytes);
 }

@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "dataset/nearest.h"
-#include "dataset/writer_schema.h"
+#include "dataset/writing/schema.h"
 
 namespace colonnade {
 namespace {

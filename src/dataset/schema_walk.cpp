@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <map>
 #include <set>
 
+#include "base/utf8.h"
 #include "dataset/nearest.h"
 
 namespace colonnade::dataset {
@@ -114,15 +116,44 @@ std::uint32_t find_through_bases(const Descriptor& descriptor, std::string_view 
 
 }  // namespace
 
+std::string shown_name(std::string_view stored) {
+  std::string shown;
+  while (!stored.empty()) {
+    const std::size_t length = utf8_length(stored);
+    if (length == 0)
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(stored.front()));
+    else
+      shown += stored.substr(0, length);
+    stored.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return shown;
+}
+
+std::string stored_name(std::string_view shown) {
+  std::string stored;
+  while (!shown.empty()) {
+    unsigned char byte = 0;
+    const bool is_escaped =
+        shown.starts_with("\\x") && shown.size() >= 4 &&
+        std::from_chars(shown.data() + 2, shown.data() + 4, byte, 16).ptr == shown.data() + 4;
+    stored += is_escaped ? static_cast<char>(byte) : shown.front();
+    shown.remove_prefix(is_escaped ? 4 : 1);
+  }
+  return stored;
+}
+
 std::uint32_t find_field(const page::PageSource& source, std::string_view path) {
   return find_field(source.descriptor(), path, source.context());
 }
 
 std::uint32_t find_field(const Descriptor& descriptor, std::string_view path, ErrorContext where) {
   where.field = path;
-  std::uint32_t field = descriptor.find_field(path);
-  if (field == invalid_id) field = with_context(where, [&] { return find_through_bases(descriptor, path); });
-  if (field != invalid_id) return field;
+  for (const std::string& stored : {std::string(path), stored_name(path)}) {
+    std::uint32_t field = descriptor.find_field(stored);
+    if (field == invalid_id)
+      field = with_context(where, [&] { return find_through_bases(descriptor, stored); });
+    if (field != invalid_id) return field;
+  }
   std::vector<std::string> names;
   for (const FieldDescriptor& f : descriptor.fields)
     if (f.parent == f.id || path.find('.') != std::string_view::npos)

@@ -208,8 +208,7 @@ class CollectionField final : public Field {
     const std::uint32_t stored = unwrap(descriptor, disk_field);
     const FieldDescriptor& disk = descriptor.fields[stored];
     const Family memory = family_kind(family_);
-    const bool stored_as_collection =
-        disk.role == FieldRole::collection && disk.type_name != "std::string" && disk.children.size() == 1;
+    const bool stored_as_collection = disk.role == FieldRole::collection && disk.children.size() == 1;
     const bool stored_as_nullable = family_kind(family_of(disk.type_name)) == Family::nullable;
     if (stored_as_collection && (memory != Family::nullable || stored_as_nullable)) {
       if (!takes(memory, family_kind(family_of(disk.type_name)))) refuse(source, disk_field);

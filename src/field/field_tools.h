@@ -25,6 +25,11 @@ std::uint64_t first_part(std::uint64_t index, std::uint64_t parts);
 // "std::vector" of "std::vector<float>".
 std::string_view family_of(std::string_view type_name);
 
+// True for strings. A collection may have their type name, too: its items are not bytes of text.
+inline bool is_text(const FieldDescriptor& disk) {
+  return disk.role == FieldRole::leaf && disk.type_name == "std::string";
+}
+
 // True for numbers and strings with the columns that they need, for which make_field() certainly succeeds.
 // Most fields are, and making all fields of a data set with many thousands would take too long.
 bool is_plainly_known(const Descriptor& descriptor, const FieldDescriptor& disk);

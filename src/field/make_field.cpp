@@ -196,10 +196,11 @@ std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescri
       return make_product(disk.name, product ? family : "", readable_children(descriptor, disk));
     }
     case FieldRole::collection: {
-      if (disk.type_name == "std::string") return detail::string_field(disk.name);
-      const bool known = contains(one_item_families, family) || contains(map_families, family);
-      return make_collection(disk.name, known ? family : "",
-                             from_disk(descriptor, descriptor.fields[disk.children.at(0)]));
+      auto item = from_disk(descriptor, descriptor.fields[disk.children.at(0)]);
+      const bool holds_pairs = field::family_of(item->type_name()) == "std::pair";
+      const bool known =
+          contains(one_item_families, family) || (holds_pairs && contains(map_families, family));
+      return make_collection(disk.name, known ? family : "", std::move(item));
     }
     case FieldRole::variant:
       return make_variant(disk.name, readable_children(descriptor, disk));

@@ -181,7 +181,7 @@ class CardinalityField final : public Field {
   void bind(page::PageSource& source, std::uint32_t disk_field) override {
     const FieldDescriptor& disk = source.descriptor().fields[disk_field];
     const auto& groups = disk.representations;
-    if (groups.empty() || disk.type_name == "std::string" ||
+    if (groups.empty() || is_text(disk) ||
         !is_index(source.descriptor().columns[groups.front().front()].encoding.type))
       refuse(source, disk_field);
     std::vector<std::uint32_t> columns;
@@ -235,7 +235,7 @@ class StringField final : public Field {
   }
   void bind(page::PageSource& source, std::uint32_t disk_field) override {
     const std::uint32_t stored = unwrap(source.descriptor(), disk_field);
-    if (source.descriptor().fields[stored].type_name != "std::string") refuse(source, disk_field);
+    if (!is_text(source.descriptor().fields[stored])) refuse(source, disk_field);
     open_columns(source, stored);
   }
 };

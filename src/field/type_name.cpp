@@ -244,6 +244,8 @@ class Parser {
       skip_unnamed_namespaces();
       const std::string_view word = peek_word();
       if (word.empty()) fail_here("a type");
+      if (word == "const" || word == "volatile" || is_elaborating_keyword(word))
+        fail(position_, fmt::format("\"{}\" is a keyword of C++", word));
       position_ += word.size();
       if (node->is_template) {
         type.nested.push_back({});

@@ -279,6 +279,8 @@ TEST(TypeName, MalformedNamesSayWhere) {
        "expected"},
       {"a<b>c",
        "the type name \"a<b>c\" is invalid at position 4: 'c' where the end of the name is expected"},
+      {"::class ::A",
+       "the type name \"::class ::A\" is invalid at position 2: \"class\" is a keyword of C++"},
       {"a<,b>", "the type name \"a<,b>\" is invalid at position 2: ',' where a type is expected"},
       {"a<b,>", "the type name \"a<b,>\" is invalid at position 4: '>' where a type is expected"},
       {"int*", "the type name \"int*\" is invalid at position 3: pointers and references cannot be stored"},

@@ -34,10 +34,6 @@ void finish(Descriptor& descriptor, MemoryLimit* limit = nullptr);
 void mark_unreadable(Descriptor& descriptor,
                      const std::vector<std::pair<std::uint32_t, std::string>>& reasons);
 
-// Whether a field is unreadable because its clusters lack data or contradict its description, so that the
-// file is damaged; others are of kinds that this version does not know, or depend on such.
-bool is_contradicted(const FieldDescriptor& field) noexcept;
-
 // Writing. Fields, columns, aliases and type infos with an index below header_* go to the header, the others
 // to the footer's schema extension.
 struct EnvelopeBytes {

@@ -124,8 +124,9 @@ class RangeChecker {
   void mark(std::size_t cluster, std::uint32_t column, const std::string& why) {
     FieldDescriptor& field = descriptor_.fields[columns_[column].field];
     fields_[field.id].unreadable = true;
-    if (field.unreadable.empty())
-      field.unreadable = fmt::format("column {} in cluster {}: {}", column, cluster, why);
+    if (!field.unreadable.empty()) return;
+    field.unreadable = fmt::format("column {} in cluster {}: {}", column, cluster, why);
+    field.contradicted = true;
   }
 
   Factor factor_of(FieldDescriptor& field) {
@@ -251,11 +252,6 @@ class RangeChecker {
 };
 
 }  // namespace
-
-bool is_contradicted(const FieldDescriptor& field) noexcept {
-  return field.unreadable.starts_with("column ") &&
-         field.unreadable.find(" in cluster ") != std::string::npos;
-}
 
 bool check_clusters(Descriptor& descriptor, const FieldOrder& order) {
   check_groups(descriptor);

@@ -53,6 +53,7 @@ Tree open_tree(Descriptor& descriptor) {
     field.children.clear();
     field.representations.clear();
     field.unreadable.clear();
+    field.contradicted = false;
   }
   return tree;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/interruption.h"
 #include "colonnade/error.h"
 
 namespace colonnade::io {
@@ -87,7 +88,11 @@ void CompletionQueue::progress(bool block) {
 
 void CompletionQueue::sleep(std::unique_lock<std::mutex>& lock) {
   owner_sleeps_ = true;
-  arrives_.wait(lock, [this] { return told_ != seen_; });
+  const auto is_told = [this] { return told_ != seen_; };
+  if (InterruptibleWaits::are_here())
+    Interruption::wait(arrives_, lock, is_told);
+  else
+    arrives_.wait(lock, is_told);
   owner_sleeps_ = false;
   seen_ = told_;
 }
@@ -121,6 +126,7 @@ std::size_t CompletionQueue::wait(std::span<Completion> completions, bool block)
 }
 
 void CompletionQueue::wait_for_some() {
+  const InterruptibleWaits here;
   std::array<Completion, 16> some;
   const std::size_t count = wait(some);
   for (const Completion& completion : std::span(some).first(count))

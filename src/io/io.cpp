@@ -89,16 +89,20 @@ std::span<const Transport> transports() noexcept {
   return table;
 }
 
-const Transport& transport_for(std::string_view uri) {
+const Transport* find_transport(std::string_view uri) {
   const std::string scheme = scheme_of(uri);
   const auto found =
       std::find_if(table.begin(), table.end(), [&](const Transport& row) { return row.scheme == scheme; });
-  if (found != table.end()) return *found;
-  if (!scheme.empty() && uri.substr(scheme.size()).starts_with("://"))
-    throw Error(ErrorKind::unsupported, fmt::format("no transport serves the scheme \"{}\"", scheme),
-                fmt::format("a local path or one of the schemes {}", known_schemes()),
-                {.uri = std::string(uri)});
-  return table.front();
+  if (found != table.end()) return &*found;
+  const bool is_unknown = !scheme.empty() && uri.substr(scheme.size()).starts_with("://");
+  return is_unknown ? nullptr : &table.front();
+}
+
+const Transport& transport_for(std::string_view uri) {
+  if (const Transport* found = find_transport(uri)) return *found;
+  throw Error(ErrorKind::unsupported, fmt::format("no transport serves the scheme \"{}\"", scheme_of(uri)),
+              fmt::format("a local path or one of the schemes {}", known_schemes()),
+              {.uri = std::string(uri)});
 }
 
 bool is_object_store(const std::string& uri) {
@@ -173,10 +177,23 @@ std::vector<std::string> fitting(const Transport& transport, const std::string& 
   for (std::string& name : names) {
     const bool is_folder = name.ends_with('/');
     if (is_folder) name.pop_back();
-    if (is_folder == wants_folder && ::fnmatch(part.name.c_str(), name.c_str(), FNM_PERIOD) == 0)
-      found.push_back(folder + name + part.slashes);
+    const bool fits = name == part.name || ::fnmatch(part.name.c_str(), name.c_str(), FNM_PERIOD) == 0;
+    if (is_folder == wants_folder && fits) found.push_back(folder + name + part.slashes);
   }
   return found;
+}
+
+// Leaves the URIs that match a pattern from `begin` on. With brackets a name need not match itself,
+// "[1].root": one that exists is meant as it is.
+void leave_matching(std::vector<std::string>& uris, const std::string& pattern, std::size_t begin,
+                    int flags) {
+  const auto fits = [&](const std::string& uri) {
+    return ::fnmatch(pattern.c_str() + begin, uri.c_str() + begin, flags | FNM_PATHNAME) == 0;
+  };
+  if (!fits(pattern) && std::ranges::find(uris, pattern) != uris.end())
+    uris = {pattern};
+  else
+    std::erase_if(uris, [&](const std::string& uri) { return !fits(uri); });
 }
 
 // Part by part, so that only matching folders are listed.
@@ -199,6 +216,7 @@ std::vector<std::string> match_by_folder(const Transport& transport, const std::
     }
     found = std::move(next);
   }
+  leave_matching(found, path, path.rfind('/', first_wildcard(transport, path)) + 1, FNM_PERIOD);
   for (std::string& uri : found) uri += query;
   return found;
 }
@@ -212,7 +230,8 @@ std::size_t wildcard_in(const std::string& uri) {
   if (at == std::string::npos) return at;
   const bool lists =
       transport.scheme == "file" || transport.list_files != nullptr || transport.list_folder != nullptr;
-  if (!lists && uri[at] == '?') return std::string::npos;  // without lists, a query begins here
+  // Without lists, a query begins at "?", and brackets are brackets.
+  if (!lists && uri[at] != '*') return std::string::npos;
   return transport.query_at != nullptr && at >= transport.query_at(uri) ? std::string::npos : at;
 }
 
@@ -222,9 +241,9 @@ std::vector<std::string> match_files(const std::string& pattern) {
   const std::size_t end = transport.query_at != nullptr ? transport.query_at(pattern) : pattern.size();
   const std::string path = pattern.substr(0, end);
   const std::string query = pattern.substr(end);
-  std::vector<std::string> found;
-  for (const std::string& uri : list_files(path.substr(0, first_wildcard(transport, path))))
-    if (::fnmatch(path.c_str(), uri.c_str(), FNM_PATHNAME) == 0) found.push_back(uri + query);
+  std::vector<std::string> found = list_files(path.substr(0, first_wildcard(transport, path)));
+  leave_matching(found, path, 0, 0);
+  for (std::string& uri : found) uri += query;
   return found;
 }
 

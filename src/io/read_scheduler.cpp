@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/aligned_buffer.h"
+#include "base/interruption.h"
 
 namespace colonnade::io {
 namespace {
@@ -312,6 +313,18 @@ bool ReadScheduler::settled(Id id) const {
   return extent(id).settled();
 }
 
+void ReadScheduler::wait_until_settled(const ScheduledExtent& wanted) {
+  const InterruptibleWaits here;
+  while (!wanted.settled()) {
+    if (queue_->reads_in_submit() && !wanted.complete()) {
+      const QueuedRead request = next_request();
+      submit({&request, 1});
+    }
+    submit_what_fits();
+    take(true);
+  }
+}
+
 void ReadScheduler::wait_for(Id id) {
   holds_ = false;  // the owner of the hold failed before it released it
   urgent_held_ = 0;
@@ -321,13 +334,12 @@ void ReadScheduler::wait_for(Id id) {
     const auto begin = std::chrono::steady_clock::now();
     ++counters_.waits;
     hurry(id);
-    while (!wanted.settled()) {
-      if (queue_->reads_in_submit() && !wanted.complete()) {
-        const QueuedRead request = next_request();
-        submit({&request, 1});
-      }
-      submit_what_fits();
-      take(true);
+    try {
+      wait_until_settled(wanted);
+    } catch (const Interrupted&) {
+      queue_.reset();  // takes the buffers back
+      fail_all(std::current_exception());
+      throw;
     }
     submit_what_fits();
     counters_.seconds_waiting +=

@@ -92,7 +92,8 @@ class ReadScheduler {
   // Whether nothing more will be written to the buffer: it was read, it failed, or it was cancelled.
   bool settled(Id id) const;
   // Returns when the extent has been read, which is urgent from now on; throws what made it fail, as often as
-  // it is asked. One bad byte fails the whole extent: a range of it may still be read by itself.
+  // it is asked. One bad byte fails the whole extent: a range of it may still be read by itself. Interrupted
+  // waits fail all extents.
   void wait_for(Id id);
   // What has not been submitted of an extent is not read. It settles when what is in flight has arrived.
   void cancel(Id id);
@@ -127,6 +128,7 @@ class ReadScheduler {
   void submit_what_fits();
   void arrived(Id id, const std::exception_ptr& failure, LineEstimate::Time when);
   void take(bool block);
+  void wait_until_settled(const ScheduledExtent& wanted);
   void drop_from_line(Id id);
   const ScheduledExtent& extent(Id id) const;
   ScheduledExtent& extent(Id id);

@@ -45,6 +45,8 @@ std::span<const Transport> transports() noexcept;
 // URI ("run:1.root" is a path) unless it follows a known scheme. Throws ErrorKind::unsupported for
 // "other://...", which names the known schemes.
 const Transport& transport_for(std::string_view uri);
+// The same; null in place of an error.
+const Transport* find_transport(std::string_view uri);
 
 // The position of the first wildcard (*, ?, [) of a URI; npos: none.
 std::size_t wildcard_in(const std::string& uri);

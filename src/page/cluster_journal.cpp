@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/aligned_buffer.h"
+#include "base/interruption.h"
 #include "format/envelope.h"
 #include "page/page_source.h"
 
@@ -90,6 +91,7 @@ class Scanner {
     Bytes block;
     std::uint64_t at = first_;
     while (at < size_ && size_ - at >= old_head && !scan_.given_up) {
+      Interruption::check_now_and_then();
       block.resize(static_cast<std::size_t>(std::min<std::uint64_t>(block_size, size_ - at)));
       file_.read(at, block);
       at = search(block, at);
@@ -235,7 +237,11 @@ Bytes journal_record(const Descriptor& descriptor, std::size_t cluster, const Jo
   return record;
 }
 
-Bytes commit_record(const Descriptor& descriptor, const CommitRecord& record, ByteSpan stored_footer) {
+// Readers take a footer for what the anchor says: split together with a record, its pieces would be others.
+Bytes footer_blob(const Descriptor& descriptor, const CommitRecord& record, ByteSpan stored_footer,
+                  std::uint64_t max_key_size) {
+  Bytes blob(stored_footer.begin(), stored_footer.end());
+  if (blob.size() + commit_size > max_key_size) return blob;
   ByteWriter out;
   out.append(as_bytes(commit_magic));
   out.le(record.run.begin);
@@ -243,7 +249,9 @@ Bytes commit_record(const Descriptor& descriptor, const CommitRecord& record, By
   out.le<std::uint64_t>(descriptor.anchor.header_offset);
   out.le<std::uint64_t>(record.is_last ? 1 : 0);
   out.le(codec::xxh3(stored_footer));
-  return with_sum(out);
+  const Bytes bytes = with_sum(out);
+  blob.insert(blob.end(), bytes.begin(), bytes.end());
+  return blob;
 }
 
 std::optional<CommitRecord> read_commit_record(const io::RandomAccessFile& file, const Anchor& anchor) {

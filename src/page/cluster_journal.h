@@ -9,7 +9,8 @@
 // A run is one writer from opening to closing, identified by the size of the file at its beginning, which
 // grows from run to run, and a random number. Offset and checksum of the header identify the data set.
 //
-// Each footer is followed, in the same blob, by a record of its run:
+// Each footer is followed, in the same blob, by a record of its run, unless the two exceed the maximum size
+// of a key:
 //
 //   "CldComm2" 8 | run: begin 8, number 8 | offset of the header 8 | 1: the run ended with it 8 |
 //   XXH3 of the stored footer 8 | XXH3 of all that 8
@@ -50,7 +51,9 @@ struct CommitRecord {
   JournalRun run;
   bool is_last = false;
 };
-Bytes commit_record(const Descriptor& descriptor, const CommitRecord& record, ByteSpan stored_footer);
+// The blob of a footer: with its record, if that leaves it in one key.
+Bytes footer_blob(const Descriptor& descriptor, const CommitRecord& record, ByteSpan stored_footer,
+                  std::uint64_t max_key_size);
 // The commit record of the footer that the anchor points to; empty if there is none.
 std::optional<CommitRecord> read_commit_record(const io::RandomAccessFile& file, const Anchor& anchor);
 

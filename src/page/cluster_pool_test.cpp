@@ -124,6 +124,15 @@ class ClusterPools : public ::testing::TestWithParam<Way> {
                           pages_per_cluster});
     source.pool().announce(std::move(coming));
   }
+  static void announce_elements(PageSource& source, std::uint64_t first, std::uint64_t last) {
+    std::vector<ClusterPool::Coming> coming;
+    for (std::uint32_t k = 0; k < columns; ++k)
+      for (std::uint64_t page = first / per_page; page * per_page < last; ++page)
+        coming.push_back({std::make_shared<const ColumnSegment>(
+                              open_segment(source, std::array{k}, page / pages_per_cluster)),
+                          page % pages_per_cluster, 1});
+    source.pool().announce(std::move(coming));
+  }
   static void expect_read(PageSource& source, std::uint32_t column, std::uint64_t first, std::uint64_t last) {
     ColumnReader reader(source, {column}, ElementType::uint64);
     std::vector<std::uint64_t> values(per_cluster);
@@ -491,16 +500,21 @@ TEST_P(ClusterPools, ReadOnePageOfAColumnThatIsExpectedInVain) {
 }
 
 TEST_P(ClusterPools, DecodePagesOnceForStepsThatGoOn) {
-  const auto source = open(options());
-  constexpr std::uint64_t all = clusters * per_cluster;
-  constexpr std::uint64_t step = per_page / 3;
-  for (std::uint64_t i = 0; i < all; i += step) {
-    source->pool().keep_closed(true);
-    for (std::uint32_t k = 0; k < columns; ++k) expect_elements(*source, k, i, std::min(i + step, all));
+  for (const bool is_far : {false, true}) {
+    io::SimulatedLine line;
+    const auto source = is_far ? open_far(line, options()) : open(options());
+    constexpr std::uint64_t all = clusters * per_cluster;
+    constexpr std::uint64_t step = per_page / 3;
+    for (std::uint64_t i = 0; i < all; i += step) {
+      source->pool().keep_closed(true);
+      announce_elements(*source, i, std::min(i + 2 * step, all));
+      for (std::uint32_t k = 0; k < columns; ++k) expect_elements(*source, k, i, std::min(i + step, all));
+    }
+    EXPECT_EQ(source->counters().pages, columns * clusters * pages_per_cluster);
+    EXPECT_EQ(source->counters().bytes, columns * clusters * pages_per_cluster * stored);
+    source->pool().keep_closed(false);
+    EXPECT_EQ(source->counters().prefetched_unused, 0u);
   }
-  EXPECT_EQ(source->counters().pages, columns * clusters * pages_per_cluster);
-  source->pool().keep_closed(false);
-  EXPECT_EQ(source->counters().prefetched_unused, 0u);
 }
 
 // Another iteration that was left: its columns may not take the room of what is read ahead.

@@ -9,6 +9,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/environment.h"
+#include "base/interruption.h"
 #include "colonnade/error.h"
 #include "format/envelope.h"
 
@@ -265,11 +266,10 @@ Locator DataSetSink::write_footer(bool is_last) {
   codec::compress(compression_, footer.bytes, block);
   const std::size_t size = block.size();
   if (!keeps_journal()) return container_->write_blob(block.span(), footer.bytes.size());
-  const Bytes record = commit_record(descriptor_, {.run = run_, .is_last = is_last}, block.span());
-  Bytes blob(block.span().begin(), block.span().end());
-  blob.insert(blob.end(), record.begin(), record.end());
+  const Bytes blob =
+      footer_blob(descriptor_, {.run = run_, .is_last = is_last}, block.span(), container_->max_key_size());
   // The first footer of a run makes the file longer, so that no other run begins at the same size.
-  const std::uint64_t length = footer.bytes.size() + record.size();
+  const std::uint64_t length = footer.bytes.size() + blob.size() - size;
   Locator locator = footer_ ? container_->write_blob(blob, length) : container_->write_at_end(blob, length);
   locator.size = size;
   return locator;
@@ -336,8 +336,20 @@ bool DataSetSink::has_linked(std::string_view name) const {
   return std::any_of(linked_.begin(), linked_.end(), [&](const Linked& each) { return each.name == name; });
 }
 
+std::shared_ptr<DataSetSink> DataSetSink::open_linked(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(linked_, name, &Linked::name);
+  return found == linked_.end() || found->flush ? nullptr : found->sink;
+}
+
+void DataSetSink::more_to(std::string_view name, std::function<void()> flush) {
+  const std::lock_guard lock(mutex_);
+  std::ranges::find(linked_, name, &Linked::name)->flush = std::move(flush);
+}
+
 void DataSetSink::flush_linked() const {
-  for (const Linked& each : linked_) each.flush();
+  for (const Linked& each : linked_)
+    if (each.flush) each.flush();
 }
 
 bool DataSetSink::linked_changed() const {
@@ -373,6 +385,7 @@ void DataSetSink::commit_linked(bool is_last) {
 
 void DataSetSink::commit_data_set() {
   check_process();
+  const Uninterruptible whole;
   const std::lock_guard lock(mutex_);
   add_staged();
   checkpoint();
@@ -380,6 +393,7 @@ void DataSetSink::commit_data_set() {
 
 void DataSetSink::close() {
   check_process();
+  const Uninterruptible whole;
   const std::lock_guard lock(mutex_);
   add_staged();
   flush_linked();
@@ -394,6 +408,7 @@ void DataSetSink::close() {
 
 void DataSetSink::abandon() noexcept {
   if (!is_of_this_process()) return;
+  const Uninterruptible whole;
   try {
     const std::lock_guard lock(mutex_);
     const std::unique_lock alone(container_mutex_);

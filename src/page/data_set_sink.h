@@ -81,6 +81,10 @@ class DataSetSink {
   // thread inside. Replaces a record of the same name.
   void link(const std::string& name, std::shared_ptr<DataSetSink> linked, std::function<void()> flush);
   bool has_linked(std::string_view name) const;  // in this run, not before resume()
+  // One that was linked without `flush`, to which more may be added; null: there is none. more_to() gives it
+  // a `flush`.
+  std::shared_ptr<DataSetSink> open_linked(std::string_view name) const;
+  void more_to(std::string_view name, std::function<void()> flush);
   // The position of a writer's cluster: entries in its own count, and in the data set's. For `flush`.
   struct Placed {
     std::uint64_t own = 0;

@@ -9,50 +9,20 @@
 #include <cstring>
 #include <deque>
 #include <exception>
-#include <map>
 #include <mutex>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include "codec/column_codec.h"
+#include "page/copied_ranges.h"
+#include "page/zero_pages.h"
 
 namespace colonnade::page {
 namespace {
 
-// Between files in the page cache copying takes all the time, and least of it within the processor's caches;
-// from far away, waiting does.
-constexpr std::size_t largest_piece_nearby = std::size_t{2} << 20;
-constexpr std::size_t most_ahead_nearby = 4;
-constexpr std::size_t largest_piece = std::size_t{16} << 20;
-constexpr std::size_t smallest_piece = std::size_t{64} << 10;
-// Pieces in the writing thread's hands and in its queue.
-constexpr std::size_t most_queued = 1;
 constexpr std::chrono::milliseconds poll_interval{5};
-constexpr std::size_t sum_size = sizeof(std::uint64_t);
 // Pages are rarely larger; those that are, or say so, get memory of their own.
 constexpr std::size_t most_kept = std::size_t{16} << 20;
-
-// How the memory of a copy is shared: pieces being read, one that is handed over, and those being written.
-StreamOptions divide(std::size_t memory, const PageSource& source, bool into_file, bool compresses = false) {
-  constexpr std::size_t least_pieces = 4;
-  const bool is_nearby = source.file().traits().reads_are_copies && !compresses;
-  StreamOptions options;
-  // In an object store, pages that are written together lie together.
-  options.piece_bytes = std::max(memory / least_pieces, smallest_piece);
-  if (into_file)
-    options.piece_bytes = std::min(options.piece_bytes, is_nearby ? largest_piece_nearby : largest_piece);
-  const std::size_t pieces = std::max(memory / options.piece_bytes, least_pieces);
-  options.pieces_ahead = pieces - most_queued - 2;
-  if (is_nearby) options.pieces_ahead = std::min(options.pieces_ahead, most_ahead_nearby);
-  return options;
-}
-
-std::vector<bool> wanted_columns(const std::vector<std::uint32_t>& target_of) {
-  std::vector<bool> wanted;
-  for (const std::uint32_t target : target_of) wanted.push_back(target != invalid_id);
-  return wanted;
-}
 
 // ---- converting ----
 
@@ -68,15 +38,15 @@ class Converter {
   Converter(const PageSource& source, const PageCopyOptions& options) : source_(source), options_(options) {}
 
   std::uint64_t bytes(std::uint32_t column, const PageDescriptor& page) const {
-    if (recompresses(column)) return packed_size(column, page) + sum_size;
-    return options_.add_checksums && !page.has_checksum ? page.locator.size + sum_size : 0;
+    if (recompresses(column)) return packed_size(column, page) + page_sum_size;
+    return options_.add_checksums && !page.has_checksum ? page.locator.size + page_sum_size : 0;
   }
 
   // In any thread.
   void convert(SealedPage& page) const {
     if (recompresses(page.column)) return recompress(page);
     if (!options_.add_checksums || page.description.has_checksum) return;
-    page.other.resize(page.stored.size() + sum_size);
+    page.other.resize(page.stored.size() + page_sum_size);
     if (!page.stored.empty()) std::memcpy(page.other.data(), page.stored.data(), page.stored.size());
     add_sum(page);
   }
@@ -112,7 +82,7 @@ class Converter {
                     codec::plane_size(column(page.column).encoding, page.description.elements));
     page.description.locator.size = page.other.size();
     if (options_.add_checksums || page.description.has_checksum) {
-      page.other.resize(page.other.size() + sum_size);
+      page.other.resize(page.other.size() + page_sum_size);
       add_sum(page);
     }
     page.stored = page.other.span();
@@ -120,138 +90,6 @@ class Converter {
 
   const PageSource& source_;
   const PageCopyOptions& options_;
-};
-
-// ---- filling ----
-
-// Pages of zeros, sealed. Each is made once as long as it is needed again.
-class ZeroPages {
- public:
-  explicit ZeroPages(bool with_checksums) : with_checksums_(with_checksums) {}
-
-  struct ZeroPage {
-    Bytes stored;
-    std::uint64_t size = 0;  // of the block
-  };
-  static std::uint32_t most_elements(const ColumnEncoding& encoding) {
-    constexpr std::uint64_t page_bits = std::uint64_t{8} << 18;
-    return static_cast<std::uint32_t>(page_bits / std::max<unsigned>(encoding.bits, 1));
-  }
-  void begin_cluster() {
-    constexpr std::size_t most_kept = 4096;
-    if (pages_.size() > most_kept) pages_.clear();
-  }
-  // It lives until the next cluster begins.
-  const ZeroPage& get(const ColumnDescriptor& column, std::uint32_t elements, std::uint32_t compression) {
-    const ColumnEncoding& encoding = column.encoding;
-    const Key key{encoding.type, encoding.bits, encoding.min, encoding.max, elements, compression};
-    const auto [found, is_new] = pages_.try_emplace(key);
-    if (is_new) found->second = make(encoding, elements, compression);
-    return found->second;
-  }
-
- private:
-  using Key = std::tuple<ColumnType, unsigned, double, double, std::uint32_t, std::uint32_t>;
-
-  ZeroPage make(const ColumnEncoding& encoding, std::uint32_t elements, std::uint32_t compression) const {
-    const ElementType element = natural_element(encoding.type);
-    AlignedBuffer values;
-    values.resize(elements * size_of(element));
-    std::memset(values.data(), 0, values.size());
-    if (encoding.type == ColumnType::real32_quant && (encoding.min > 0 || encoding.max < 0)) {
-      // The nearest that the column can hold.
-      auto* const reals = static_cast<float*>(static_cast<void*>(values.data()));
-      std::fill_n(reals, elements, static_cast<float>(encoding.min > 0 ? encoding.min : encoding.max));
-    }
-    AlignedBuffer packed;
-    packed.resize(codec::packed_size(encoding, elements));
-    codec::encode(encoding, element, values.data(), elements, packed.span());
-    AlignedBuffer block;
-    codec::compress(codec::CompressionSettings::parse(std::to_string(compression)), packed.span(), block);
-    ZeroPage page{.stored = Bytes(block.span().begin(), block.span().end()), .size = block.size()};
-    if (with_checksums_) {
-      page.stored.resize(page.size + sum_size);
-      store_le(page.stored.data() + page.size, codec::xxh3(ByteSpan(page.stored).first(page.size)));
-    }
-    return page;
-  }
-
-  const bool with_checksums_;
-  std::map<Key, ZeroPage> pages_;
-};
-
-// ---- copying by the system ----
-
-// Pages that wait to be copied as ranges of their file, those that lie together at once.
-class CopiedRanges {
- public:
-  struct CopiedPage {
-    std::uint64_t offset = 0;
-    std::uint64_t size = 0;
-    std::size_t part = 0;  // of the cluster
-  };
-
-  CopiedRanges(const PageSource& source, const DataSetSink& sink)
-      : source_(source),
-        largest_(source.has_other_places() ? 0 : sink.container().largest_copy(source.file())) {}
-
-  // Whether any pages can be copied so.
-  bool is_possible() const noexcept { return largest_ > 0; }
-  bool fits(const PageDescriptor& page) const noexcept {
-    return source_.is_plain(page) && stored_size(page) <= largest_ / 2;
-  }
-  // Whether all of these pages are copied so, and that pays: they are as they were read, and lie in few
-  // places.
-  bool takes(std::span<const SealedPage> pages, bool at_any_rate) const {
-    constexpr std::uint64_t worthwhile = std::uint64_t{64} << 10;
-    if (pages.empty() || !is_possible()) return false;
-    std::vector<CopiedPage> wanted;
-    std::uint64_t bytes = 0;
-    for (const SealedPage& page : pages) {
-      if (!fits(page.description) || page.other.size() > 0) return false;
-      wanted.push_back({page.description.locator.offset, stored_size(page.description), 0});
-      bytes += wanted.back().size;
-    }
-    return at_any_rate || merge(std::move(wanted)).size() * worthwhile <= std::max(bytes, worthwhile);
-  }
-  void add(const SealedPage& page, std::size_t part) {
-    pages_.push_back({page.description.locator.offset, stored_size(page.description), part});
-    bytes_ += pages_.back().size;
-  }
-  bool is_enough() const noexcept { return bytes_ >= std::uint64_t{16} << 20; }
-  std::span<const CopiedPage> pages() const noexcept { return pages_; }
-  // In order.
-  std::vector<container::FileRange> merged() const { return merge(pages_); }
-  void clear() {
-    pages_.clear();
-    bytes_ = 0;
-  }
-
- private:
-  // Over what lies between pages as well, if that is little: keys of ROOT files, for one.
-  std::vector<container::FileRange> merge(std::vector<CopiedPage> pages) const {
-    constexpr std::uint64_t small_gap = 256;
-    std::ranges::sort(pages, {}, &CopiedPage::offset);
-    std::vector<container::FileRange> ranges;
-    for (const CopiedPage& page : pages) {
-      const std::uint64_t end = page.offset + page.size;
-      if (!ranges.empty()) {
-        container::FileRange& last = ranges.back();
-        const std::uint64_t longer = std::max(end, last.offset + last.size) - last.offset;
-        if (page.offset <= last.offset + last.size + small_gap && longer <= largest_) {
-          last.size = longer;
-          continue;
-        }
-      }
-      ranges.push_back({page.offset, page.size});
-    }
-    return ranges;
-  }
-
-  const PageSource& source_;
-  const std::uint64_t largest_;
-  std::vector<CopiedPage> pages_;
-  std::uint64_t bytes_ = 0;
 };
 
 // Whether no page needs to be read: none is to be changed, and the system copies all.
@@ -290,9 +128,9 @@ class PieceWriter {
   // Waits a little for room; throws what made writing fail.
   bool has_room() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, poll_interval, [this] { return queue_.size() < most_queued || failure_; });
+    changed_.wait_for(lock, poll_interval, [this] { return queue_.size() < most_queued_pieces || failure_; });
     rethrow();
-    return queue_.size() < most_queued;
+    return queue_.size() < most_queued_pieces;
   }
   void give(std::shared_ptr<SealedPiece> piece) {
     const std::lock_guard lock(mutex_);
@@ -538,8 +376,9 @@ bool copy_pages(const PageSource& source, std::size_t first_cluster,
                 const std::function<bool()>& goes_on) {
   const PageCopyCounts before = counts;
   const Converter converter(source, options);
-  StreamOptions how = divide(options.memory, source, sink.container().page_kind() == Locator::Kind::file,
-                             options.compression.has_value());
+  StreamOptions how =
+      stream_within(options.memory, source, sink.container().page_kind() == Locator::Kind::file,
+                    options.compression.has_value());
   how.pool = options.pool;
   how.first_cluster = first_cluster;
   how.end_cluster = source.descriptor().clusters.size();
@@ -573,199 +412,6 @@ bool copy_pages(const PageSource& source, std::size_t first_cluster,
   writer.stop();
   add_counts(counts, before, writer.counts());
   return counts.clusters - before.clusters == how.end_cluster - first_cluster;
-}
-
-// ---- comparing ----
-
-namespace {
-
-// Pages of one side, one after the other.
-class PageCursor {
- public:
-  PageCursor(const PageSource& source, StreamOptions how) : stream_(source, std::move(how)) {}
-
-  // Null at the end. A page stays until the next one is asked for.
-  const SealedPage* next() {
-    while (!piece_ || at_ == piece_->pages.size()) {
-      at_ = 0;
-      piece_ = stream_.next();
-      if (!piece_) return nullptr;
-    }
-    return &piece_->pages[at_++];
-  }
-  std::size_t cluster() const { return piece_->cluster->cluster; }
-
- private:
-  SealedPageStream stream_;
-  std::shared_ptr<SealedPiece> piece_;
-  std::size_t at_ = 0;
-};
-
-[[noreturn]] void differ(const PageSource& target, std::string problem, ErrorContext where) {
-  throw Error(ErrorKind::format, "the copy differs from its source: " + std::move(problem),
-              "copy it again; see colonnade verify for what is damaged", std::move(where))
-      .with(target.context());
-}
-
-// The ranges of the columns that were copied.
-std::vector<const ColumnRange*> copied_ranges(const CopiedClusters& clusters, std::size_t cluster) {
-  std::vector<const ColumnRange*> ranges;
-  for (const ColumnRange& range : clusters.source.descriptor().clusters[cluster].columns)
-    if (clusters.target_of[range.column] != invalid_id) ranges.push_back(&range);
-  return ranges;
-}
-
-void compare_ranges(const CopiedClusters& clusters, std::size_t at, const ColumnRange& from,
-                    const ColumnRange& to, bool as_stored) {
-  const auto where = [&](std::size_t page) { return clusters.target.context(to.column, at, page); };
-  if (to.column != clusters.target_of[from.column] || to.suppressed != from.suppressed ||
-      to.pages.size() != from.pages.size())
-    differ(clusters.target, fmt::format("{} pages for {}", to.pages.size(), from.pages.size()), where(0));
-  for (std::size_t page = 0; page < from.pages.size(); ++page) {
-    const PageDescriptor a = from.pages[page];
-    const PageDescriptor b = to.pages[page];
-    if (a.elements != b.elements)
-      differ(clusters.target, fmt::format("{} elements for {}", b.elements, a.elements), where(page));
-    if (as_stored && a.locator.size != b.locator.size)
-      differ(clusters.target, fmt::format("{} bytes for {}", b.locator.size, a.locator.size), where(page));
-  }
-}
-
-StreamOptions all_pages(const PageSource& source, std::size_t first, std::size_t count,
-                        std::vector<bool> columns, std::size_t memory) {
-  StreamOptions how = divide(memory, source, true);
-  how.first_cluster = first;
-  how.end_cluster = first + count;
-  how.columns = std::move(columns);
-  how.merges = false;
-  return how;
-}
-
-// The same where columns are mapped. What was filled comes before what was copied.
-void compare_mapped_ranges(const CopiedClusters& clusters, std::size_t at, const ColumnRange& from,
-                           const ColumnRange& to, bool as_stored) {
-  const auto where = [&](std::size_t page) { return clusters.target.context(to.column, at, page); };
-  if (to.suppressed || to.pages.size() < from.pages.size())
-    differ(clusters.target, fmt::format("{} pages for {}", to.pages.size(), from.pages.size()), where(0));
-  const std::size_t filled = to.pages.size() - from.pages.size();
-  for (std::size_t page = 0; page < from.pages.size(); ++page) {
-    const PageDescriptor a = from.pages[page];
-    const PageDescriptor b = to.pages[filled + page];
-    if (a.elements != b.elements)
-      differ(clusters.target, fmt::format("{} elements for {}", b.elements, a.elements),
-             where(filled + page));
-    if (as_stored && a.locator.size != b.locator.size)
-      differ(clusters.target, fmt::format("{} bytes for {}", b.locator.size, a.locator.size),
-             where(filled + page));
-  }
-}
-
-// Columns of one cluster that were copied: each with where it went.
-std::vector<std::pair<const ColumnRange*, const ColumnRange*>> mapped_ranges(const CopiedClusters& clusters,
-                                                                             std::size_t i) {
-  const ClusterDescriptor& to = clusters.target.descriptor().clusters[clusters.target_first + i];
-  std::vector<std::pair<const ColumnRange*, const ColumnRange*>> pairs;
-  for (const ColumnRange* range : copied_ranges(clusters, clusters.first + i)) {
-    if (range->suppressed) continue;
-    const std::uint32_t column = clusters.target_of[range->column];
-    if (column >= to.columns.size())
-      differ(clusters.target, fmt::format("column {} is missing", column),
-             {.cluster = clusters.target_first + i});
-    pairs.emplace_back(range, &to.columns[column]);
-  }
-  return pairs;
-}
-
-void read_sealed(const PageSource& source, std::uint32_t column, std::size_t cluster, std::size_t number,
-                 const PageDescriptor& page, AlignedBuffer& into) {
-  try {
-    into.resize(static_cast<std::size_t>(stored_size(page)));
-    source.read_sealed(page, into.span());
-    source.verify(page, into.span());
-  } catch (const Error& error) {
-    throw source.in_page(error, column, cluster, number);
-  }
-}
-
-// Page by page: the two sides have them in different orders.
-bool compare_mapped_pages(const CopiedClusters& clusters, PageCopyCounts& counts,
-                          const std::function<bool()>& goes_on) {
-  AlignedBuffer a;
-  AlignedBuffer b;
-  for (std::size_t i = 0; i < clusters.count; ++i) {
-    const std::size_t at = clusters.target_first + i;
-    for (const auto& [from, to] : mapped_ranges(clusters, i)) {
-      const PageList from_pages = clusters.source.placed_pages(from->column, clusters.first + i);
-      const PageList to_pages = clusters.target.placed_pages(to->column, at);
-      const std::size_t filled = to_pages.size() - from_pages.size();
-      for (std::size_t page = 0; page < from_pages.size(); ++page) {
-        const PageDescriptor expected = from_pages[page];
-        const PageDescriptor found = to_pages[filled + page];
-        read_sealed(clusters.source, from->column, clusters.first + i, page, expected, a);
-        read_sealed(clusters.target, to->column, at, filled + page, found, b);
-        if (std::memcmp(a.data(), b.data(), expected.locator.size) != 0)
-          differ(clusters.target, "other bytes in a page",
-                 clusters.target.context(to->column, at, filled + page));
-        ++counts.pages;
-        counts.bytes_read += stored_size(expected);
-      }
-      if (!goes_on()) return false;
-    }
-    ++counts.clusters;
-  }
-  return true;
-}
-
-}  // namespace
-
-void compare_structure(const CopiedClusters& clusters, bool as_stored) {
-  for (std::size_t i = 0; i < clusters.count; ++i) {
-    const ClusterDescriptor& from = clusters.source.descriptor().clusters[clusters.first + i];
-    const std::size_t at = clusters.target_first + i;
-    const ClusterDescriptor& to = clusters.target.descriptor().clusters[at];
-    const std::vector<const ColumnRange*> ranges = copied_ranges(clusters, clusters.first + i);
-    if (from.entries != to.entries)
-      differ(clusters.target, fmt::format("{} entries for {}", to.entries, from.entries), {.cluster = at});
-    if (clusters.is_mapped) {
-      for (const auto& [a, b] : mapped_ranges(clusters, i))
-        compare_mapped_ranges(clusters, at, *a, *b, as_stored);
-      continue;
-    }
-    if (ranges.size() != to.columns.size())
-      differ(clusters.target, fmt::format("{} columns for {}", to.columns.size(), ranges.size()),
-             {.cluster = at});
-    for (std::size_t k = 0; k < ranges.size(); ++k)
-      compare_ranges(clusters, at, *ranges[k], to.columns[k], as_stored);
-  }
-}
-
-bool compare_pages(const CopiedClusters& clusters, std::size_t memory, PageCopyCounts& counts,
-                   const std::function<bool()>& goes_on) {
-  compare_structure(clusters, true);
-  if (clusters.is_mapped) return compare_mapped_pages(clusters, counts, goes_on);
-  constexpr std::uint64_t bytes_between_looks = std::uint64_t{1} << 20;
-  PageCursor from(clusters.source, all_pages(clusters.source, clusters.first, clusters.count,
-                                             wanted_columns(clusters.target_of), memory / 2));
-  PageCursor to(clusters.target,
-                all_pages(clusters.target, clusters.target_first, clusters.count,
-                          std::vector<bool>(clusters.target.descriptor().columns.size(), true), memory / 2));
-  std::uint64_t next_look = counts.bytes_read;
-  while (const SealedPage* expected = from.next()) {
-    const SealedPage* found = to.next();
-    if (found == nullptr) differ(clusters.target, "it has fewer pages", {});
-    const ByteSpan a = expected->stored.first(expected->description.locator.size);
-    const ByteSpan b = found->stored.first(found->description.locator.size);
-    if (a.size() != b.size() || (!a.empty() && std::memcmp(a.data(), b.data(), a.size()) != 0))
-      differ(clusters.target, "other bytes in a page",
-             clusters.target.context(found->column, to.cluster(), found->number));
-    ++counts.pages;
-    counts.bytes_read += expected->stored.size();
-    if (counts.bytes_read < next_look) continue;
-    next_look = counts.bytes_read + bytes_between_looks;
-    counts.clusters = to.cluster() - clusters.target_first;
-    if (!goes_on()) return false;
-  }
-  return true;
 }
 
 }  // namespace colonnade::page

@@ -67,28 +67,6 @@ bool copy_pages(const PageSource& source, std::size_t first_cluster,
 // Whether pages of this column can be compressed again: what they hold must be known.
 bool can_recompress(const ColumnDescriptor& column) noexcept;
 
-// Two data sets, one of which is a copy of clusters of the other: cluster first + i of the source and
-// target_first + i of the target. `target_of` as above.
-struct CopiedClusters {
-  const PageSource& source;
-  const PageSource& target;
-  const std::vector<std::uint32_t>& target_of;
-  std::size_t first = 0;
-  std::size_t target_first = 0;
-  std::size_t count = 0;
-  bool is_mapped = false;  // as in PageCopyOptions; what was filled is not compared
-};
-
-// Throws ErrorKind::format unless both have the same entries, columns and elements in the same pages; with
-// `as_stored`, also the same sizes. Reads no page.
-void compare_structure(const CopiedClusters& clusters, bool as_stored);
-
-// Compares the pages byte by byte, as they are stored; checksums that only the copy has do not count.
-// Throws ErrorKind::checksum for a page that is damaged, on either side, and ErrorKind::format for the first
-// difference, with its place. False: `goes_on` said so.
-bool compare_pages(const CopiedClusters& clusters, std::size_t memory, PageCopyCounts& counts,
-                   const std::function<bool()>& goes_on);
-
 }  // namespace colonnade::page
 
 #endif

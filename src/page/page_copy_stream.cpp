@@ -10,6 +10,13 @@
 namespace colonnade::page {
 namespace {
 
+// Between files in the page cache copying takes all the time, and least of it within the processor's caches;
+// from far away, waiting does.
+constexpr std::size_t largest_piece_nearby = std::size_t{2} << 20;
+constexpr std::size_t most_ahead_nearby = 4;
+constexpr std::size_t largest_piece = std::size_t{16} << 20;
+constexpr std::size_t smallest_piece = std::size_t{64} << 10;
+
 // What one thread reads and checks at a time: little enough for its cache.
 constexpr std::size_t most_copied_at_once = std::size_t{1} << 20;
 constexpr std::size_t most_requested_at_once = std::size_t{8} << 20;
@@ -53,6 +60,26 @@ void number_parts(const PageSource& source, const StreamOptions& options, Cluste
 }
 
 }  // namespace
+
+StreamOptions stream_within(std::size_t memory, const PageSource& source, bool into_file, bool compresses) {
+  constexpr std::size_t least_pieces = 4;
+  const bool is_nearby = source.file().traits().reads_are_copies && !compresses;
+  StreamOptions options;
+  // In an object store, pages that are written together lie together.
+  options.piece_bytes = std::max(memory / least_pieces, smallest_piece);
+  if (into_file)
+    options.piece_bytes = std::min(options.piece_bytes, is_nearby ? largest_piece_nearby : largest_piece);
+  const std::size_t pieces = std::max(memory / options.piece_bytes, least_pieces);
+  options.pieces_ahead = pieces - most_queued_pieces - 2;
+  if (is_nearby) options.pieces_ahead = std::min(options.pieces_ahead, most_ahead_nearby);
+  return options;
+}
+
+std::vector<bool> wanted_columns(const std::vector<std::uint32_t>& target_of) {
+  std::vector<bool> wanted;
+  for (const std::uint32_t target : target_of) wanted.push_back(target != invalid_id);
+  return wanted;
+}
 
 std::uint64_t bytes_to_stream(const PageSource& source, const StreamOptions& options) {
   std::uint64_t bytes = 0;

@@ -63,6 +63,14 @@ struct StreamOptions {
   std::function<std::uint64_t(std::uint32_t column, const PageDescriptor&)> converted_bytes = {};
 };
 
+// Pieces that wait for the thread that writes them.
+inline constexpr std::size_t most_queued_pieces = 1;
+// How a copy shares its memory: pieces being read, one that is handed over, and those being written.
+StreamOptions stream_within(std::size_t memory, const PageSource& source, bool into_file,
+                            bool compresses = false);
+// The columns that have a target other than invalid_id.
+std::vector<bool> wanted_columns(const std::vector<std::uint32_t>& target_of);
+
 // Bytes to read for the wanted columns of some clusters.
 std::uint64_t bytes_to_stream(const PageSource& source, const StreamOptions& options);
 

@@ -14,6 +14,7 @@
 #include "container/linked.h"
 #include "container/object_store/page_file.h"
 #include "format/envelope.h"
+#include "io/places.h"
 #include "page/cluster_pool.h"
 
 namespace colonnade::page {
@@ -302,11 +303,11 @@ void PageSource::find_pages() {
 }
 
 cache::Settings PageSource::cache_settings() const {
-  return cache::settings_for(options_.cache, !cache::is_local(container_->uri()));
+  return cache::settings_for(options_.cache, !io::is_local(container_->uri()));
 }
 
 cache::Identity PageSource::cache_identity(std::uint64_t size) const {
-  return {.uri = cache::full_uri(container_->uri()),
+  return {.uri = cache::origin_name(container_->uri()),
           .name = data_set_,
           .size = size,
           .version = container_->version(),

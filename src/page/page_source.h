@@ -187,9 +187,10 @@ inline bool is_plausible_length(std::uint64_t stored, std::uint64_t length) noex
   return length >= stored && length / max_ratio <= stored && (stored > 0 || length == 0);
 }
 
+inline constexpr std::size_t page_sum_size = sizeof(std::uint64_t);
 // The stored size of a page: sealed bytes and the checksum after them.
 inline std::uint64_t stored_size(const PageDescriptor& page) noexcept {
-  return page.locator.size + (page.has_checksum ? 8 : 0);
+  return page.locator.size + (page.has_checksum ? page_sum_size : 0);
 }
 
 }  // namespace colonnade::page

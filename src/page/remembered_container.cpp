@@ -17,6 +17,7 @@
 #include "cache/home.h"
 #include "cache/metadata.h"
 #include "cache/register.h"
+#include "io/places.h"
 
 namespace colonnade::page {
 namespace {
@@ -67,7 +68,7 @@ class OriginLater final : public io::RandomAccessFile {
 
   // So that whoever opens it again asks.
   void forget() const {
-    const std::string uri = cache::full_uri(uri_);
+    const std::string uri = cache::origin_name(uri_);
     home_->ask([uri, name = identity_.name](io::ObjectStore& store) {
       store.remove(cache::found_value(uri, name));
       store.remove(cache::found_value(uri, ""));
@@ -190,13 +191,13 @@ LookupResult found_ever(const io::ObjectStore& store, const std::string& uri, co
 
 std::shared_ptr<container::ReadContainer> open_remembered(std::string_view name, const std::string& uri,
                                                           const ReadOptions& options) {
-  const bool is_local = cache::is_local(uri);
+  const bool is_local = io::is_local(uri);
   const cache::Settings settings = cache::settings_for(options.cache, !is_local);
   if (settings.store.empty() || (!settings.offline && (is_local || settings.trust.count() == 0)))
     return nullptr;
   const std::shared_ptr<cache::Home> home = cache::Home::of(settings);
   std::optional<LookupResult> answer =
-      home->ask([uri = cache::full_uri(uri), name = std::string(name), settings](io::ObjectStore& store) {
+      home->ask([uri = cache::origin_name(uri), name = std::string(name), settings](io::ObjectStore& store) {
         return settings.offline ? found_ever(store, uri, name)
                                 : LookupResult{found_lately(store, uri, name, settings.trust), {}};
       });

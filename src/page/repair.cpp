@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "base/interruption.h"
 #include "codec/column_codec.h"
 #include "codec/compression.h"
 #include "format/envelope.h"
@@ -59,6 +60,7 @@ class PageChecker {
   [[noreturn]] static void fail(std::string problem) { throw Error(ErrorKind::format, std::move(problem)); }
 
   void check(const PageDescriptor& page, const ColumnDescriptor& column) {
+    Interruption::check_now_and_then();
     const std::uint64_t size = page::stored_size(page);
     const std::uint64_t file_size = container_.file().size();
     if (page.locator.kind != Locator::Kind::file || size > file_size ||
@@ -410,15 +412,16 @@ class Repair {
     AlignedBuffer block;
     codec::compress(compression_, footer.bytes, block);
     const page::JournalRun run{target_->size_before(), environment().random_number()};
-    const Bytes record = page::commit_record(repaired, {.run = run, .is_last = true}, block.span());
-    Bytes blob(block.span().begin(), block.span().end());
-    blob.insert(blob.end(), record.begin(), record.end());
-    repaired.anchor.footer_offset = target_->write_at_end(blob, footer.bytes.size() + record.size()).offset;
+    const Bytes blob =
+        page::footer_blob(repaired, {.run = run, .is_last = true}, block.span(), target_->max_key_size());
+    const std::uint64_t length = footer.bytes.size() + blob.size() - block.size();
+    repaired.anchor.footer_offset = target_->write_at_end(blob, length).offset;
     repaired.anchor.footer_size = block.size();
     repaired.anchor.footer_length = footer.bytes.size();
   }
 
   void write() {
+    const Uninterruptible whole;
     for (const ColumnRange& range : found_.front().cluster.columns)
       if (!range.pages.empty()) compression_ = codec::CompressionSettings::from_root(range.compression);
     Descriptor repaired = with_clusters(found_.size());

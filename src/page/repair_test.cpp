@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "base/interruption.h"
 #include "base/test_fixtures.h"
 #include "codec/compression.h"
 #include "container/root_file/test_tools.h"
@@ -337,6 +340,23 @@ TEST_P(RepairFiles, GoesOnAfterACrash) {
     EXPECT_EQ(repair(uri).recovered_clusters, 2u);
     ASSERT_EQ(values(), clusters({0, 1, 2})) << size;
   }
+}
+
+TEST_P(RepairFiles, ChangesNothingWhenItIsInterrupted) {
+  {
+    CrashingWriter writer(new_file(GetParam()));
+    writer.cluster();
+    writer.checkpoint();
+    writer.cluster();
+  }
+  const Bytes before = content();
+  {
+    const Interruption interruption([] { return true; });
+    std::this_thread::sleep_for(Interruption::interval);
+    EXPECT_THROW(repair(uri), Interrupted);
+  }
+  EXPECT_EQ(content(), before);
+  EXPECT_EQ(repair(uri).recovered_clusters, 1u);
 }
 
 TEST_P(RepairFiles, NeedsADataSet) {

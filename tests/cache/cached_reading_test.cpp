@@ -772,6 +772,14 @@ TEST(Cache, ProcessesKeepTheBudgetTogether) {
   }
 }
 
+TEST(CacheSettings, OriginsAreNamedWithoutSecrets) {
+  using cache::origin_name;
+  EXPECT_EQ(origin_name("root://host//f.root?authz=a.b.c"), origin_name("root://host//f.root?authz=d.e.f"));
+  EXPECT_EQ(origin_name("https://me:secret@host/f.root"), "https://***@host/f.root");
+  EXPECT_NE(origin_name("https://host/f.root?part=1"), origin_name("https://host/f.root?part=2"));
+  EXPECT_EQ(origin_name("/a/b/../c.root"), "/a/c.root");
+}
+
 TEST(CacheSettings, AreReadFromTexts) {
   using cache::parse_settings;
   EXPECT_EQ(parse_settings("/a/b").store, "obj:///a/b");

@@ -131,6 +131,23 @@ def test_structure_and_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         join.Nothing  # noqa: B018
 
 
+def test_chains_of_joins_are_sides_of_joins(tmp_path: Path) -> None:
+    keys = {
+        name: [(0, i) for i in rows] for name, rows in {"A": range(4), "B": (1, 3), "C": range(2, 8)}.items()
+    }
+    a, b, c = (write(tmp_path / f"{name}.root", name, keys[name], TYPES, 10) for name in keys)
+    processor = facade.Experimental.RNTupleProcessor
+    chain = processor.CreateChain([processor.CreateJoin(a, b, ["event"]) for _ in range(2)])
+    outer = processor.CreateJoin(chain, c, ["event"])
+    inner, other = outer.RequestField("B.event"), outer.RequestField("C.event")
+    rows = [(inner.HasValue() and inner(), other.HasValue() and other()) for _ in outer]
+    assert rows == [(False, False), (1, False), (False, 2), (3, 3)] * 2
+    reverse = processor.CreateJoin(c, chain, ["event"], "reverse")
+    deep, own = reverse.RequestField("A.B.event"), reverse.RequestField("A.event")
+    rows = [(own.HasValue() and own(), deep.HasValue() and deep()) for _ in reverse]
+    assert rows == [(2, False), (3, 3), *[(False, False)] * 4]
+
+
 def test_chains_with_friends(tmp_path: Path) -> None:
     """TChain, AddFriend and RDataFrame as scripts use them."""
     for k in range(2):

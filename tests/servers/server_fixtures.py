@@ -18,11 +18,12 @@ from xrootd_server import XrootdServer
 
 @contextmanager
 def environment_of(exported: dict[str, str]) -> Iterator[None]:
-    """Inside of the block the process has these variables, and no other ones that AWS tools look at."""
+    """Inside of the block the process has these variables; if they are for AWS tools, no other ones for those."""
     before = dict(os.environ)
     try:
-        for name in [name for name in os.environ if name.startswith("AWS_")]:
-            del os.environ[name]
+        if any(name.startswith("AWS_") for name in exported):
+            for name in [name for name in os.environ if name.startswith("AWS_")]:
+                del os.environ[name]
         os.environ.update(exported)
         yield
     finally:

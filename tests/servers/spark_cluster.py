@@ -14,6 +14,10 @@ from typing import Any
 import pyspark
 from processes import HOST, Process, free_port
 
+# Java lives for seconds here: more than its first compiler, and threads that collect garbage, cost more than they save.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+ENVIRONMENT = {"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable, "JDK_JAVA_OPTIONS": JAVA_OPTIONS}
+
 
 class SparkCluster:
     """Started by `with`; `url` is what a session's `master` takes."""
@@ -39,7 +43,7 @@ class SparkCluster:
         home = Path(pyspark.__file__).parent
         program = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{what.lower()}.{what}"]
         log = self._folder / f"{what}{number}.log"
-        environment = {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable}
+        environment = {"SPARK_HOME": str(home), **ENVIRONMENT}
         process = Process([*program, "--host", HOST, "--webui-port", "0", *options], log, environment)
         self._processes.append(process)
         process.wait_until(lambda: re.search(said, log.read_text(errors="replace")) is not None)
@@ -62,7 +66,7 @@ def session_of(cluster: SparkCluster, **environment: str) -> Iterator[Any]:
     """A session whose executors have this environment."""
     from pyspark.sql import SparkSession
 
-    os.environ.update(SPARK_LOCAL_IP=HOST, PYSPARK_PYTHON=sys.executable)
+    os.environ.update(ENVIRONMENT)
     builder = SparkSession.builder.master(cluster.url).config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.bindAddress", HOST).config("spark.executor.memory", "512m")
     for name, value in environment.items():

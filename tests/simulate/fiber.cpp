@@ -46,9 +46,9 @@ Fiber::~Fiber() {
   if (!begun_ || ended_) idle_stacks().push_back(stack_);
 }
 
-void Fiber::swap_exceptions(Exceptions& own) noexcept {
-  auto* const current = reinterpret_cast<Exceptions*>(abi::__cxa_get_globals());
-  std::swap(*current, own);
+void Fiber::swap_state_of_thread() noexcept {
+  std::swap(*reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()), exceptions_);
+  std::swap(InterruptionState::of_this_thread(), interruptions_);
 }
 
 void Fiber::enter(unsigned int low, unsigned int high) {
@@ -64,7 +64,7 @@ void Fiber::run() noexcept {
 }
 
 void Fiber::resume() {
-  swap_exceptions(exceptions_);
+  swap_state_of_thread();
   if (_setjmp(outside_) == 0) {
     if (begun_) _longjmp(inside_, 1);
     begun_ = true;
@@ -77,7 +77,7 @@ void Fiber::resume() {
                   static_cast<unsigned int>(address & 0xffffffffU), static_cast<unsigned int>(address >> 32));
     ::setcontext(&context);
   }
-  swap_exceptions(exceptions_);
+  swap_state_of_thread();
 }
 
 void Fiber::suspend() {

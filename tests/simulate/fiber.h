@@ -1,11 +1,13 @@
-// Fibers: functions with a stack of their own that run in turns in one thread of the system. The C++
-// runtime's per-thread state of exceptions in flight belongs to the fiber.
+// Fibers: functions with a stack of their own that run in turns in one thread of the system. What the C++
+// runtime keeps for each thread about exceptions in flight belongs to the fiber, and so do its interruptions.
 #ifndef COLONNADE_SIMULATE_FIBER_H
 #define COLONNADE_SIMULATE_FIBER_H
 
 #include <csetjmp>
 #include <functional>
 #include <memory>
+
+#include "base/interruption.h"
 
 namespace colonnade::simulate {
 
@@ -28,7 +30,7 @@ class Fiber {
     unsigned int uncaught = 0;
   };
   static void enter(unsigned int low, unsigned int high);
-  static void swap_exceptions(Exceptions& own) noexcept;
+  void swap_state_of_thread() noexcept;
   void run() noexcept;
 
   std::function<void()> body_;
@@ -38,6 +40,7 @@ class Fiber {
   std::jmp_buf inside_{};
   std::jmp_buf outside_{};
   Exceptions exceptions_;
+  InterruptionState interruptions_;
 };
 
 }  // namespace colonnade::simulate

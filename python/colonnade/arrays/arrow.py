@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from colonnade.errors import ConversionError
+from colonnade.errors import ConversionError, UsageError
 
 from .forms import Flat
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowBuilder"]
+__all__ = ["ArrowBuilder", "stream_as"]
 
 
 class ArrowBuilder:
@@ -89,3 +89,25 @@ class ArrowBuilder:
             children.append(content.take(pa.array(np.cumsum(here) - 1, mask=~here)))
         codes = pa.array(np.maximum(tags - 1, 0).astype(np.int8))
         return pa.UnionArray.from_sparse(codes, children, [str(number) for number in range(len(children))])
+
+
+def stream_as(reader: pa.RecordBatchReader, requested_schema: Any) -> object:
+    """Return the capsule of a stream, in the types that a capsule requests or, if there is no such cast, in its own.
+
+    Raises:
+        UsageError: the request is for other columns.
+    """
+    import pyarrow
+
+    if requested_schema is None:
+        return reader.__arrow_c_stream__()
+    wanted = pyarrow.Schema._import_from_c_capsule(requested_schema)
+    if wanted.names != reader.schema.names:
+        raise UsageError(
+            f"the requested schema has the columns {', '.join(wanted.names)}, not {', '.join(reader.schema.names)}",
+            "to_arrow_reader() with the columns",
+        )
+    try:
+        return reader.cast(wanted).__arrow_c_stream__()
+    except (pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError):
+        return reader.__arrow_c_stream__()

@@ -43,13 +43,15 @@ class AwkwardBuilder:
         return ak.contents.RegularArray(content, size, zeros_length=count)
 
     def option(self, offsets: Flat, content: Content) -> Content:
-        """See `Builder`; an option inside an option becomes one option."""
+        """See `Builder`; an option inside an option becomes one option, and types of a variant are never merged."""
         present = offsets[1:] > offsets[:-1]
-        if present.all():
+        if present.all() and not content.is_union:
             return ak.contents.UnmaskedArray.simplified(content)
-        return ak.contents.IndexedOptionArray.simplified(
-            ak.index.Index64(np.where(present, offsets[:-1], -1)), content
-        )
+        index = np.where(present, offsets[:-1], -1)
+        if content.is_union:
+            tags, inner_index, parts, _ = split_alternatives(content)
+            return _union(*_taken(index, tags, inner_index), parts, optional=True)
+        return ak.contents.IndexedOptionArray.simplified(ak.index.Index64(index), content)
 
     def record(self, names: Sequence[str] | None, contents: Sequence[Content], count: int) -> Content:
         """See `Builder`."""
@@ -86,13 +88,9 @@ def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], boo
     count = content.length
     xp = array_library(content)
     if content.is_option:
-        index = content.to_IndexedOptionArray64().index.data
-        tags, inner_index, parts, _ = split_alternatives(content.to_IndexedOptionArray64().content)
-        missing = index < 0
-        if tags.size == 0:
-            return xp.full(count, -1, dtype=np.int8), xp.zeros(count, dtype=np.int64), parts, True
-        position = np.where(missing, 0, index)
-        return np.where(missing, -1, tags[position]).astype(np.int8), inner_index[position], parts, True
+        option = content.to_IndexedOptionArray64()
+        tags, index, parts, _ = split_alternatives(option.content)
+        return *_taken(option.index.data, tags, index), parts, True
     if content.is_union:
         tags = content.tags.data[:count].copy()
         index = content.index.data[:count].astype(np.int64)
@@ -111,6 +109,15 @@ def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], boo
         return out_tags, out_index, parts, optional
     plain = content.project() if content.is_indexed else content
     return xp.zeros(count, dtype=np.int8), xp.arange(count, dtype=np.int64), [plain], False
+
+
+def _taken(positions: Flat, tags: Flat, index: Flat) -> tuple[Flat, Flat]:
+    """Tags and index of the values at these positions; -1 is a missing one."""
+    present = positions >= 0
+    taken = np.full_like(positions, -1, dtype=np.int8), np.zeros_like(positions, dtype=np.int64)
+    taken[0][present] = tags[positions[present]]
+    taken[1][present] = index[positions[present]]
+    return taken
 
 
 def _union(tags: Flat, index: Flat, parts: list[Content], optional: bool) -> Content:

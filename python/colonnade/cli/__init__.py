@@ -58,8 +58,14 @@ def _told(error: Exception) -> str:
     return redacted(" ".join(" ".join(lines).split()))
 
 
+def _nowhere() -> io.TextIOWrapper:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and end the process: status 0, 1 after an error that is told in one line, 2 for wrong usage."""
+    # A stream that the shell closed (`>&-`) is None.
+    sys.stdout, sys.stderr = (stream or _nowhere() for stream in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(
             stream, io.TextIOWrapper

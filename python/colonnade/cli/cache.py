@@ -10,9 +10,9 @@ import click
 from rich.table import Table
 
 from colonnade import cache as caching
-from colonnade.errors import NotFoundError
+from colonnade.errors import NotFoundError, redacted
 
-from .common import bytes_text, console, count_text, json_option, print_json
+from .common import bytes_text, console, count_text, fields_option, json_option, print_json
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -26,11 +26,7 @@ _home = click.option(
     metavar="HOME",
     help="The cache: a folder or an object store. Default: COLONNADE_CACHE, the configuration, or your own folder.",
 )
-_columns = click.option(
-    "--columns",
-    metavar="FIELDS",
-    help="Only these fields and their sub-fields, separated by commas.",
-)
+_columns = fields_option("--columns", "Only these fields and their sub-fields, separated by commas.")
 
 
 @click.group()
@@ -57,7 +53,7 @@ def ls(home: str | None, as_json: bool) -> None:
         table.add_column(title, justify="right" if title in ("size", "columns") else "left")
     for one in found:
         pinned = " (pinned)" if one.pinned else ""
-        title = f"{one.uri}:{one.name}{pinned}" if one.uri else "(its record is damaged)"
+        title = f"{redacted(one.uri)}:{one.name}{pinned}" if one.uri else "(its record is damaged)"
         table.add_row(
             title, bytes_text(one.bytes), str(len(one.columns)), _when(one.last_use), ", ".join(one.users)
         )
@@ -76,7 +72,7 @@ def info(uri: str, home: str | None, as_json: bool) -> None:
         print_json([_plain(one) for one in found])
         return
     for one in found:
-        click.echo(f"{one.uri}:{one.name}, version {one.version}, {bytes_text(one.bytes)}")
+        click.echo(f"{redacted(one.uri)}:{one.name}, version {one.version}, {bytes_text(one.bytes)}")
         table = Table(box=None, pad_edge=False)
         for title in ("column", "field", "clusters", "pages", "size", "last use"):
             table.add_column(title, justify="left" if title in ("field", "last use") else "right")
@@ -98,16 +94,16 @@ def info(uri: str, home: str | None, as_json: bool) -> None:
 @click.argument("uris", metavar="URI...", nargs=-1, required=True)
 @_columns
 @_home
-def warm(uris: tuple[str, ...], columns: str | None, home: str | None) -> None:
+def warm(uris: tuple[str, ...], columns: list[str] | None, home: str | None) -> None:
     """Read data sets into the cache."""
     for uri in uris:
-        with click.progressbar(length=_steps, label=uri) as bar:
+        with click.progressbar(length=_steps, label=redacted(uri)) as bar:
 
             def show(done: float, bar: ProgressBar[int] = bar) -> None:
                 bar.update(int(done * _steps) - bar.pos)
 
-            added = caching.warm(uri, columns=_names(columns), home=home, progress=show)
-        click.echo(f"{uri}: {bytes_text(added)} added")
+            added = caching.warm(uri, columns=columns, home=home, progress=show)
+        click.echo(f"{redacted(uri)}: {bytes_text(added)} added")
 
 
 @cache.command()
@@ -127,9 +123,9 @@ def verify(home: str | None) -> None:
 @click.argument("uri")
 @_columns
 @_home
-def pin(uri: str, columns: str | None, home: str | None) -> None:
+def pin(uri: str, columns: list[str] | None, home: str | None) -> None:
     """Keep what is cached of URI when space is needed."""
-    click.echo(f"{count_text(caching.pin(uri, _names(columns), home), 'data set')} pinned")
+    click.echo(f"{count_text(caching.pin(uri, columns, home), 'data set')} pinned")
 
 
 @cache.command()
@@ -144,10 +140,10 @@ def unpin(uri: str, home: str | None) -> None:
 @click.argument("uris", metavar="URI...", nargs=-1, required=True)
 @_columns
 @_home
-def rm(uris: tuple[str, ...], columns: str | None, home: str | None) -> None:
+def rm(uris: tuple[str, ...], columns: list[str] | None, home: str | None) -> None:
     """Remove what is cached of URI."""
     for uri in uris:
-        click.echo(f"{uri}: {bytes_text(caching.rm(uri, _names(columns), home))} removed")
+        click.echo(f"{redacted(uri)}: {bytes_text(caching.rm(uri, columns, home))} removed")
 
 
 @cache.command()
@@ -158,10 +154,6 @@ def gc(home: str | None) -> None:
     click.echo(f"{count_text(found.leftovers, 'unfinished value')} removed")
     click.echo(f"{bytes_text(found.outdated)} of data sets that have changed removed")
     click.echo(f"{bytes_text(found.evicted)} above the budget removed, {bytes_text(found.bytes)} are left")
-
-
-def _names(columns: str | None) -> list[str] | None:
-    return [name.strip() for name in columns.split(",") if name.strip()] if columns else None
 
 
 def _when(time: datetime | None) -> str:

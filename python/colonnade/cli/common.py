@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from colonnade.errors import Error
+from colonnade.errors import ConversionError, Error
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import datasets, split_target
 
@@ -130,31 +131,40 @@ def _complete_names(context: click.Context, parameter: click.Parameter, incomple
 
 def _complete_fields(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     head, comma, last = incomplete.rpartition(",")
-    try:
-        # While an option waits for its value, click has not told arguments apart yet.
-        file = context.params.get("file") or context.args[0]
-        with DataSet(*file_and_name(file, context.params.get("name"))) as data_set:
-            found = data_set.keys(recursive=True)
-    except (Error, IndexError, click.ClickException):
-        return []
-    return [f"{head}{comma}{path}" for path in found if path.startswith(last)]
+    # While an option waits for its value, click has not told arguments apart yet: the first that is a data set counts.
+    for file in filter(None, [context.params.get("file"), *context.args]):
+        try:
+            with DataSet(*file_and_name(file, context.params.get("name"))) as data_set:
+                found = data_set.keys(recursive=True)
+        except (Error, click.ClickException):
+            continue
+        return [f"{head}{comma}{path}" for path in found if path.startswith(last)]
+    return []
 
 
 def _split_fields(
     context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
 ) -> list[str] | None:
-    return [part for text in texts for part in text.split(",") if part] or None
+    names = [name for row in csv.reader(texts, skipinitialspace=True) for name in row if name]
+    if texts and not names:
+        raise click.BadParameter("no names are given")
+    return names or None
 
 
-def fields_option(flag: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Make the option that selects fields: a list of names, or None. The shell completes them."""
+def fields_option(
+    flag: str, what: str = "Names, paths or wildcards, separated by commas: pt,jets.eta,Muon_*."
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Make the option that selects fields: a list of names, or None. The shell completes them.
+
+    Names are separated by commas, one with a comma is in double quotes, and the option may be repeated.
+    """
     return click.option(
         flag,
         metavar="NAMES",
         multiple=True,
         callback=_split_fields,
         shell_complete=_complete_fields,
-        help="Names, paths or wildcards, separated by commas: pt,jets.eta,Muon_*.",
+        help=what,
     )
 
 
@@ -180,8 +190,17 @@ def compression_name(setting: int) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Print as JSON; numbers that JSON lacks become the texts "nan", "inf" and "-inf"."""
-    click.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    """Print as JSON; numbers that JSON lacks become the texts "nan", "inf" and "-inf".
+
+    Raises:
+        ConversionError: a text that is not Unicode.
+    """
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConversionError(f"a text is not valid UTF-8 ({error.reason})", "leave out --json") from None
+    click.echo(text)
 
 
 def _plain(value: Any) -> Any:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 import numpy as np
 
+from colonnade.arrays.awkward import AwkwardBuilder
+from colonnade.arrays.forms import Flat
+from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import Error
 from colonnade.reading.attributes import AttributeSet, AttributeSets
@@ -119,10 +123,7 @@ def _value_differences(left: DataSet, right: DataSet, names: list[str], *, what:
         count, first = 0, None
         columns = sorted({c for part in left.schema[name].walk() for c in part.columns})
         for start, end in steps(clusters(left.descriptor, columns), _STEP, 0, stop):
-            mine, theirs = (
-                ak.to_list(each.arrays([name], entry_start=start, entry_stop=end)[name])
-                for each in (left, right)
-            )
+            mine, theirs = (_values(each, name, start, end) for each in (left, right))
             for number, (one, two) in enumerate(zip(mine, theirs, strict=True), start):
                 if not _same(one, two):
                     count += 1
@@ -133,6 +134,20 @@ def _value_differences(left: DataSet, right: DataSet, names: list[str], *, what:
                 f"! {name}: {count_text(count, 'value')} of {stop} differ, first at {what} {number}: {one!r} -> {two!r}"
             )
     return found
+
+
+class _NamedAlternatives(AwkwardBuilder):
+    """Values of variants are records with the name of their alternative: equal numbers may have different types."""
+
+    def variant(self, tags: Flat, contents: Sequence[Content]) -> Content:
+        named = [self.record([f"_{number}"], [each], each.length) for number, each in enumerate(contents)]
+        return super().variant(tags, named)
+
+
+def _values(data_set: DataSet, name: str, start: int, end: int) -> list[Any]:
+    selected = data_set._select([name])
+    values: list[Any] = ak.to_list(data_set._assemble(selected, start, end, _NamedAlternatives())[name])
+    return values
 
 
 def _same(one: Any, two: Any) -> bool:

@@ -15,7 +15,7 @@ from colonnade.importing.tables import TableReport, import_table, table_format
 from colonnade.importing.trees import ImportReport, import_tree, trees
 from colonnade.reading.opening import split_target
 
-from .common import bytes_text, json_option, number_or_text, print_json, transfer_options
+from .common import bytes_text, fields_option, json_option, number_or_text, print_json, transfer_options
 from .progress import TransferBar, told
 
 __all__ = ["import_"]
@@ -29,7 +29,16 @@ __all__ = ["import_"]
 @click.option(
     "--destination-name", help="Path of the data set in the destination; default: as in the source."
 )
-@click.option("--columns", metavar="NAME", multiple=True, help="Field or branch to copy; may be repeated.")
+@fields_option(
+    "--columns",
+    "Fields, branches (with wildcards) or columns, separated by commas; names with commas in double quotes.",
+)
+@click.option(
+    "--rename",
+    metavar="OLD=NEW",
+    multiple=True,
+    help="Tables: name of the field for a column, such as 'Time (s)=time'; may be repeated.",
+)
 @click.option(
     "--compression",
     help="Compression, such as zstd:5, lz4, none, or ROOT's 505. Default: RNTuples keep theirs, TTrees get zstd:5.",
@@ -83,6 +92,8 @@ def import_(context: click.Context, /, **given: Any) -> None:
     if any(map(table_format, given["sources"])):
         _shown(_import_tables(given), given)
         return
+    if given["rename"]:
+        raise UsageError("--rename is for tables", "--columns, to leave a field out")
     sources = [_place(source, given["tree"] or given["name"]) for source in given["sources"]]
     kinds = {_is_tree(*source, wanted=given["tree"] is not None) for source in sources}
     if len(kinds) > 1:
@@ -121,7 +132,7 @@ def _is_tree(uri: str, name: str, *, wanted: bool) -> bool:
 def _common(given: dict[str, Any]) -> dict[str, Any]:
     return {
         "destination_name": given["destination_name"],
-        "columns": list(given["columns"]) or None,
+        "columns": given["columns"],
         "overwrite": given["overwrite"],
         "container": given["container"],
         "direct_io": given["direct_io"],
@@ -187,11 +198,15 @@ def _import_tables(given: dict[str, Any]) -> TableReport:
         raise UsageError("imports of tables cannot be resumed", "--overwrite, to begin again")
     if given["tree"] or given["name"]:
         raise UsageError("a table has no named data sets", "--destination-name, to name the new data set")
+    pairs = [text.rpartition("=") for text in given["rename"]]
+    if not all(old and new for old, _, new in pairs):
+        raise UsageError("--rename takes two names", "--rename 'Time (s)=time'")
     every = given["checkpoint_every"]
     with TransferBar("importing") as bar:
         return import_table(
             given["sources"],
             given["destination"],
+            rename={old: new for old, _, new in pairs},
             verify=given["verify"] is not None,
             checkpoint_every=None if every is None else number_or_text(every),
             progress=bar.reading,
@@ -211,7 +226,9 @@ def _lines(report: CopyReport | ImportReport | TableReport, destination: str) ->
         lines.append(f"{report.resumed_entries} entries were there already")
     if isinstance(report, CopyReport):
         lines += [f"note: {note}" for note in report.notes]
-    elif isinstance(report, ImportReport):
+    elif isinstance(report, TableReport):
+        lines += [f"renamed: '{column}' to '{field}'" for column, field in report.renamed.items()]
+    else:
         lines += [f"left out: '{one.branch}' of type '{one.type}': {one.reason}" for one in report.skipped]
     if report.verified:
         lines.append("verified: both sides are the same")

@@ -11,7 +11,7 @@ from colonnade.importing.copying import CopyReport
 from colonnade.importing.merging import MergeReport
 from colonnade.importing.merging import merge as merge_files
 
-from .common import bytes_text, json_option, number_or_text, print_json, transfer_options
+from .common import bytes_text, fields_option, json_option, number_or_text, print_json, transfer_options
 from .progress import TransferBar, told
 
 __all__ = ["merge"]
@@ -28,7 +28,7 @@ __all__ = ["merge"]
     help="Fields of the output: equal in all inputs, common to all, or of any input.",
 )
 @click.option("--name", "data_sets", metavar="NAME", multiple=True, help="Data set to merge; default: all.")
-@click.option("--columns", metavar="NAME", multiple=True, help="Field to copy; may be repeated.")
+@fields_option("--columns", "Fields to copy, separated by commas: pt,jets.eta.")
 @click.option(
     "--recompress",
     "compression",
@@ -56,8 +56,7 @@ def merge(**given: Any) -> None:
         report = merge_files(
             given.pop("output"),
             given.pop("inputs"),
-            data_sets=list(given.pop("data_sets")),
-            columns=list(given.pop("columns")),
+            data_sets=given.pop("data_sets") or None,
             verify=given.pop("verify") or False,
             checkpoint_every=number_or_text(every),
             progress=bar.copying,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 
 import click
 
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.errors import ConversionError, UnsupportedError
+from colonnade.errors import UnsupportedError
 from colonnade.reading.chain import MissingFields
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import open as open_data_set
@@ -80,7 +81,7 @@ def show(
         elif histogram is not None:
             click.echo(_histogram(data_set, histogram, bins, entries))
         elif as_json:
-            _print_json(data_set, fields, start, stop)
+            print_json(ak.to_list(data_set.arrays(fields, entry_start=start, entry_stop=stop)))
         else:
             begin, end, _ = slice(start, stop).indices(data_set.num_entries)
             if data_set.num_entries == 0:
@@ -93,14 +94,6 @@ def show(
             else:
                 for line in lines:
                     click.echo(line, nl=False)
-
-
-def _print_json(data_set: DataSet, fields: list[str] | None, start: int | None, stop: int | None) -> None:
-    try:
-        rows = ak.to_list(data_set.arrays(fields, entry_start=start, entry_stop=stop))
-    except UnicodeDecodeError as error:
-        raise ConversionError(f"a string is not valid UTF-8 ({error})", "leave out --json") from None
-    print_json(rows)
 
 
 def _show_attributes(data_set: DataSet, name: str, entries: str | None, as_json: bool) -> None:
@@ -154,7 +147,7 @@ def _histogram(data_set: DataSet, expression: str, bins: int, entries: str | Non
     if statistics.value.count == 0:
         return f"{expression}: no values"
     low, high = statistics.value.min, statistics.value.max
-    if not (low > float("-inf") and high < float("inf")):
+    if not math.isfinite(high - low):
         raise UnsupportedError(
             f"the values of '{expression}' reach from {low} to {high}, which no axis can cover",
             f"--histogram 'std::clamp({expression}, 0, 100)'",

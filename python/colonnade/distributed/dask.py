@@ -169,16 +169,13 @@ class _Futures:
                 return
             self._cancel_copies(task)
         if failed:
+            if task is None:
+                raise _error_of(future)
             reason = future.exception() if future.status == "error" else None
             if isinstance(reason, _TaskFailedError):
                 yield Partial(failures=reason.failures, counters=reason.counters)
-                return
-            error = _lost(reason)
-            if (
-                task is None
-            ):  # Dask computes the inputs of a merge again if a worker is lost: this is another error
-                raise error
-            yield Partial(failures=[Failure(task, error)])
+            else:
+                yield Partial(failures=[Failure(task, _lost(reason))])
             return
         if piecemeal:
             yield self._client.gather(future)
@@ -221,6 +218,8 @@ class _Futures:
             future.add_done_callback(lambda _, ended=ended: ended.set())
             while not ended.wait(_LOOK_EVERY):
                 self._workers.look()
+            if future.status != "finished":
+                raise _error_of(future)
             whole: Partial = self._client.gather(future)
             whole.counters.tasks = whole.counters.entries = 0  # they were counted one by one
             if wanted == 0:
@@ -233,6 +232,12 @@ class _Futures:
     def _watch(self, future: Any, task: Task | None, part: int, level: int) -> None:
         self.running[future] = task, part, level
         future.add_done_callback(self._ended.put)
+
+
+def _error_of(future: Any) -> BaseException:
+    """The error of a merge. If a worker is lost, Dask repeats the tasks that it needs, which may fail now."""
+    reason = future.exception() if future.status == "error" else None
+    return reason.failures[0].error if isinstance(reason, _TaskFailedError) else _lost(reason)
 
 
 def _lost(error: BaseException | None) -> BaseException:

@@ -9,18 +9,20 @@ from __future__ import annotations
 import bisect
 import hashlib
 import os
+import secrets
 import tempfile
 import time
+import warnings
 import weakref
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from colonnade import _core
-from colonnade.errors import FileMissingError, ResourceError, UsageError
+from colonnade.errors import ResourceError, StorageError, UnsupportedError, UsageError
 from colonnade.frame.progress import PassBar, Tasks
 from colonnade.frame.session import RemoteRun, Session, Skipped
 from colonnade.misuse import path_text
@@ -59,14 +61,24 @@ def remote_of(
     """Return the driver for a DataFrame; see `colonnade.DataFrame` for the arguments."""
     if npartitions is not None and (isinstance(npartitions, bool) or npartitions < 1):
         raise UsageError(f"npartitions={npartitions!r} is not a number of tasks", "1, 2, ...")
-    kept = None if checkpoint is None else Checkpoint(Path(path_text(checkpoint)))
-    return Driver(engine_of(executor), npartitions, on_error == "skip", kept)
+    kept = None if checkpoint is None else Checkpoint(path_text(checkpoint))
+    engine = engine_of(executor)
+    of = engine if isinstance(executor, int) else executor
+    key = id(of), npartitions, on_error, kept and kept.folder
+    driver = _shared.get(key)
+    if driver is None:
+        driver = _shared[key] = Driver(engine, npartitions, on_error == "skip", kept)
+        driver.executor = executor  # as long as it exists, no other one has its id
+    return driver
 
 
 def here() -> Driver:
     """Return a driver that computes in this process, task by task."""
     return Driver(InThisProcess(), 32)
 
+
+_shared: weakref.WeakValueDictionary[tuple[object, ...], Driver] = weakref.WeakValueDictionary()
+"""The drivers of DataFrames with the same executor and options, whose results are computed together."""
 
 Counts = tuple[tuple[int, str, int], ...]
 """`Task.reached`."""
@@ -77,20 +89,29 @@ Where = tuple[str, int, int]
 class Checkpoint:
     """Pieces of results in a folder. Damaged ones are computed again."""
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
+    def __init__(self, folder: str) -> None:
+        if not folder or not _core.is_local_file(folder):
+            raise UsageError("checkpoints are files in a local folder", "the path of one", uri=folder)
+        self.folder = Path(_core.local_path(folder)).absolute()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as error:
+            raise StorageError(
+                f"checkpoints cannot be written ({error.strerror})", "another folder", uri=folder
+            ) from error
 
     def _path(self, plan: Plan, result: int, first: int, last: int, reached: Counts, part: int) -> Path:
         own = [each for each in reached if each[0] in plan.ranges(result)]
         rows = f"-{hashlib.sha256(repr(own).encode()).hexdigest()[:16]}" if own else ""
         of_slice = f"-slice{part}" if part else ""
-        return self._folder / f"{plan.key(result)[:32]}-{first}-{last}{rows}{of_slice}.piece"
+        return self.folder / f"{plan.key(result)[:32]}-{first}-{last}{rows}{of_slice}.piece"
 
     def stretches(self, plan: Plan) -> list[tuple[int, int]]:
         """Return disjoint stretches for which the folder has pieces of a plan, preferring those with most results."""
-        keys = {plan.key(result)[:32] for result in range(len(plan)) if not plan.is_snapshot(result)}
-        names = [each.name.removesuffix(".piece").split("-") for each in self._folder.glob("*.piece")]
+        keys = {plan.key(result)[:32] for result in range(len(plan)) if plan.may_keep(result)}
+        names = [each.name.removesuffix(".piece").split("-") for each in self.folder.glob("*.piece")]
         found = Counter(
             (int(name[1]), int(name[2]))
             for name in names
@@ -117,27 +138,37 @@ class Checkpoint:
             pieces.append(Piece(task.first, task.last, content[32:], part))
         return pieces
 
-    def keep(self, plan: Plan, partial: Partial, reached: Mapping[Where, Counts]) -> None:
-        """Save pieces, each completely or not at all."""
+    def keep(self, plan: Plan, partial: Partial, reached: Mapping[Where, Counts]) -> bool:
+        """Save pieces, each completely or not at all, up to the first that cannot be written; return if all were."""
         for (fingerprint, result), pieces in partial.pieces.items():
-            if fingerprint != plan.fingerprint or plan.is_snapshot(result):
+            if fingerprint != plan.fingerprint or not plan.may_keep(result):
                 continue
             for piece in pieces:
                 if piece.data is not None:
                     before = reached.get((fingerprint, piece.first, piece.last), ())
                     path = self._path(plan, result, piece.first, piece.last, before, piece.slice)
-                    self._write(path, piece.data)
+                    if not self._write(path, piece.data):
+                        return False
+        return True
 
     @staticmethod
     def _digest(path: Path, data: bytes) -> bytes:
         """The digest of a piece and its name, so that a renamed piece is not accepted."""
         return hashlib.sha256(path.name.encode() + data).digest()
 
-    def _write(self, path: Path, data: bytes) -> None:
-        number, name = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=".part")
-        with os.fdopen(number, "wb") as file:
-            file.write(self._digest(path, data) + data)
-        os.replace(name, path)
+    def _write(self, path: Path, data: bytes) -> bool:
+        fresh = path.with_name(f".{path.name}-{secrets.token_hex(4)}.part")
+        try:
+            fresh.write_bytes(self._digest(path, data) + data)
+            fresh.replace(path)
+        except OSError as error:
+            fresh.unlink(missing_ok=True)
+            warnings.warn(
+                f"pieces of results are no longer kept for checkpoint='{self.folder}' ({error.strerror})",
+                stacklevel=2,
+            )
+            return False
+        return True
 
 
 @dataclass
@@ -181,8 +212,8 @@ class Driver:
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self._engine, self._npartitions = engine, npartitions
-        self.setup = ""
-        """A pickled function that each process calls once before its first task: see `Plan.set_up`."""
+        self.executor: Any = None
+        """The user's."""
         self._skips, self._checkpoint = skips, checkpoint
         self._skipped: weakref.WeakKeyDictionary[Session, list[Skipped]] = weakref.WeakKeyDictionary()
 
@@ -192,47 +223,55 @@ class Driver:
 
     def run(self, sessions: list[Session]) -> None:
         """Compute the booked results of DataFrames together."""
-        plans: list[Plan] = []
-        try:
-            plans.extend(freeze(each, each.wanted(), claims=True) for each in sessions)
-            run, partial = self._computed(plans, sessions)
-            for plan, session in zip(plans, sessions, strict=True):
-                finish(plan, session, partial)
-                session.last_run, session.last_remote = (
-                    None,
-                    run.made_of(partial.costs.get(plan.fingerprint, {})),
-                )
-        finally:
-            for claim in (each for plan in plans for each in plan.claims.values()):
-                claim.end()
+        with ExitStack() as stack:
+            self._run([stack.enter_context(_planned(each)) for each in sessions], sessions)
+
+    def run_planned(self, sessions: list[Session]) -> list[Session]:
+        """Do the same for the DataFrames of which plans can be made, and return these."""
+        plans, planned = [], []
+        with ExitStack() as stack:
+            for each in sessions:
+                with suppress(UnsupportedError):  # arrays in memory, and callables that cannot be sent
+                    plans.append(stack.enter_context(_planned(each)))
+                    planned.append(each)
+            if plans:
+                self._run(plans, planned)
+        return planned
+
+    def _run(self, plans: list[Plan], sessions: list[Session]) -> None:
+        _tell_apart(plans)
+        run, partial = self._computed(plans, sessions)
+        for plan, session in zip(plans, sessions, strict=True):
+            finish(plan, session, partial)
+            session.last_run = None
+            session.last_remote = run.made_of(partial.costs.get(plan.fingerprint, {}))
 
     def _computed(self, plans: list[Plan], sessions: list[Session]) -> tuple[_Run, Partial]:
-        """Compute plans; again if entries were left out that ranges had counted."""
+        """Compute plans; again if entries were left out that ranges had counted, or that kept pieces have."""
         while True:
-            before = [len(self.skipped_of(session)) for session in sessions]
+            before = [set(self.skipped_of(session)) for session in sessions]
             run = _Run(self, plans, sessions, merges=True)
             tasks = [task for pair in zip(plans, sessions, strict=True) for task in self._tasks(*pair, run)]
             partial = run.do(tasks)
+            fresh = [set(self.skipped_of(each)) - known for each, known in zip(sessions, before, strict=True)]
             if not any(
-                plan.has_ranges and len(self.skipped_of(session)) > number
-                for plan, session, number in zip(plans, sessions, before, strict=True)
+                skipped and (plan.has_ranges or run.has_kept(plan, skipped))
+                for plan, skipped in zip(plans, fresh, strict=True)
             ):
                 return run, partial
 
-    def open_chain(
-        self, name: str, files: list[str], options: _core.ReadOptions, progress: bool | None
-    ) -> _core.FrameSource:
-        """Open a chain; if it has many files, workers open them and this process none."""
+    def survey(
+        self, files: list[tuple[str, str]], options: _core.ReadOptions, progress: bool | None
+    ) -> list[str] | None:
+        """Let workers describe many files, so that this process opens none; None if it had better open them."""
         if len(files) < _MANY_FILES or getattr(self._engine, "is_of_this_machine", False):
-            return _core.open_chain(name, files, options)
-        survey = Survey.of(name, files, options)
+            return None
+        survey = Survey.of([(_core.absolute_name(file), name) for file, name in files], options)
         run = _Run(Driver(self._engine), [survey], [], merges=True, progress=progress, what="opening")
         found = run.do(survey.tasks(self.target()[0]))
         (piece,) = merge(survey, [found]).pieces[survey.fingerprint, 0]
         texts = (piece.data or b"").decode().split("\n")
-        if not all(texts):  # a schema that cannot be described
-            return _core.open_chain(name, files, options)
-        return _core.surveyed_chain(name, texts, options)
+        return texts if all(texts) else None  # a schema that cannot be described
 
     def _tasks(self, plan: Plan, session: Session, run: _Run) -> list[Task]:
         target, slots = self.target()
@@ -315,6 +354,16 @@ class Driver:
             noted.append(what)
 
 
+@contextmanager
+def _planned(session: Session) -> Iterator[Plan]:
+    """Make the plan of what a DataFrame wants. Meanwhile its results are kept, and destinations claimed."""
+    with session.keeping(), ExitStack() as claims:
+        plan = freeze(session, session.wanted(), claims=True)
+        for claim in plan.claims.values():
+            claims.callback(claim.end)
+        yield plan
+
+
 class _Run:
     """One run over the plans of several DataFrames."""
 
@@ -332,6 +381,8 @@ class _Run:
         """Make a run of plans for DataFrames; without any, `progress` and `what` determine the progress bar."""
         self._resumes = merges or resumes
         self._reached: dict[Where, Counts] = {}
+        self._keeps = True
+        self._kept: set[Where] = set()
         self._driver, self._work, self._sessions, self._merges = driver, plans, sessions, merges
         self._plans = [plan for plan in plans if isinstance(plan, Plan)]
         self._by_fingerprint = {plan.fingerprint: plan for plan in self._plans}
@@ -376,6 +427,11 @@ class _Run:
     def add(self, partial: Partial) -> None:
         """Add pieces that are known in advance."""
         self._parts.append(partial)
+
+    def has_kept(self, plan: Plan, skipped: Iterable[Skipped]) -> bool:
+        """Whether pieces that were kept from an earlier run have any of the skipped entries."""
+        kept = [(first, last) for fingerprint, first, last in self._kept if fingerprint == plan.fingerprint]
+        return any(first < each.last and each.first < last for each in skipped for first, last in kept)
 
     def made_of(self, costs: Costs) -> RemoteRun:
         """Summarise the tasks of one of the DataFrames."""
@@ -434,10 +490,11 @@ class _Run:
         plan = self._by_fingerprint[task.plan]
         missing = []
         for result in task.results:
-            pieces = None if plan.is_snapshot(result) else kept.load(plan, result, task)
+            pieces = kept.load(plan, result, task) if plan.may_keep(result) else None
             if pieces is None:
                 missing.append(result)
             else:
+                self._kept.add((task.plan, task.first, task.last))
                 self._parts.append(Partial({(task.plan, result): pieces}))
         return [replace(task, results=tuple(missing))] if missing else []
 
@@ -446,9 +503,9 @@ class _Run:
     def _take(self, partial: Partial) -> None:
         if not partial.pieces:
             return
-        if self._driver.checkpoint is not None:
-            for plan in self._plans:
-                self._driver.checkpoint.keep(plan, partial, self._reached)
+        kept = self._driver.checkpoint
+        if kept is not None and self._keeps:
+            self._keeps = all(kept.keep(plan, partial, self._reached) for plan in self._plans)
         self._parts.append(partial)
         self._check_size(partial)
         if len(self._parts) >= _MERGED_AT:
@@ -498,11 +555,9 @@ class _Run:
         for failure in failures:
             is_read_error = is_of_files(failure.error)
             is_damage = is_read_error and isinstance(failure.error, ValueError)  # which stays
-            is_of_worker = isinstance(
-                failure.error, WorkerLostError | FileMissingError
-            )  # another one may have the file
-            may_pass = is_of_worker or (is_read_error and not is_damage)
-            if (may_pass and failure.task.attempt + 1 < _ATTEMPTS) or (is_read_error and self._driver.skips):
+            # Another worker may have the file.
+            may_pass = isinstance(failure.error, WorkerLostError) or (is_read_error and not is_damage)
+            if (may_pass and failure.task.attempt + 1 < _ATTEMPTS) or self._may_skip(failure):
                 continue
             for plan, session in zip(self._plans, self._sessions, strict=True):
                 if plan.fingerprint == failure.task.plan:
@@ -511,10 +566,16 @@ class _Run:
                 task = failure.task
                 raise WorkerLostError(
                     f"workers were lost each time they computed {task.where} ({task.attempt + 1} times), perhaps for "
-                    f"lack of memory: {failure.error}; try: fewer or smaller results in one run, more memory for each "
-                    "worker, and the logs of the workers"
+                    f"lack of memory: {failure.error}",
+                    "fewer or smaller results in one run, more memory for each worker, and the logs of the workers",
                 ) from failure.error
             raise failure.error
+
+    def _may_skip(self, failure: Failure) -> bool:
+        """Whether the entries may be left out: their own files are unreadable, not a join or a destination."""
+        plan = self._by_fingerprint.get(failure.task.plan)
+        uri = getattr(failure.error, "uri", None)
+        return self._driver.skips and is_of_files(failure.error) and plan is not None and uri in plan.own_uris
 
     def _again(self, failure: Failure) -> list[Task]:
         task = failure.task
@@ -537,6 +598,15 @@ class _Run:
         return replace(late, reached=reached.before(1, {node for node, _, _ in early.reached}))
 
 
+def _tell_apart(plans: Sequence[Plan]) -> None:
+    """Let equal plans of several DataFrames have fingerprints of their own, as pieces belong to one of them."""
+    known: set[str] = set()
+    for plan in plans:
+        while plan.text in known:
+            plan.text += " "
+        known.add(plan.text)
+
+
 def _free_memory() -> int:
     """The bytes of memory that the system reports as available."""
     with open("/proc/meminfo", encoding="ascii") as file:
@@ -553,6 +623,7 @@ def finish(plan: Plan, session: Session, partial: Partial) -> None:
         UsageError: entries are missing.
     """
     first, last = plan.entries
+    partial = joined([partial])
     whole = []
     for place in range(len(plan)):
         pieces = partial.pieces.get((plan.fingerprint, place), [])
@@ -574,7 +645,7 @@ def finish(plan: Plan, session: Session, partial: Partial) -> None:
     wanted = [
         (place, number, data)
         for place, (number, data) in enumerate(zip(plan.numbers, whole, strict=True))
-        if not session.is_ready(number) and number in session.bookings
+        if number in session.bookings and not session.is_ready(number)
     ]
     for place, number, data in wanted:
         if not plan.is_snapshot(place):

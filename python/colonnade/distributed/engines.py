@@ -18,11 +18,12 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from colonnade.errors import UsageError
+from colonnade.errors import Error, UsageError
 
 from .partials import Counters, Failure, Partial
 from .tail import Tail
@@ -35,8 +36,10 @@ __all__ = ["Engine", "Futures", "InThisProcess", "Processes", "WorkerLostError",
 T = TypeVar("T")
 
 
-class WorkerLostError(RuntimeError):
+class WorkerLostError(Error, RuntimeError):
     """A worker was lost with its task."""
+
+    kind = "resource"
 
 
 class Engine(Protocol):
@@ -230,9 +233,13 @@ class _Process:
         context = multiprocessing.get_context("spawn")  # not forked: this process may have threads
         self._connection, of_process = context.Pipe()
         self._process = context.Process(target=_serve, args=(of_process,))
+        self._has_begun = False
+        resource_tracker.ensure_running()  # else it is started below, and unblocks signals
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the process has, too
         try:
             self._process.start()
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             of_process.close()  # so that there is an end when the process has ended
 
     @property
@@ -244,14 +251,24 @@ class _Process:
 
         Raises:
             WorkerLostError: the process ended before it answered.
+            UsageError: it failed before its first call.
         """
         sent = pickle.dumps(call)
         try:
+            if not self._has_begun:
+                self._connection.recv_bytes()
+                self._has_begun = True
             self._connection.send_bytes(sent)
             received = self._connection.recv_bytes()
         except (EOFError, OSError):
             self.end()
             code = self._process.exitcode  # unknown if another library waited for the process
+            if not self._has_begun and code is not None and code >= 0:  # no signal
+                raise UsageError(
+                    f"a new process ended with exit code {code} before its first task, perhaps because it runs all "
+                    "of the script that started it",
+                    'if __name__ == "__main__": before what the script does; else what the process has written',
+                ) from None
             raise WorkerLostError(
                 f"process {self._process.pid} ended" + (f" with exit code {code}" if code is not None else "")
             ) from None
@@ -268,6 +285,7 @@ class _Process:
 def _serve(connection: Connection) -> None:
     """Answer calls until nobody sends more."""
     _begin()
+    connection.send_bytes(b"")
     while True:
         try:
             call = connection.recv_bytes()
@@ -283,6 +301,7 @@ def _serve(connection: Connection) -> None:
 def _begin() -> None:
     """Set up a process of this machine: it ignores Ctrl-C, which its client handles, and ends with its client."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     client = multiprocessing.parent_process()
     if client is not None:
         threading.Thread(target=_end_with, args=(client,), daemon=True).start()

@@ -7,8 +7,10 @@ import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from colonnade.errors import UsageError
+from colonnade.errors import FormatError, TypeMismatchError, UsageError
+from colonnade.frame.callables import with_sum, without_sum
 
+from .exceptions import packed, unpacked
 from .tasks import Task
 
 __all__ = ["Costs", "Counters", "Failure", "Partial", "Piece", "by_slice", "costs_of", "joined"]
@@ -25,6 +27,16 @@ class Piece:
     slice: int = 0
     """The number of the slice, for large results."""
 
+    @property
+    def is_valid(self) -> bool:
+        """Whether it may be one of `run_task`."""
+        numbers = (self.first, self.last, self.slice)
+        return (
+            all(isinstance(each, int) for each in numbers)
+            and 0 <= self.first <= self.last
+            and isinstance(self.data, bytes | None)
+        )
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -36,6 +48,13 @@ class Failure:
     """The results that caused it, if known."""
     worker: str = ""
     """The worker, if the engine can choose another one."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _failure, (self.task, packed(self.error), self.results, self.worker)
+
+
+def _failure(task: Task, error: bytes, results: tuple[int, ...], worker: str) -> Failure:
+    return Failure(task, unpacked(error), results, worker)
 
 
 @dataclass
@@ -97,14 +116,21 @@ class Partial:
 
     def to_bytes(self) -> bytes:
         """Return bytes for `from_bytes`: a pickle, only for processes that trust each other."""
-        return pickle.dumps(self, protocol=5)
+        return with_sum(pickle.dumps(self, protocol=5))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Partial:
-        """Restore a partial; runs any code that is in the bytes."""
-        found = pickle.loads(data)
+        """Restore a partial; runs any code that is in the bytes.
+
+        Raises:
+            FormatError: they are another thing, or damaged.
+        """
+        try:
+            found = pickle.loads(without_sum(data))
+        except Exception as error:  # any error of damaged bytes
+            raise FormatError(f"these bytes are not a partial result ({error})") from error
         if not isinstance(found, cls):
-            raise UsageError("these bytes are not a partial result")
+            raise FormatError("these bytes are not a partial result")
         return found
 
 
@@ -112,11 +138,17 @@ def joined(partials: Iterable[Partial]) -> Partial:
     """Collect the pieces of partials, in order.
 
     Raises:
+        TypeMismatchError: something else is among them.
+        FormatError: a piece is damaged.
         UsageError: entries are included twice.
     """
     made = Partial()
     for partial in partials:
+        if not isinstance(partial, Partial):
+            raise TypeMismatchError(f"{partial!r} is not a partial result", "what run_task and merge return")
         for key, pieces in partial.pieces.items():
+            if not all(each.is_valid for each in pieces):
+                raise FormatError("a piece of a partial result is damaged")
             made.pieces.setdefault(key, []).extend(pieces)
         made.failures.extend(partial.failures)
         made.counters.add(partial.counters)

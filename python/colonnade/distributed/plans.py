@@ -7,19 +7,23 @@ is an error when it is read.
 
 from __future__ import annotations
 
+import base64
 import bisect
 import hashlib
 import itertools
 import json
+import operator
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import _core
-from colonnade.errors import FormatError, UnsupportedError, UsageError
-from colonnade.frame.callables import load_callable, pickled, unpickled
+from colonnade.errors import FormatError, UnsupportedError, UsageError, redacted
+from colonnade.frame.callables import load_callable, pickled, unpickled, without_places
 from colonnade.frame.session import Booking, PythonCalls, Session
+from colonnade.misuse import whole_number
 
 from .snapshots import Claim, claimed
 from .tasks import Task, cut
@@ -62,17 +66,21 @@ class Plan:
         try:
             self._content: dict[str, Any] = json.loads(text)
             version = self._content["colonnade"]
-            self.entries: tuple[int, int] = tuple(self._content["entries"])
+            if version != _core.version:  # whose plans may have other contents
+                raise UnsupportedError(
+                    f"the plan was made by Colonnade {version}, but this is {_core.version}",
+                    "the same version on all machines",
+                )
+            self.entries = _stretch(self._content["entries"])
             self._graph_text = json.dumps(self._content["graph"])
             self._results = [_checked(each) for each in self._content["results"]]
+            self._index = [_file(each) for each in _index_of(self._content["graph"]["source"])]
+            self._rows = self._reaching()
+            if any(each["node"] not in self._rows for each in self._results):
+                raise ValueError("a result is of a node that does not exist")
             self._setup = str(self._content.get("setup", ""))
-        except (ValueError, KeyError, TypeError) as error:
+        except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise FormatError(f"this is not a plan of a DataFrame ({error})") from None
-        if version != _core.version:
-            raise UnsupportedError(
-                f"the plan was made by Colonnade {version}, but this is {_core.version}",
-                "the same version on all machines",
-            )
         self._session: Session | None = None
         self._sizes: list[int] | None = None
         self.numbers: tuple[int, ...] = ()
@@ -80,6 +88,7 @@ class Plan:
         self.claims: dict[int, Claim] = {}
         """The claims on the destinations of snapshots."""
         self._owners: list[tuple[int, ...]] = []
+        self._keys: dict[int, str] = {}
 
     def __repr__(self) -> str:
         return f"<Plan of {len(self._results)} results over {self.entries[1] - self.entries[0]} entries>"
@@ -98,7 +107,7 @@ class Plan:
     @cached_property
     def files(self) -> list[tuple[int, int]]:
         """The first entry of each file, and the one behind its last."""
-        ends = list(itertools.accumulate((file[2] for file in self._index), initial=0))
+        ends = list(itertools.accumulate((entries for _, entries in self._index), initial=0))
         return list(itertools.pairwise(ends))
 
     @cached_property
@@ -106,10 +115,10 @@ class Plan:
         return [end for _, end in self.files]
 
     @cached_property
-    def _index(self) -> list[Any]:
-        source = self._content["graph"]["source"]
-        found = source.get("first", source).get("index", {"files": []})["files"]
-        return list(found)
+    def own_uris(self) -> set[str]:
+        """The files of the source and its friends that no join reads, as errors name them."""
+        graph = self._content["graph"]
+        return _uris_in(graph["source"]) - _uris_in(graph.get("joins", []))
 
     def to_bytes(self) -> bytes:
         """Return the text as UTF-8, which `from_bytes` takes."""
@@ -125,7 +134,7 @@ class Plan:
 
     def stretches(self, target: int, slots: int = 0) -> list[tuple[int, int]]:
         """Cut the entries into about `target` stretches with equal work; see `tasks`."""
-        return cut(self.parts, self.files, target, self._sizes, slots)
+        return cut(self.parts, self.files, whole_number("target", target), self._sizes, slots)
 
     def tasks(self, target: int, reached: Reached | None = None, slots: int = 0) -> list[Task]:
         """Cut the work into about `target` tasks.
@@ -194,16 +203,9 @@ class Plan:
         found: dict[int, dict[str, Any]] = {}
         number = 0
         for node in self._content["graph"]["nodes"]:
-            number = node.get("number", number + 1)
+            number = operator.index(node.get("number", number + 1))
             found[number] = node
         return found
-
-    @cached_property
-    def _rows(self) -> dict[int, _Rows]:
-        try:
-            return self._reaching()
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"the graph of the plan is damaged ({error})") from None
 
     def _reaching(self) -> dict[int, _Rows]:
         found = {0: _Rows(self.entries[0], 1, self.entries[1])}
@@ -214,7 +216,7 @@ class Plan:
             elif node["kind"] == "range" and rows.is_filtered:
                 rows = rows._replace(ranges=(*rows.ranges, number))
             elif node["kind"] == "range":
-                begin, end, stride = node["range"]
+                begin, end, stride = map(operator.index, node["range"])
                 last = min(rows.last, rows.first + rows.step * end) if end else rows.last
                 rows = _Rows(rows.first + rows.step * begin, rows.step * max(stride, 1), last)
             found[number] = rows
@@ -282,10 +284,22 @@ class Plan:
     def _uris_between(self, first: int, last: int) -> tuple[str, ...]:
         ends = self._ends
         inside = self._index[bisect.bisect_right(ends, first) : bisect.bisect_left(ends, last) + 1]
-        return tuple(itertools.islice((file[0] for file in inside if file[2]), _MOST_URIS))
+        return tuple(itertools.islice((uri for uri, entries in inside if entries), _MOST_URIS))
 
     def key(self, result: int) -> str:
-        """A hash of one result: the same in all plans that compute it from the same entries."""
+        """A hash of one result: the same in all plans that compute it from the same entries. Unpickles callables.
+
+        Raises:
+            FormatError: the plan is damaged.
+        """
+        if result not in self._keys:
+            try:
+                self._keys[result] = self._key(result)
+            except (ValueError, TypeError, RecursionError) as error:
+                raise FormatError(f"the callables of a plan are damaged ({error})") from None
+        return self._keys[result]
+
+    def _key(self, result: int) -> str:
         graph = self._content["graph"]
         needed = set()
         at = self._results[result]["node"]
@@ -299,7 +313,8 @@ class Plan:
         described = [{**node, "number": None, "parent": places.get(node["parent"], 0)} for _, node in chosen]
         content = {name: value for name, value in self._content.items() if name not in ("graph", "results")}
         rest = {name: value for name, value in graph.items() if name not in ("nodes", "callables")}
-        whole = [content, rest, described, {**asked, "node": places.get(asked["node"], 0)}]
+        asked = {**asked, "node": places.get(asked["node"], 0)}
+        whole = [rest, *_without_places([content, rest.pop("functions", []), described, asked])]
         return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
     # ---- For workers
@@ -341,7 +356,10 @@ class Plan:
         asked = self._results[result]
         calls = None
         if "calls" in asked:
-            calls = PythonCalls(*unpickled(asked["calls"]))
+            found = unpickled(asked["calls"])
+            if len(found) != len(fields(PythonCalls)):
+                raise FormatError("the callables of a plan are those of another place")
+            calls = PythonCalls(*found)
         return Booking(asked["kind"], asked["node"], tuple(asked["arguments"]), asked["options"], calls)
 
     def is_varied(self, result: int) -> bool:
@@ -365,6 +383,10 @@ class Plan:
         """Whether it writes rows."""
         return bool(self._results[result]["kind"] == "snapshot")
 
+    def may_keep(self, result: int) -> bool:
+        """True if its pieces stand for its tasks in a later run: it is neither a snapshot nor `foreach`."""
+        return not self.is_snapshot(result) and "has_effects" not in self._results[result]
+
     def may_repeat(self, results: Sequence[int]) -> bool:
         """True if a task of these results may run twice at the same time: it writes nothing and calls no user code."""
         return not any(self.is_snapshot(k) or "calls" in self._results[k] for k in results)
@@ -384,7 +406,8 @@ class Plan:
                 "the plan was not made here: its results belong to another DataFrame",
                 "the plan that DataFrame.freeze returned",
             )
-        finish(self, self._session, partial)
+        with self._session.keeping():
+            finish(self, self._session, partial)
 
     def __len__(self) -> int:
         return len(self._results)
@@ -395,6 +418,27 @@ _set_up: set[str] = set()
 _set_up_lock = threading.Lock()
 
 _KINDS = {"kind": str, "node": int, "arguments": list, "options": str, "varied": bool}
+
+
+def _stretch(entries: Any) -> tuple[int, int]:
+    is_pair = isinstance(entries, list) and [type(each) for each in entries] == [int, int]
+    if not is_pair or not 0 <= entries[0] <= entries[1] < 1 << 63:
+        raise ValueError("the entries are invalid")
+    return entries[0], entries[1]
+
+
+def _index_of(source: dict[str, Any]) -> list[Any]:
+    """The files of a source, or of the first one of friends."""
+    found: list[Any] = source.get("first", source).get("index", {"files": []})["files"]
+    return found
+
+
+def _file(described: list[Any]) -> tuple[str, int]:
+    """A file of an index, and its number of entries."""
+    uri, entries = described[0], described[2]
+    if not isinstance(uri, str):
+        raise ValueError("a file has no name")
+    return uri, operator.index(entries)
 
 
 def _checked(result: dict[str, Any]) -> dict[str, Any]:
@@ -411,6 +455,29 @@ def _checked(result: dict[str, Any]) -> dict[str, Any]:
     ):
         raise ValueError("the description of a result is invalid")
     return result
+
+
+def _without_places(described: Any, name: str = "") -> Any:
+    """The same with what callables do in place of their texts."""
+    if isinstance(described, list):
+        return [_without_places(each) for each in described]
+    if isinstance(described, dict):
+        return {key: _without_places(value, key) for key, value in described.items()}
+    if name == "payload":
+        return without_places(base64.b64decode(described).decode())
+    return without_places(described) if name in ("calls", "setup") else described
+
+
+def _uris_in(sources: Any) -> set[str]:
+    """The files that a description of sources names."""
+    if isinstance(sources, list):
+        return set().union(*map(_uris_in, sources))
+    if not isinstance(sources, dict):
+        return set()
+    named = [file[0] for file in sources.get("index", {}).get("files", [])] + sources.get("uris", [])
+    named += [sources["uri"]] if "uri" in sources else []  # of a sample
+    inside = (each for name, each in sources.items() if name != "index")
+    return {redacted(_core.absolute_name(each)) for each in named}.union(*map(_uris_in, inside))
 
 
 def freeze(session: Session, numbers: Sequence[int], claims: bool = False) -> Plan:
@@ -453,8 +520,7 @@ def _made(session: Session, numbers: Sequence[int], bookings: Sequence[Booking])
             for booking, number in zip(bookings, numbers, strict=True)
         ],
     }
-    setup = getattr(session.remote, "setup", "")
-    plan = Plan(json.dumps(content | ({"setup": setup} if setup else {})))
+    plan = Plan(json.dumps(content | ({"setup": session.setup} if session.setup else {})))
     plan._session, plan.numbers = session, tuple(numbers)
     is_outside = plan._outside()
     plan._sizes = [
@@ -476,4 +542,6 @@ def _described(booking: Booking, varied: bool, slices: int = 1) -> dict[str, Any
     if booking.calls is not None:
         calls = booking.calls
         made["calls"] = pickled((calls.add, calls.merge, calls.in_order), "a callable")
+        if calls.in_order:
+            made["has_effects"] = True
     return made

@@ -51,7 +51,7 @@ class Presence:
         self._lock, self._path = -1, Path()
         if _core.is_object_store(place):
             self._writer = _core.open_shared_writer(f"{owner}{_SIGN}", place, write_options())
-        elif "://" not in place:
+        elif _core.is_local_file(place):
             self._path = Path(place) / f".{owner}{_SIGN}"
             self._lock = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
             with contextlib.suppress(OSError):  # a file system without locks: `gc` looks at the age of files

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from colonnade import _core
-from colonnade.errors import Error, StorageError, UnsupportedError
+from colonnade.errors import Error, FormatError, StorageError, UnsupportedError
 from colonnade.frame.session import Booking
 from colonnade.importing.copying import CopySettings, copy
 from colonnade.maintenance.garbage import remove_data_set
@@ -40,6 +40,7 @@ __all__ = [
     "parts_store",
     "remove_unclaimed",
     "saved_parts",
+    "split_name",
 ]
 
 
@@ -78,9 +79,18 @@ class Destination:
         return Path(_core.local_path(self.uri.rstrip("/")))
 
     @property
+    def place(self) -> tuple[str, str]:
+        """What a snapshot replaces there: a file or folder, or a data set of an object store."""
+        if _core.is_object_store(self.uri):
+            return self.uri, self.name
+        if _core.is_local_file(self.uri):
+            return os.path.realpath(self.path), ""
+        return self.uri.partition("?")[0], ""
+
+    @property
     def is_wanted(self) -> bool:
         """Whether the client still waits for parts."""
-        return not self.run or not _is_local(self.uri) or is_claimed(self.path, self.run)
+        return not self.run or not _core.is_local_file(self.uri) or is_claimed(self.path, self.run)
 
     def part(self, task: Task) -> tuple[str, str]:
         """The URI of a task's part, and the name of its data set or of its part of the destination."""
@@ -94,9 +104,9 @@ class Destination:
             return f"{folder}/{token}.root", self.name
         if _core.is_object_store(self.uri):
             return self.uri, f"{self.name}.{token}"
-        stem, ending = os.path.splitext(self.uri)
         if _core.has_file_names(self.uri):
-            return f"{stem}.{token}{ending or '.root'}", self.name
+            stem, ending, query = split_name(self.uri)
+            return f"{stem}.{token}{ending or '.root'}{query}", self.name
         if self.uri.startswith("s3:"):
             return parts_store(self.uri), f"{self.name}.{token}"
         raise UnsupportedError(
@@ -108,11 +118,14 @@ class Destination:
 
 def parts_store(uri: str) -> str:
     """The object store beside a file of S3 that has the parts of snapshots into it."""
-    return f"{os.path.splitext(uri)[0].removesuffix('?file')}-parts?store"
+    return f"{split_name(uri)[0]}-parts?store"
 
 
-def _is_local(uri: str) -> bool:
-    return not _core.is_object_store(uri) and ("://" not in uri or uri.startswith("file:"))
+def split_name(uri: str) -> tuple[str, str, str]:
+    """Split a URI into its name, the ending of the name, and what follows for the server, such as a token."""
+    path, mark, query = (uri, "", "") if _core.is_local_file(uri) else uri.partition("?")
+    stem, ending = os.path.splitext(path)
+    return stem, ending, mark + query
 
 
 def part_booking(booking: Booking, task: Task) -> tuple[Booking, tuple[str, str]]:
@@ -133,7 +146,10 @@ def saved_parts(parts: Iterable[tuple[str, str]]) -> bytes:
 
 def parts_of(data: bytes) -> list[tuple[str, str]]:
     """Return the places in a piece."""
-    return [(uri, name) for uri, name in json.loads(data)]
+    try:
+        return [(str(uri), str(name)) for uri, name in json.loads(data)]
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"the piece of a snapshot is damaged ({error})") from None
 
 
 def remove_unclaimed(booking: Booking, part: tuple[str, str]) -> None:
@@ -162,7 +178,7 @@ class Claim:
             written = {name: value for name, value in to.write.items() if name != "checkpoint_every"}
             self.writer = _core.open_shared_writer(to.name, to.uri, write_options(**written))
             self._added = {"part_of": self.writer.ticket}
-        elif _is_local(to.uri):
+        elif _core.is_local_file(to.uri):
             self._run = Run(to.path)
             self._added = {"run": self._run.name}
         else:
@@ -188,13 +204,14 @@ class Claim:
 
 def _remove_beyond(to: Destination, run: str) -> None:
     """Remove parts of a run in S3 or over XRootD; parts that cannot be listed or removed stay."""
-    stem, ending = os.path.splitext(to.uri)
     with contextlib.suppress(Error):
         if to.uri.startswith("s3:"):
             store = parts_store(to.uri)
             remove((store, name) for name in _core.data_sets(store) if f".part-{run}-" in name)
         else:
-            remove((uri, "") for uri in _core.expand_names([f"{stem}.part-{run}-*{ending or '.root'}"]))
+            stem, ending, query = split_name(to.uri)
+            pattern = f"{stem}.part-{run}-*{ending or '.root'}{query}"
+            remove((uri, "") for uri in _core.expand_names([pattern]))
 
 
 def claimed(booking: Booking) -> tuple[Booking, Claim]:

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from colonnade import _core
-from colonnade.errors import UnsupportedError
+from colonnade.errors import Error, FileMissingError, FormatError, StorageError, UnsupportedError
 
 from .partials import Counters, Failure, Partial, Piece
 from .tasks import Task, cut
 
-__all__ = ["LoadedSurvey", "Survey"]
+__all__ = ["LoadedSurvey", "Survey", "unreadable"]
 
 _BEGIN = b'{"survey":'
 _MOST_FILES = 256
@@ -31,22 +31,38 @@ class Survey:
     def __init__(self, text: str) -> None:
         self.text = text
         content = json.loads(text)
-        asked = content["survey"]
         if content["colonnade"] != _core.version:
             raise UnsupportedError(
                 f"the request comes from Colonnade {content['colonnade']}, but this is {_core.version}",
                 "the same version on all machines",
             )
-        self.name: str = asked["name"]
-        self.uris: list[str] = asked["uris"]
-        self.options: str = asked["options"]
-        self.entries = (0, len(self.uris))
+        asked = content["survey"]
+        self.files: list[tuple[str, str]] = [(str(uri), str(name)) for uri, name in asked["files"]]
+        """Each with the name of its data set."""
+        self.options = str(asked["options"])
+        self.entries = (0, len(self.files))
 
     @classmethod
-    def of(cls, name: str, uris: Sequence[str], options: _core.ReadOptions) -> Survey:
+    def of(cls, files: Sequence[tuple[str, str]], options: _core.ReadOptions) -> Survey:
         """Make a survey of files that are opened with these options."""
-        asked = {"name": name, "uris": list(uris), "options": _core.options_text(options)}
+        asked = {"files": list(files), "options": _core.options_text(options)}
         return cls(json.dumps({"survey": asked, "colonnade": _core.version}))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Survey:
+        """Restore a survey, as of `to_bytes`.
+
+        Raises:
+            FormatError: it is not a survey.
+            UnsupportedError: it was made by another version of Colonnade.
+        """
+        try:
+            return cls(data.decode())
+        except (LookupError, ValueError, TypeError, RecursionError) as error:
+            raise FormatError(f"this is not a request to describe files ({error})") from None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
 
     @staticmethod
     def is_one(data: bytes) -> bool:
@@ -61,7 +77,7 @@ class Survey:
     @cached_property
     def parts(self) -> list[tuple[int, int]]:
         """The files, by index."""
-        return [(place, place + 1) for place in range(len(self.uris))]
+        return [(place, place + 1) for place in range(len(self.files))]
 
     def to_bytes(self) -> bytes:
         """Return the text as UTF-8."""
@@ -69,7 +85,7 @@ class Survey:
 
     def tasks(self, target: int) -> list[Task]:
         """Cut the files into about `target` tasks."""
-        stretches = cut(self.parts, self.parts, max(target, len(self.uris) // _MOST_FILES))
+        stretches = cut(self.parts, self.parts, max(target, len(self.files) // _MOST_FILES))
         return [Task(self.fingerprint, first, last, (0,)) for first, last in stretches]
 
     def ranges(self, result: int) -> tuple[int, ...]:
@@ -99,9 +115,8 @@ class LoadedSurvey:
 
     def run(self, task: Task) -> Partial:
         """Open the files of a task."""
-        uris = self.plan.uris[task.first : task.last]
         try:
-            found = _core.survey_files(self.plan.name, uris, self.plan.options)
+            found = _core.survey_files(self.plan.files[task.first : task.last], self.plan.options)
         except Exception as error:
             return Partial(failures=[Failure(task, error)], counters=Counters(tasks=1))
         pieces = {(task.plan, 0): [Piece(task.first, task.last, (found or "").encode())]}
@@ -110,3 +125,21 @@ class LoadedSurvey:
     def merge(self, result: int, pieces: Sequence[bytes], part: int = 0) -> bytes:
         """Join texts line by line, with empty ones for files that cannot be described."""
         return b"\n".join(pieces)
+
+
+def unreadable(files: Sequence[tuple[str, str]], options: _core.ReadOptions) -> dict[int, Error]:
+    """Return why files cannot be opened, by index. Errors of the request, such as a wrong name, do not count."""
+    text = _core.options_text(options)
+    found: dict[int, Error] = {}
+    stretches = [(0, len(files))]
+    while stretches:
+        first, last = stretches.pop()
+        try:
+            _core.survey_files(files[first:last], text)
+        except Error as error:
+            middle = (first + last) // 2
+            if middle > first:  # opening stops at the first error
+                stretches += [(first, middle), (middle, last)]
+            elif isinstance(error, StorageError | FormatError | FileMissingError):
+                found[first] = error
+    return found

@@ -6,13 +6,21 @@ import atexit
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, overload
 
 from colonnade import _core
-from colonnade.errors import Error, FormatError, StorageError, UsageError
+from colonnade.errors import (
+    Error,
+    FileMissingError,
+    FormatError,
+    StorageError,
+    TypeMismatchError,
+    UsageError,
+)
 
+from .exceptions import sendable
 from .partials import Counters, Failure, Key, Partial, Piece, costs_of, joined
 from .plans import Plan
 from .snapshots import part_booking, parts_of, remove, remove_unclaimed, saved_parts
@@ -62,7 +70,7 @@ class LoadedPlan:
 
     def run(self, task: Task, threads: int) -> Partial:
         """Compute a task; see `run_task`."""
-        self._check_ranges(task)
+        self._check(task)
         failed: tuple[int, ...] = ()
         try:
             self.plan.set_up()
@@ -74,20 +82,25 @@ class LoadedPlan:
                     raise
                 pieces: dict[Key, list[Piece]] = {}
                 for result in task.results:
+                    failed = (result,)  # if it cannot be saved
                     saved = [saved_parts([places[result]])] if result in places else graph.saved(result)
                     pieces[task.plan, result] = [
                         Piece(task.first, task.last, data, k) for k, data in enumerate(saved)
                     ]
+                failed = ()
                 costs = {task.plan: costs_of(graph.core.last_costs)}
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if not isinstance(error, Error):  # whose messages say where
                 error.add_note(f"while {task.where} were computed")
-            return Partial(failures=[Failure(task, _sendable(error), failed)], counters=Counters(tasks=1))
+            return Partial(failures=[Failure(task, sendable(error), failed)], counters=Counters(tasks=1))
         progress = report.progress
         counters = Counters(1, task.last - task.first, progress.bytes, progress.cache_bytes, progress.seconds)
         return Partial(pieces, [], counters, costs)
 
-    def _check_ranges(self, task: Task) -> None:
+    def _check(self, task: Task) -> None:
+        begin, end = self.plan.entries
+        if not begin <= task.first <= task.last <= end or not set(task.results) <= set(range(len(self.plan))):
+            raise UsageError("the plan has no such task", "a task of `Plan.tasks`")
         counted = {node for node, _, _ in task.reached}
         for result in task.results:
             if not counted.issuperset(self.plan.ranges(result)) and task.first != self.plan.entries[0]:
@@ -195,12 +208,12 @@ def _made(plan: Work | bytes) -> Loaded:
         return LoadedSurvey(plan)
     if isinstance(plan, Plan):
         return LoadedPlan(Plan(plan.text))  # a plan made by a DataFrame keeps a reference to it
-    return LoadedSurvey(Survey(plan.decode())) if Survey.is_one(plan) else LoadedPlan(Plan.from_bytes(plan))
+    return LoadedSurvey(Survey.from_bytes(plan)) if Survey.is_one(plan) else LoadedPlan(Plan.from_bytes(plan))
 
 
 def is_of_files(error: BaseException) -> bool:
     """Whether the data caused an error, rather than the request."""
-    return isinstance(error, StorageError | FormatError)
+    return isinstance(error, StorageError | FormatError | FileMissingError)
 
 
 def run_task(plan: Work | bytes, task: Task, threads: int = 1) -> Partial:
@@ -243,24 +256,8 @@ def attempt(plan: bytes | str, task: Task) -> Partial:
                 raise PlanMissingError(plan)
             return run_task(known.plan, task)
         return run_task(plan, task)
-    except Exception as error:  # a plan of another version, for example
-        return Partial(failures=[Failure(task, _sendable(error))], counters=Counters(tasks=1))
-
-
-def _sendable(error: Exception) -> Exception:
-    import pickle
-
-    try:
-        pickle.loads(pickle.dumps(error))
-        return error
-    except Exception as problem:  # any error when a user's exception is pickled
-        made: Exception = RuntimeError(f"{type(error).__name__}: {error}")
-        if isinstance(error, Error):  # the class determines the reaction, even if the rest cannot be sent
-            made = type(error)(str(error))
-        for note in getattr(error, "__notes__", []):
-            made.add_note(note)
-        made.add_note(f"it could not be sent as it was raised ({type(problem).__name__}: {problem})")
-        return made
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # a plan of another version, for example
+        return Partial(failures=[Failure(task, sendable(error))], counters=Counters(tasks=1))
 
 
 def merge(plans: Work | Sequence[Work | bytes], partials: Sequence[Partial]) -> Partial:
@@ -275,12 +272,15 @@ def merge(plans: Work | Sequence[Work | bytes], partials: Sequence[Partial]) -> 
 
     Raises:
         UsageError: entries are included twice, or a piece is of another plan.
+        FormatError: a piece is damaged.
     """
     listed = [plans] if isinstance(plans, Plan | Survey) else list(plans)
+    if isinstance(partials, Partial) or not isinstance(partials, Iterable):
+        raise TypeMismatchError(f"{partials!r} is not a list of partial results", "[partial]")
     known = {each.plan.fingerprint: each for each in map(loaded, listed)}
     made = joined(partials)
     for key, pieces in made.pieces.items():
-        if key[0] not in known:
+        if key[0] not in known or key[1] not in range(len(known[key[0]].plan)):
             raise UsageError(
                 "a partial result belongs to another plan", "merge the partial results of one plan only"
             )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from colonnade import _core
 from colonnade.annotations import checked_methods
+from colonnade.arrays.arrow import stream_as
 from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy
@@ -51,7 +52,16 @@ from .session import Booking, PythonCalls, Session
 from .steps import Steps, as_arrow, table_as_pandas
 from .summaries import Summary, add_counts, flat_values, in_order, merge_counts
 from .tallies import Tally, quantiles_of
-from .values import assemble, innermost, is_numeric, is_text, layout_of, python_array, type_name
+from .values import (
+    assemble,
+    holds_variant,
+    innermost,
+    is_numeric,
+    is_text,
+    layout_of,
+    python_array,
+    type_name,
+)
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -71,6 +81,8 @@ __all__ = ["Actions"]
 
 S = TypeVar("S")
 Spread = Literal["mean", "s", "i", "g"]
+_NUMBER = ""
+"""The name of the numbers of the rows of a display, which no column has."""
 
 
 @checked_methods
@@ -87,7 +99,7 @@ class Actions(Node):
         return self._book("count", [], {}, _as_int)
 
     def sum(self, x: ExpressionLike, start: float = 0) -> Result[float]:
-        """Add up values; int for integers, else float."""
+        """Add up values; int for integers unless the sum needs more than 64 bits, else float."""
         return self._book("sum", [self._text(x)], {"start": start}, _plain)
 
     def min(self, x: ExpressionLike) -> Result[float]:
@@ -158,7 +170,7 @@ class Actions(Node):
             )
         return self._accumulate(
             f"{what}({text})",
-            [text],
+            [self._with_sign(text)],
             lambda state, arrays: add_counts(state, flat_values(arrays[0])),
             merge_counts,
             lambda state: convert(in_order(state or {})),
@@ -213,6 +225,12 @@ class Actions(Node):
             )
         return text
 
+    def _with_sign(self, text: str) -> str:
+        """Return an expression for a `char` as a signed number, as in expressions; arrays in Python are unsigned."""
+        kind = innermost(self._graph.column_type(self._node, text))
+        is_char = kind.kind == "scalar" and kind.element == _core.ElementType.character
+        return f"({text}) + 0" if is_char else text
+
     def _tallied(
         self, texts: list[str], most: int, what: str, finish: Callable[[list[Tally]], S]
     ) -> Result[S]:
@@ -225,7 +243,7 @@ class Actions(Node):
 
         return self._accumulate(
             what,
-            texts,
+            [self._with_sign(text) for text in texts],
             lambda state, arrays: [
                 tally.add(flat_values(array)) for tally, array in zip(state or start(), arrays, strict=True)
             ],
@@ -409,14 +427,19 @@ class Actions(Node):
         """Show the first entries."""
         if isinstance(columns, int):
             raise TypeMismatchError(f"{columns} does not name columns", f"display(rows={columns})")
-        names = self._select(columns)
-        options: dict[str, object] = {"names": names, "rows": rows}
+        return self._displayed(self._select(columns), rows)
+
+    def _displayed(self, columns: Sequence[str], rows: int, number: str | None = None) -> Result[Display]:
+        """Book a display of columns and expressions; `number` is one for the numbers of the rows."""
+        named = {**({} if number is None else {_NUMBER: number}), **dict(zip(columns, columns, strict=True))}
+        texts = [self._with_sign(each) for each in self._texts([*named.values()])]
+        options: dict[str, object] = {"names": [*named], "rows": rows}
 
         def convert(value: object) -> Display:
-            arrays = _layouts(value)
-            return Display({name: ak.Array(layout) for name, layout in arrays.items()}, rows)
+            arrays = {name: ak.Array(layout) for name, layout in _layouts(value).items()}
+            return Display(arrays, arrays.pop(_NUMBER, None))
 
-        return self._book("display", self._texts(names), options, convert)
+        return self._book("display", texts, options, convert)
 
     # ---- By Python code
 
@@ -557,9 +580,10 @@ class Actions(Node):
 
         names = self._select(columns)
         for name in names:
-            if "std::variant<" in self.column_type(name):
+            kind = self._graph.column_type(self._node, self._text(name))
+            if holds_variant(kind):
                 raise UnsupportedError(
-                    f"Polars has no type for '{self.column_type(name)}'", "other columns", field=name
+                    f"Polars has no type for '{type_name(kind)}'", "other columns", field=name
                 )
         return frame_of(self.to_arrow(names))
 
@@ -606,6 +630,7 @@ class Actions(Node):
         """Compute columns as a stream of Arrow record batches, in entry order; see `iterate` for the steps."""
         import pyarrow
 
+        check_step(step_size)
         steps = self._steps(columns)
         tables = [as_arrow(steps.compute_all())] if steps.is_after_range else None
         schema = (as_arrow(steps.compute(0, 0)) if tables is None else tables[0]).schema
@@ -615,7 +640,7 @@ class Actions(Node):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return all columns as an Arrow stream, for pyarrow.table(df), polars.DataFrame(df), DuckDB."""
-        return self.to_arrow_reader().__arrow_c_stream__(requested_schema)
+        return stream_as(self.to_arrow_reader(), requested_schema)
 
     def _steps(self, columns: Columns) -> Steps:
         names = self._select(columns)
@@ -692,11 +717,12 @@ class Actions(Node):
         Returns:
             A DataFrame over the new data set, with the same executor.
         """
+        from .cached import files_in
         from .carried import CarriedAttributes
 
         if not isinstance(name, str):
             raise UsageError(f"{name!r} is not a name for a data set", "snapshot(uri, name, columns)")
-        target = path_text(uri)
+        target = _core.absolute_name(path_text(uri))
         check_order(uri, name, "snapshot")
         carry = attributes if isinstance(attributes, bool) else names_of(attributes, "attribute set")
         if carry and lazy:
@@ -726,7 +752,7 @@ class Actions(Node):
             self._session,
             Booking("snapshot", self._node, tuple(self._texts(names)), json.dumps(settings)),
             f"snapshot to '{redacted(target)}'",
-            _Written(name, f"{target}*.root" if target.endswith("/") else target, self._session, carried),
+            _Written(name, files_in(target) if target.endswith("/") else target, self._session, carried),
         )
         if carried is not None:
             self._session.before_commit[result._number] = carried.add_to
@@ -753,7 +779,7 @@ class Actions(Node):
                 f'"{uri}" is a folder, but this DataFrame writes one file',
                 "the name of a file, or executor=2 for one file per task",
             )
-        path = _core.local_path(uri.rstrip("/"))  # refuses remote URIs
+        path = _core.local_path(uri.rstrip("/") or "/")  # refuses remote URIs
         if os.path.exists(path) and (not os.path.isdir(path) or os.listdir(path)):
             raise UsageError(f'"{uri}" already exists', "another name, or remove it", uri=uri)
 
@@ -860,7 +886,8 @@ class Actions(Node):
         def merge(state: Any, later: Any) -> Any:
             return state + later if is_kept else add_histograms(state, later)
 
-        return self._accumulate(what, [*columns, *named.values()], add, merge, finish)
+        texts = [self._with_sign(text) for text in (*columns, *named.values())]
+        return self._accumulate(what, texts, add, merge, finish)
 
     def _take(self, names: list[str], convert: Callable[[dict[str, Any]], S], what: str) -> Result[S]:
         return self._book(
@@ -898,7 +925,8 @@ class _Written:
         self, name: str, files: str, session: Session, carried: CarriedAttributes | None = None
     ) -> None:
         self._name, self._files, self._carried = name, files, carried
-        self._threads, self._progress, self._remote = session.threads, session.progress, session.remote
+        self._threads, self._progress = session.threads, session.progress
+        self._remote, self._setup = session.remote, session.setup
 
     def __call__(self, graph: _core.FrameGraph, number: int, variation: str) -> DataFrame:
         if self._carried is not None and graph.is_ready(number):
@@ -913,7 +941,7 @@ class _Written:
         from .dataframe import DataFrame
 
         made = DataFrame(self._name, self._files, threads=self._threads, progress=self._progress)
-        made._session.remote = self._remote
+        made._session.remote, made._session.setup = self._remote, self._setup
         return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import shutil
 import uuid
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from colonnade import _core
 from colonnade.distributed.presence import Presence
+from colonnade.distributed.snapshots import split_name
 from colonnade.errors import Error, StorageError
 from colonnade.maintenance.garbage import remove_data_set
 from colonnade.misuse import path_text
@@ -18,7 +20,7 @@ from colonnade.misuse import path_text
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["CachePlace"]
+__all__ = ["CachePlace", "files_in"]
 
 
 class CachePlace:
@@ -26,16 +28,18 @@ class CachePlace:
 
     def __init__(self, place: str | os.PathLike[str], of_tasks: bool) -> None:
         where = path_text(place).rstrip("/")
+        where = _core.absolute_name(_core.local_path(where) if where.startswith("file:") else where)
         self.name = f"cache-{uuid.uuid4().hex[:16]}"
         self._is_store = _core.is_object_store(where)
-        self._is_folder = of_tasks and not self._is_store and "://" not in where
+        self._is_folder = of_tasks and _core.is_local_file(where)
         if self._is_store:
             self.target = where
         elif self._is_folder:  # one file per task, which need not be copied
             self.target = f"{where}/{self.name}/"
         else:
-            self.target = f"{where}/{self.name}.root"
-        if "://" not in where:
+            folder, ending, query = split_name(where)
+            self.target = f"{folder.rstrip('/')}{ending}/{self.name}.root{query}"
+        if _core.is_local_file(where):
             try:
                 os.makedirs(where, exist_ok=True)
             except OSError as error:
@@ -47,13 +51,18 @@ class CachePlace:
     @property
     def files(self) -> str:
         """The files that a DataFrame over the columns opens."""
-        return f"{self.target}*.root" if self._is_folder else self.target
+        return files_in(self.target) if self._is_folder else self.target
 
     def leave_with(self, session: Session) -> None:
         """Remove the columns when nothing uses a DataFrame's session any longer, or when this process ends."""
         weakref.finalize(
             session, _remove, self.target, self.name, self._is_store, self._is_folder, self._presence
         )
+
+
+def files_in(folder: str) -> str:
+    """The pattern of the files that tasks wrote into a folder, whatever its name."""
+    return f"{glob.escape(folder)}*.root"
 
 
 def _remove(target: str, name: str, is_store: bool, is_folder: bool, presence: Presence) -> None:

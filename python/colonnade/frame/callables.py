@@ -8,6 +8,7 @@ supports it; it then runs without the interpreter's lock. Otherwise it is called
 from __future__ import annotations
 
 import base64
+import hashlib
 import inspect
 import itertools
 import pickle
@@ -22,9 +23,17 @@ import numpy as np
 from colonnade import _core
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.errors import ConversionError, Error, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.errors import (
+    ConversionError,
+    Error,
+    FormatError,
+    TypeMismatchError,
+    UnsupportedError,
+    UsageError,
+)
 
 from .compiled import compile_rows
+from .identities import identity_of
 from .items import ItemFunction
 from .libraries import LibraryFunction
 from .sharing import Guarded, is_shared, kept, turns
@@ -38,9 +47,15 @@ __all__ = [
     "define_callable",
     "define_function",
     "define_per_sample",
+    "dumped",
     "load_callable",
     "pickled",
+    "restored",
+    "saved_state",
     "unpickled",
+    "with_sum",
+    "without_places",
+    "without_sum",
 ]
 
 Returns: TypeAlias = "str | type | np.dtype[Any] | None"
@@ -49,6 +64,7 @@ Definable: TypeAlias = Callable[..., Any]
 Call: TypeAlias = Callable[[list["_core.Values"], int], "_core.Values"]
 
 _TRIAL = 2
+_SUM_BYTES = 8
 
 
 class _Spec(NamedTuple):
@@ -58,7 +74,7 @@ class _Spec(NamedTuple):
     stack: tuple[int, ...]
     """The shape of the values that the callable returns for an entry: (tags,), (columns, tags), or () for one value."""
     per_sample: bool = False
-    """True if it is called once for each file, with its name."""
+    """True if it is called once for each file, with its number."""
 
 
 def columns_of(function: Definable, columns: Sequence[str] | None) -> list[str]:
@@ -128,9 +144,9 @@ def define_function(function: Definable, *, travels: bool = False) -> _core.Defi
 
 
 def define_per_sample(
-    function: Definable, returns: Returns = None, *, travels: bool = False
+    function: Callable[[int], Any], returns: Returns = None, *, travels: bool = False
 ) -> _core.Definition:
-    """Make a definition of a callable that is called with the name of each file."""
+    """Make a definition of a callable that is called with the number of each file."""
     if travels:
         _pickled(_Spec(function, False, None, (), True))
     return _per_sample(_Spec(function, False, _type_text(function, returns), (), True))
@@ -187,9 +203,8 @@ def pickled(things: tuple[object, ...], what: str) -> str:
 
         data = cloudpickle.dumps(things)
         libraries = {each.library for each in things if isinstance(each, LibraryFunction)}
-        return base64.b64encode(
-            pickle.dumps((sources_in(data), sorted(map(hash_of_file, libraries)), data))
-        ).decode()
+        whole = pickle.dumps((sources_in(data), sorted(map(hash_of_file, libraries)), data))
+        return base64.b64encode(with_sum(whole)).decode()
     except Exception as error:  # any exception of objects that the callable holds
         raise UnsupportedError(
             f"{what} cannot be sent to workers ({type(error).__name__}: {error})",
@@ -197,16 +212,56 @@ def pickled(things: tuple[object, ...], what: str) -> str:
         ) from error
 
 
+def with_sum(data: bytes) -> bytes:
+    """Return bytes behind their checksum: a damaged pickle would be any code."""
+    return _sum_of(data) + data
+
+
+def without_sum(data: bytes) -> memoryview:
+    """Return the bytes that `with_sum` was given.
+
+    Raises:
+        ValueError: they are damaged.
+    """
+    rest = memoryview(data)[_SUM_BYTES:]
+    if _sum_of(rest) != data[:_SUM_BYTES]:
+        raise ValueError("the checksum is another one")
+    return rest
+
+
+def _sum_of(data: bytes | memoryview) -> bytes:
+    return hashlib.sha256(data).digest()[:_SUM_BYTES]
+
+
+def _parts_of(text: str) -> tuple[Any, Any, bytes]:
+    """The sources, the libraries and the pickle in a text of `pickled`."""
+    sources, libraries, data = pickle.loads(without_sum(base64.b64decode(text)))
+    return sources, libraries, data
+
+
+def without_places(text: str) -> str:
+    """Return what a text of `pickled` computes: equal if only lines, comments and files differ."""
+    try:
+        sources, libraries, data = _parts_of(text)
+        return f"{sources} {libraries} {identity_of(pickle.loads(data))}"
+    except Exception:  # any exception of objects that cannot be pickled again
+        return text
+
+
 def unpickled(text: str) -> tuple[Any, ...]:
     """Restore the callables from the text of `pickled`.
 
     Raises:
+        FormatError: it is another text.
         UnsupportedError: a package that the callables need is not installed here.
     """
     import cloudpickle
 
     try:
-        sources, _, data = pickle.loads(base64.b64decode(text))
+        sources, _, data = _parts_of(text)
+    except Exception as error:  # any error of damaged bytes
+        raise FormatError(f"the callables of a plan are damaged ({error})") from None
+    try:
         use_sources(sources)
         return tuple(cloudpickle.loads(data))
     except ImportError as error:
@@ -214,6 +269,34 @@ def unpickled(text: str) -> tuple[Any, ...]:
             f"a callable needs '{error.name}', which is not installed on this worker ({error})",
             "install it on all workers; for a module of yours cloudpickle.register_pickle_by_value(module)",
         ) from error
+
+
+def dumped(value: object) -> bytes:
+    """Pickle a value for the client: a class of its script, which came here by value, goes back by value."""
+    try:
+        return pickle.dumps(value)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        import cloudpickle
+
+        data: bytes = cloudpickle.dumps(value)
+        return data
+
+
+def saved_state(state: object) -> bytes:
+    """Pickle the state of a result that Python code computes."""
+    return with_sum(dumped(state))
+
+
+def restored(data: bytes) -> Any:
+    """Restore a state of `saved_state`.
+
+    Raises:
+        FormatError: it cannot be restored.
+    """
+    try:
+        return pickle.loads(without_sum(data))
+    except Exception as error:  # any error of damaged bytes
+        raise FormatError(f"a state cannot be restored ({type(error).__name__}: {error})") from error
 
 
 def _place(function: Definable) -> str:
@@ -482,31 +565,26 @@ class _PerSample:
 
     def __init__(self, function: Definable, returns: str | None) -> None:
         self._function, self._returns = function, returns
-        self._values: dict[str, _core.Values] = {}
+        self._values: dict[int, _core.Values] = {}
 
-    def bind(self, types: list[_core.ValueType]) -> tuple[_core.ValueType, Call]:
+    def bind(
+        self, types: list[_core.ValueType]
+    ) -> tuple[_core.ValueType, Callable[[int, int], _core.Values]]:
         wanted = None if self._returns is None else _core.ValueType.named(self._returns)
         if wanted is None:
             try:
-                wanted = type_of(_collected([self._function("sample")]))
+                wanted = type_of(_collected([self._function(0)]))
             except Exception as error:
                 raise TypeMismatchError(
                     f"{_name(self._function)} failed on a trial: {type(error).__name__}: {error}",
                     "returns='float', or whatever type it returns, which skips the trial",
                 ) from error
 
-        def call(arguments: list[_core.Values], size: int) -> _core.Values:
-            names = arguments[0]
+        def call(number: int, size: int) -> _core.Values:
             if size == 0:
                 return values_of(ak.contents.EmptyArray(), wanted)
-            name = str(ak.Array(layout_of(_single(names) if names.constant else names))[0])
-            if name not in self._values:
-                self._values[name] = values_of(_collected([self._function(name)]), wanted)
-            return self._values[name].as_constant(size)
+            if number not in self._values:
+                self._values[number] = values_of(_collected([self._function(number)]), wanted)
+            return self._values[number].as_constant(size)
 
         return wanted, call
-
-
-def _single(names: _core.Values) -> _core.Values:
-    """The only text in the arrays of a constant."""
-    return _core.string_values(names.offsets(), names.children[0].data())

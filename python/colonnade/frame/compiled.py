@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from colonnade import _core
 
-from .values import dtype_of, element_of, trial
+from .values import element_of, numbers_as, trial
 
 __all__ = ["compile_rows"]
 
@@ -163,9 +163,9 @@ class _Loop:
         self.result = wanted or (_core.ValueType.list_of(scalar) if is_list else scalar)
         if self.result.kind != ("list" if is_list else "scalar"):
             raise TypeError(f"it does not give {self.result.name}")
-        self._dtype = dtype_of(self.result.item if is_list else self.result)
-        if not np.can_cast(dtype, self._dtype, "same_kind"):
-            raise TypeError(f"{dtype} is not {self._dtype}")
+        self._number = self.result.item if is_list else self.result
+        self._dtype = dtype
+        numbers_as(np.empty(0, dtype=dtype), self._number)
         self._is_list = is_list
         parameters, call = _signature(arguments)
         source = (_LISTS if is_list else _SCALARS).format(parameters=parameters, call=call)
@@ -180,8 +180,9 @@ class _Loop:
         if not self._is_list:
             out = np.empty(size, dtype=self._dtype)
             self._loop(size, out, *arrays)
-            return _core.scalar_values(self.result.element, out)
+            return _core.scalar_values(self._number.element, numbers_as(out, self._number))
         offsets = np.zeros(size + 1, dtype=np.int64)
         out = self._loop(size, offsets, np.empty(max(4 * size, 16), dtype=self._dtype), *arrays)
-        items = _core.scalar_values(self.result.item.element, out[: int(offsets[-1])])
+        filled = numbers_as(out[: int(offsets[-1])], self._number)
+        items = _core.scalar_values(self._number.element, filled)
         return _core.list_values(offsets, items)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
 from colonnade import _core
 from colonnade.annotations import checked, checked_methods
-from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.errors import (
+    FileMissingError,
+    FormatError,
+    NotFoundError,
+    StorageError,
+    TypeMismatchError,
+    UnsupportedError,
+    UsageError,
+)
 from colonnade.misuse import (
     column_name,
     files_of,
@@ -22,8 +30,8 @@ from colonnade.misuse import (
     whole_number,
 )
 from colonnade.reading.chain import Chain
-from colonnade.reading.dataset import DataSet, ReadSettings, read_options
-from colonnade.reading.joining import Joined
+from colonnade.reading.dataset import DataSet, ReadSettings, lasting_cache, read_options
+from colonnade.reading.joining import JoinByKeys, Joined, columns_of_friends, parts_of
 from colonnade.reading.opening import of_different_names, split_target, split_targets
 from colonnade.writing.sources import to_batch
 
@@ -39,7 +47,7 @@ from .callables import (
 from .expressions import Expression, ExpressionLike
 from .results import Result, Variations
 from .sample_info import read_specification, told
-from .session import BLOCK_ENTRIES, Remote, Session, run_sessions
+from .session import BLOCK_ENTRIES, Remote, Session, Skipped, run_sessions
 from .values import values_of
 
 if TYPE_CHECKING:
@@ -82,11 +90,14 @@ _OTHER_NAMES = {
 }
 """Names in pandas, Polars or uproot, and their equivalents here."""
 _MAX_VARIATIONS = 100_000
+_DIFFERENT = "{} data sets of different names"
 _FILES = 'DataFrame("Events", "f*.root"), or a list of files'
 _OPTIONS = (*ReadSettings.__annotations__, "threads", "entries", "progress", "block_entries", "friends")
 OnError: TypeAlias = Literal["raise", "skip"]
-Friend: TypeAlias = "PathLike | list[PathLike | tuple[PathLike, str]] | tuple[str, PathLike | list[PathLike]]"
-"""Files, or the name of a data set and files."""
+Friend: TypeAlias = (
+    "PathLike | DataSet | list[PathLike | tuple[PathLike, str]] | tuple[str, PathLike | list[PathLike]]"
+)
+"""Files, an open data set, or the name of a data set and files."""
 
 
 @checked_methods
@@ -99,7 +110,8 @@ class DataFrame(Actions):
 
     Args:
         name: the path of the data set in its files, "Events" or "dir/Events" (may be "" if each has only one); a number
-            of entries for a DataFrame without a source; a `DataSet`; or, without `files`, a file ("f*.root:Events").
+            of entries for a DataFrame without a source; a `DataSet`, perhaps joined; or, without `files`, a file
+            ("f*.root:Events").
         files: a file, or several; wildcards and all that a reader opens. Entries are numbered through all of them.
             Where data sets have names of their own, pairs of file and name.
         threads: the number of threads of a pass; 0 for one per processor.
@@ -107,12 +119,13 @@ class DataFrame(Actions):
         progress: show a progress bar: always, never, or for passes over two seconds (None).
         block_entries: the most entries that a callable gets at once; fewer use less memory, more save calls.
         friends: other data sets with as many entries, whose columns are beside those of this one: by the name that goes
-            before theirs, files, or the name of the data set and files. A column "x" of the friend "f" is "f.x", or
-            just "x" if that name is unique.
+            before theirs, files, an open data set, or the name of the data set and files. A column "x" of the friend
+            "f" is "f.x", or just "x" if that name is unique.
         executor: computes results in other processes: a `concurrent.futures.Executor`, a client of Dask, a session or
             context of Spark, or a number of processes of this machine. None: the threads of this process.
         npartitions: the approximate number of tasks of a run; if None, four per worker, and more if workers are few.
-        on_error: "raise", or "skip" to leave out entries that cannot be read; `skipped` lists them.
+        on_error: "raise", or "skip" to leave out entries that cannot be read, and files that cannot be opened, whose
+            entries get no numbers; `skipped` lists them.
         checkpoint: a folder for finished tasks, from which a repeated or interrupted run continues.
         **options: how files are read, see `colonnade.open`.
 
@@ -139,14 +152,29 @@ class DataFrame(Actions):
         **options: Unpack[ReadSettings],
     ) -> None:
         remote = _remote(executor, npartitions, on_error, checkpoint)
-        source, place = _open(name, files, options, progress, remote)
+        whole = name
+        joins: list[JoinByKeys] = []
+        if isinstance(name, Joined):
+            if friends:
+                raise UsageError(
+                    "a data set with friends takes no more of them here", "with_friends(...) of it"
+                )
+            name, friends, joins = parts_of(name)
+        source, place, matches, lost = _open(name, files, options, progress, remote, on_error == "skip")
+        hidden, own = _left_out_of(name, source), source.names
         if friends:
             others = [(each, _open_friend(of, options, remote)) for each, of in friends.items()]
+            for (each, other), of in zip(others, friends.values(), strict=True):
+                left_out = _left_out_of(of, other)
+                hidden |= {f"{each}.{column}" for column in left_out} | left_out.difference(source.names)
             source = _core.friends_source(source, others)
         session = Session(source, place, threads, progress, block_entries, remote)
+        session.hidden, session.matches, session.lost = hidden, matches, lost
         if entries is not None:
             session.graph.restrict_entries(*_entry_range(entries, source.entries))
         super().__init__(session)
+        if isinstance(whole, Joined):
+            self._join_as(whole, joins, own)
 
     @classmethod
     def from_arrays(
@@ -190,12 +218,13 @@ class DataFrame(Actions):
         Raises:
             FileMissingError: no such file.
             FormatError: it is not a specification.
+            StorageError: it cannot be read.
         """
         spec = read_specification(specification)
         options.setdefault("entries", spec.entries)
         options.setdefault("friends", {each.name: list(each.files) for each in spec.friends})
         made = cls("", spec.files, **options)
-        made._session.specification = spec
+        made._session.owners = spec.owners(made._session.matches)
         return made
 
     @classmethod
@@ -233,7 +262,7 @@ class DataFrame(Actions):
                 columns there: {"run": "run_number", "event % 1000": "slot"}.
             how: "inner" leaves out entries without a match. "left" keeps them; joined columns are optional then:
                 `x.has_value()` and `x.value_or(0)` tell what they have.
-            columns: of the other data set; all but the keys if None. Keys may be named.
+            columns: of the other data set; all but the keys if None, of those that `select` chose. Keys may be named.
             prefix: of the names of all joined columns. Without one, "Name_" stands before those that are taken.
             duplicates: what happens if several entries there have the same key: an error, or the first one is used.
             table: a file for the table of keys. It is used if it was made from the same files, and otherwise replaced.
@@ -251,13 +280,17 @@ class DataFrame(Actions):
         """
         pairs = name_pairs(on, "column")
         source, title = _other_side(name, files, options, self._session.remote)
-        join = _core.Join(source, list(pairs.values()), duplicates == "first", path_text(table or ""))
+        kept = _core.absolute_name(path_text(table)) if table else ""
+        join = _core.Join(source, list(pairs.values()), duplicates == "first", kept)
         if table is not None:
             self._session.joins.append(join)
-        chosen = [columns] if isinstance(columns, str) else list(columns or [])
-        wanted = join.wanted(
-            self._texts(list(pairs)), title, prefix, chosen, self.column_names, how == "inner"
-        )
+        if columns is not None:
+            chosen = [columns] if isinstance(columns, str) else list(columns)
+        elif isinstance(name, DataSet) and name._selection is not None:
+            chosen = [field for field in name.field_names if field not in pairs.values()]
+        else:
+            chosen = join.columns()
+        wanted = join.wanted(self._texts(list(pairs)), title, prefix, chosen, self.has_column, how == "inner")
         return self._at(self._graph.join(self._node, join, wanted))
 
     # ---- Columns
@@ -351,13 +384,13 @@ class DataFrame(Actions):
         return self._at(self._graph.redefine(self._node, name, self._sample_definition(value, returns)))
 
     def alias(self: D, name: str, column: str) -> D:
-        """Give a column a second name."""
+        """Give a column a second name, which has its values even if they are redefined or varied later."""
         return self._at(self._graph.alias(self._node, column_name(name), column_name(column)))
 
     def default_value_for(self: D, column: str, value: ExpressionLike | float | str) -> D:
         """Give a column a value for the files that do not have it, or for entries without a match of a left join."""
         column_name(column)
-        text = column_name(value, "expression") if isinstance(value, str) else self._text(_constant(value))
+        text = self._text(value if isinstance(value, str | Expression) else _constant(value))
         return self._at(self._graph.default_value_for(self._node, column, _core.Definition.of_text(text)))
 
     def vary(
@@ -475,10 +508,12 @@ class DataFrame(Actions):
         from colonnade.distributed.plans import freeze
 
         for each in results:
+            _check_result(each)
             if each._session is not self._session:
                 raise UsageError("the results belong to several DataFrames", "a plan for each DataFrame")
         numbers = [number for each in results for number in each._numbers]
-        return freeze(self._session, numbers or self._session.wanted())
+        with self._session.keeping():
+            return freeze(self._session, numbers or self._session.wanted())
 
     # ---- Habits from elsewhere
 
@@ -509,6 +544,70 @@ class DataFrame(Actions):
 
     # ---- Inside
 
+    def _join_as(self, whole: Joined, joins: Sequence[JoinByKeys], own: Sequence[str]) -> None:
+        """Join by keys what was joined to a data set, and call columns what its fields are called.
+
+        Args:
+            whole: the data set.
+            joins: those by keys, one after the other.
+            own: the columns of its first data set. A selection may have left out one whose name others have.
+        """
+        session = self._session
+        friends = columns_of_friends(joins[0].first if joins else whole)
+        replaced = {name for name, column in friends.items() if name != column and name in own}
+        for name in replaced:
+            self._replace(name, friends[name])
+        session.joined |= replaced
+        names: dict[str, str] = {}
+        for each in joins:
+            session.joined |= self._add_join(each, names)
+        shown = {names.get(name, name) for name in whole.field_names}
+        shown.update(column for name, column in columns_of_friends(whole).items() if name not in replaced)
+        session.hidden = _all_but(shown, [*session.source.names, *session.joined])
+
+    def _add_join(self, given: JoinByKeys, names: dict[str, str]) -> set[str]:
+        """Add what `join` would, and return its columns; `names` gets what they are called, by fields."""
+        session = self._session
+        source = _open(given.other, None, {}, remote=session.remote).source
+        join = _core.Join(source, list(given.pairs.values()), given.takes_first, given.table)
+        if given.table:
+            session.joins.append(join)
+        known, reasons = {*join.columns(), *given.pairs.values()}, dict(source.left_out)
+        fields = {there: here for here, there in given.fields.items() if there in known}
+        session.left_out += [
+            (here, reasons.get(there, "a data frame cannot join it"))
+            for here, there in given.fields.items()
+            if there not in known
+        ]
+        # A name that a selection left free may be taken here.
+        qualified = {there for here, there in given.fields.items() if here != there}
+        wanted = join.wanted(
+            [_core.column_text(names.get(key, key)) for key in given.pairs],
+            given.other.name,
+            given.prefix,
+            list(fields),
+            lambda name: name in qualified or self.has_column(name),
+            given.inner,
+        )
+        self._move_to(self._graph.join(self._node, join, wanted))
+        names[given.entry] = wanted.entry
+        for column, there in wanted.columns:
+            here = fields[there]
+            names[here] = column
+            if column != here and here.isidentifier():
+                self._replace(here, column)
+                names[here] = here
+        return {wanted.entry, *(column for column, _ in wanted.columns)}
+
+    def _replace(self, name: str, column: str) -> None:
+        definition = _core.Definition.of_text(_core.column_text(column))
+        self._move_to(self._graph.redefine(self._node, name, definition))
+
+    def _move_to(self, node: int) -> None:
+        before, self._node = self._node, node
+        if before:
+            self._graph.release(before)
+
     def _definition(
         self,
         value: ExpressionLike | Definable | float,
@@ -537,7 +636,7 @@ class DataFrame(Actions):
         if isinstance(value, str | Expression) or not callable(value):
             return self._definition(value, None, False, None)
         session = self._session
-        value = told(value, session.source.samples, session.specification)
+        value = told(value, session.source.samples, session.owners)
         return define_per_sample(value, returns, travels=self._session.remote is not None)
 
     def _braces(self, values: Any) -> str:
@@ -613,30 +712,44 @@ def _constant(value: object) -> Expression:
     return Expression("text", literal(value))
 
 
+class _Opened(NamedTuple):
+    source: _core.FrameSource
+    place: str
+    """What messages call it."""
+    matches: Sequence[int] = ()
+    """The number of files that match each of the given names."""
+    lost: Sequence[Skipped] = ()
+    """Files that cannot be opened, and were left out."""
+
+
 def _open(
     name: str | int | np.integer[Any] | DataSet,
     files: Any,
     options: Mapping[str, Any],
     progress: bool | None = None,
     remote: Remote | None = None,
-) -> tuple[_core.FrameSource, str]:
+    skips: bool = False,
+) -> _Opened:
     if isinstance(name, DataSet):
         if isinstance(name, Joined):
             raise UnsupportedError(
-                "a DataFrame cannot be made from joined data sets",
-                "DataFrame(data_set).join(...), or friends=...",
+                "a side of a data frame's join cannot be joined itself", "joins one after the other"
             )
         if files is not None or options:
             raise UsageError("an open data set takes no files or options")
         # Opened again, as the parts depend on the clusters of all files; several are opened at a time.
-        files, more = name.files, f" of {len(name.files)} files" if isinstance(name, Chain) else ""
-        if isinstance(name, Chain) and of_different_names(name.named_files):
-            return _open_named(name.named_files, name._settings), f"{len(files)} data sets of different names"
-        return _open_files(name.name, files, name._settings, progress, remote), f"'{name.name}'{more}"
+        places = name._lasting_files()
+        names = [name.name] * len(places)
+        if isinstance(name, Chain):
+            names = [each for _, each in name.named_files]
+        files = list(zip(places, names, strict=True))
+        more = f" of {len(files)} files" if len(files) > 1 else ""
+        place = _DIFFERENT.format(len(files)) if of_different_names(files) else f"'{name.name}'{more}"
+        return _Opened(_open_files(files, name._settings, progress, remote), place)
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
         if files is not None or options or not 0 <= name < 2**63:
             raise UsageError(f"a DataFrame without files takes only a number of entries, not {name}")
-        return _core.empty_source(int(name)), "no files"
+        return _Opened(_core.empty_source(int(name)), "no files")
     if isinstance(name, str) and files is None and _may_be_file(name):
         name, files = "", name
     if not isinstance(name, str) or files is None:
@@ -648,8 +761,7 @@ def _open(
     if not given:
         raise UsageError("the list of files is empty")
     if named := [] if name else of_different_names(given):
-        expanded = [(file, of) for uri, of in named for file in _core.expand_names([uri])]
-        return _open_named(expanded, options), f"{len(named)} data sets of different names"
+        return _open_named(named, _DIFFERENT.format(len(named)), options, progress, remote, skips)
     if name.endswith(".root") and not any(
         isinstance(each, tuple) or _may_be_file(path_text(each)) for each in given
     ):
@@ -658,30 +770,65 @@ def _open(
         )
     name, listed = split_targets(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    found = _core.expand_names(listed)
-    return _open_files(name, found, options, progress, remote), f"'{name}' in '{listed[0]}'{more}"
+    return _open_named(
+        [(uri, name) for uri in listed], f"'{name}' in '{listed[0]}'{more}", options, progress, remote, skips
+    )
 
 
-def _open_named(files: list[tuple[str, str]], options: Mapping[str, Any]) -> _core.FrameSource:
-    refuse_arguments("DataFrame", set(options) - set(ReadSettings.__annotations__), _OPTIONS)
-    return _core.open_named_chain(files, read_options(**options))
+def _open_named(
+    given: list[tuple[str, str]],
+    place: str,
+    options: Mapping[str, Any],
+    progress: bool | None,
+    remote: Remote | None,
+    skips: bool,
+) -> _Opened:
+    cache = lasting_cache(options.get("cache")) or ""
+    found = [_core.expand_names([uri], cache) for uri, _ in given]
+    files = [(uri, name) for uris, (_, name) in zip(found, given, strict=True) for uri in uris]
+    matches = list(map(len, found))
+    try:
+        return _Opened(_open_files(files, options, progress, remote), place, matches)
+    except (StorageError, FormatError, FileMissingError):
+        if not skips:
+            raise
+        from colonnade.distributed.surveys import unreadable
+
+        problems = unreadable(files, read_options(**options))
+        if len(problems) in (0, len(files)):
+            raise
+    left = [file for number, file in enumerate(files) if number not in problems]
+    source = _open_files(left, options, progress, remote)
+    ends = [0, *(sample.first + sample.entries for sample in source.samples)]
+    owners = [given for given, count in enumerate(matches) for _ in range(count)]
+    lost = []
+    for before, (number, problem) in enumerate(sorted(problems.items())):
+        matches[owners[number]] -= 1
+        lost.append(Skipped(ends[number - before], ends[number - before], str(problem)))
+    return _Opened(source, place, matches, lost)
 
 
 def _open_files(
-    name: str, files: list[str], options: Mapping[str, Any], progress: bool | None, remote: Remote | None
+    files: list[tuple[str, str]], options: Mapping[str, Any], progress: bool | None, remote: Remote | None
 ) -> _core.FrameSource:
+    """Open files without wildcards, each with the name of its data set."""
     refuse_arguments("DataFrame", set(options) - set(ReadSettings.__annotations__), _OPTIONS)
     settings = read_options(**options)
+    differ = bool(of_different_names(files))
+    name, uris = "" if differ else files[0][1], [uri for uri, _ in files]
     try:
-        if remote is None:
-            return _core.open_chain(name, files, settings)
-        return remote.open_chain(name, files, settings, progress)
+        surveys = None if remote is None else remote.survey(files, settings, progress)
+        if surveys is not None:
+            return _core.surveyed_chain(name, surveys, settings)
+        return _core.open_named_chain(files, settings) if differ else _core.open_chain(name, uris, settings)
     except NotFoundError as error:
+        if differ:
+            raise
         from colonnade.importing.tree_columns import TreeColumns
         from colonnade.importing.tree_data_set import tree_source
 
         cache = options.get("cache")
-        columns = TreeColumns.of(files, name, cache=cache, otherwise=error)
+        columns = TreeColumns.of(uris, name, cache=cache, otherwise=error)
         return tree_source(columns, dict(options), progress)
 
 
@@ -697,15 +844,29 @@ def _other_side(
         return _core.array_source(
             [(key, values_of(content)) for key, content in batch.columns.items()]
         ), "joined"
-    source, _ = _open(name, files, options, remote=remote)
+    source = _open(name, files, options, remote=remote).source
     samples = source.samples
     return source, samples[0].data_set if samples else "joined"
 
 
 def _open_friend(given: Friend, options: Mapping[str, Any], remote: Remote | None) -> _core.FrameSource:
+    if isinstance(given, DataSet):
+        return _open(given, None, {}, remote=remote).source
     if isinstance(given, tuple):
-        return _open(*given, options, remote=remote)[0]
-    return _open("", given, options, remote=remote)[0]
+        return _open(*given, options, remote=remote).source
+    return _open("", given, options, remote=remote).source
+
+
+def _left_out_of(given: object, source: _core.FrameSource) -> set[str]:
+    """The columns that are not among the selected fields of an open data set."""
+    if not isinstance(given, DataSet) or given._selection is None:
+        return set()
+    return _all_but(given.field_names, source.names)
+
+
+def _all_but(shown: Iterable[str], names: Iterable[str]) -> set[str]:
+    """The names that are not among these, nor of members of them."""
+    return {name for name in names if not any(f"{name}.".startswith(f"{each}.") for each in shown)}
 
 
 def _may_be_file(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -35,6 +36,8 @@ HistogramModel: TypeAlias = "Sequence[Any] | None"
 """("name", "title", bins, low, high) or ("name", "title", edges), for each axis; an axis, or several; or None."""
 
 _DEFAULT_BINS = 128
+_KEYWORDS = ("sample", "threads", "weight")
+"""Arguments of `hist.Hist.fill`, which no axis may be called."""
 
 
 class Model(NamedTuple):
@@ -97,6 +100,9 @@ def histogram_model(model: Any, arguments: Sequence[str]) -> Model:
                 '("name", "title", bins, low, high), with bins, low, high or edges for each axis',
             )
     given = [axis.pop("given", None) for axis in axes]
+    named = [axis["name"] for axis in axes if "name" in axis]
+    if twice := [each for each in named if named.count(each) > 1]:
+        raise UsageError(f"two axes have the name '{twice[0]}'", "another name for one of them")
     for axis, argument in zip(axes, arguments, strict=True):
         axis.setdefault("name", argument)
     return Model(name, title, axes, given)
@@ -214,23 +220,36 @@ def _transform(transform: Any) -> dict[str, Any] | None:
 def empty_hist(model: Model, storage: Any) -> Any:
     """Make the histogram of a model that `hist` fills itself."""
     package = _hist()
-    title, _ = split_title(model.title)
+    title, labels = split_title(model.title)
+    texts = _axis_texts([axis["name"] for axis in model.axes], labels, model.given)
     axes = [
-        _plain_axis(axis) if given is None else copy.deepcopy(given)
-        for axis, given in zip(model.axes, model.given, strict=True)
+        _plain_axis(axis, named) if given is None else copy.deepcopy(given)
+        for axis, named, given in zip(model.axes, texts, model.given, strict=True)
     ]
     return package.Hist(*axes, storage=storage, name=model.name or None, label=title or None)
 
 
-def _plain_axis(axis: dict[str, Any]) -> Any:
+def _plain_axis(axis: dict[str, Any], texts: dict[str, str]) -> Any:
     package = _hist()
     if "edges" in axis:
-        return package.axis.Variable(axis["edges"])
+        return package.axis.Variable(axis["edges"], **texts)
     if "low" not in axis:
         raise UsageError(
             "an axis cannot take its range from the values beside a growing axis", "low and high for it"
         )
-    return package.axis.Regular(axis["bins"], axis["low"], axis["high"])
+    return package.axis.Regular(axis["bins"], axis["low"], axis["high"], **texts)
+
+
+def _axis_texts(names: Sequence[str], labels: Sequence[str], given: Sequence[Any]) -> list[dict[str, str]]:
+    """The name and the label of each axis. Names are keyword arguments in `hist`: other texts are labels only."""
+    taken = {*_KEYWORDS, *(getattr(axis, "name", "") for axis in given)}
+    made = []
+    for name, label, axis in itertools.zip_longest(names, labels[: len(names)], given):
+        is_name = re.fullmatch(r"[A-Za-z_]\w*", name) and name not in taken
+        made.append({"name": name if is_name else "", "label": label or name})
+        if axis is None:
+            taken.add(name)
+    return made
 
 
 # ---- Filled by hist
@@ -317,16 +336,13 @@ def _hist() -> Any:
 
 def _axes_of(axes: Sequence[_core.AxisValue], labels: list[str], objects: Sequence[Any]) -> list[Any]:
     package = _hist()
-    names = [axis.name for axis in axes]
-    given = dict(enumerate(labels))
     made = []
-    for number, axis in enumerate(axes):
-        if number < len(objects) and objects[number] is not None:
-            made.append(copy.deepcopy(objects[number]))
+    for axis, texts, given in itertools.zip_longest(
+        axes, _axis_texts([axis.name for axis in axes], labels, objects), objects
+    ):
+        if given is not None:
+            made.append(copy.deepcopy(given))
             continue
-        # Names are keyword arguments in hist: other texts are labels only.
-        is_name = re.fullmatch(r"[A-Za-z_]\w*", axis.name) and names.index(axis.name) == number
-        texts = {"name": axis.name if is_name else "", "label": given.get(number) or axis.name}
         edges = axis.edges
         if axis.regular:
             made.append(package.axis.Regular(len(edges) - 1, edges[0], edges[-1], **texts))
@@ -381,11 +397,12 @@ def to_profile(value: _core.ProfileValue, objects: Sequence[Any] = ()) -> hist.H
     sum_w, sum_w2, sum_wy, sum_wyy = (
         _shaped(sums, value.axes, made) for sums in (value.sum_w, value.sum_w2, value.sum_wy, value.sum_wyy)
     )
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         mean = np.where(sum_w != 0, sum_wy / sum_w, 0.0)
+        squares = np.maximum(sum_wyy - sum_wy * mean, 0.0)
     view: Any = made.view(flow=True)
     view["sum_of_weights"] = sum_w
     view["sum_of_weights_squared"] = sum_w2
     view["value"] = mean
-    view["_sum_of_weighted_deltas_squared"] = np.maximum(sum_wyy - sum_wy * mean, 0.0)
+    view["_sum_of_weighted_deltas_squared"] = squares
     return made

@@ -16,10 +16,12 @@ import numpy as np
 from colonnade import _core
 from colonnade.annotations import checked_methods
 from colonnade.errors import (
+    Error,
     NotFoundError,
     StorageError,
     TypeMismatchError,
     UsageError,
+    redacted,
     warn_left_out,
 )
 from colonnade.misuse import column_name, names_of, path_text
@@ -36,8 +38,8 @@ __all__ = ["Columns", "Description", "Node"]
 
 T = TypeVar("T")
 Columns = str | Sequence[str] | None
-"""Names, wildcards ("Muon_*"), or None for all columns."""
-_RESERVED = ("rdfentry_", "rdfslot_", "rdfsampleinfo_", "tdfentry_", "tdfslot_")
+"""Names, wildcards ("Muon_*"), expressions, or None for all columns."""
+_RESERVED = frozenset(_core.special_names())
 """Names with another meaning in expressions."""
 
 
@@ -76,7 +78,11 @@ class Node:
     @property
     def column_names(self) -> list[str]:
         """All columns: those of the source with their members ("jets.pt"), then defined ones."""
-        return self._graph.column_names(self._node)
+        names = self._graph.column_names(self._node)
+        hidden = self._session.hidden
+        if hidden:
+            hidden = hidden.difference(set(self.defined_column_names) - self._session.joined)
+        return [name for name in names if name not in hidden]
 
     @property
     def defined_column_names(self) -> list[str]:
@@ -107,7 +113,7 @@ class Node:
 
     def describe(self) -> Description:
         """Return a text about the source, the columns and the nodes."""
-        return Description(self._graph.describe(self._node))
+        return Description(redacted(self._graph.describe(self._node)))
 
     def explain(self) -> Explanation:
         """Return the costs of the last pass: rows, bytes and time of each column, node and result.
@@ -145,8 +151,9 @@ class Node:
     @property
     def skipped(self) -> list[Skipped]:
         """The entries that on_error="skip" left out of results so far, in entry order."""
-        remote = self._session.remote
-        return [] if remote is None else remote.skipped_of(self._session)
+        session = self._session
+        of_runs = [] if session.remote is None else session.remote.skipped_of(session)
+        return sorted([*session.lost, *of_runs], key=lambda each: each.first)
 
     def plan(self) -> str:
         """Return the whole graph as JSON: the source, expressions and results, without values.
@@ -220,7 +227,7 @@ class Node:
         ]
 
     def _select(self, columns: Columns) -> list[str]:
-        """Names of columns, with wildcards replaced by their matches."""
+        """Names of columns and expressions, with wildcards replaced by their matches."""
         names = self._top_names()
         reserved = [name for name in names if name in _RESERVED]
         names = [name for name in names if name not in _RESERVED]
@@ -234,14 +241,7 @@ class Node:
         wanted = names_of(columns)
         selected: dict[str, None] = {}
         for each in wanted:
-            if not any(c in each for c in "*?") or self.has_column(each):
-                selected[each] = None
-                continue
-            found = [name for name in names if fnmatch.fnmatchcase(name, each)]
-            found = found or [name for name in self.column_names if fnmatch.fnmatchcase(name, each)]
-            if not found:
-                raise NotFoundError(f"no column matches '{each}'", ", ".join(names[:10]))
-            selected |= dict.fromkeys(found)
+            selected |= dict.fromkeys(self._matches(each, names) or [each])
         if not selected:
             raise UsageError("no columns are named", "the names of columns, or None for all")
         warn_left_out(
@@ -250,6 +250,28 @@ class Node:
             stacklevel=3,
         )
         return list(selected)
+
+    def _matches(self, text: str, names: list[str]) -> list[str]:
+        """Columns for which a text is a wildcard; none if it is a name or an expression."""
+        if not any(c in text for c in "*?") or self.has_column(text):
+            return []
+        found = [name for name in names if fnmatch.fnmatchcase(name, text)]
+        found = found or [name for name in self.column_names if fnmatch.fnmatchcase(name, text)]
+        try:
+            self._graph.column_type(self._node, text)
+        except Error as error:
+            if found:
+                return found
+            problem = error.problem.partition("\n")[0]
+            raise NotFoundError(
+                f"no column matches '{text}', and as an expression: {problem}", ", ".join(names[:10])
+            ) from None
+        if found:
+            raise UsageError(
+                f"'{text}' is an expression, and a wildcard for {', '.join(found[:10])}",
+                "spaces around operators, or the names of the columns",
+            )
+        return []
 
     def _book(
         self,

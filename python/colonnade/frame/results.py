@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from colonnade import _core
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError
+from colonnade.misuse import function_of
 from colonnade.notebook import folded_table, html_table, most_rows
 
 from .session import Booking, Session, run_sessions
@@ -89,6 +90,7 @@ class Result(Generic[T_co]):
         Returns:
             This result.
         """
+        function_of(callback, "on_partial(callback), which gets the value")
         convert = self._convert
         self._session.on_partial(self._number, lambda graph, number: callback(convert(graph, number, "")))
         return self
@@ -314,20 +316,26 @@ class Report(Sequence[Cut]):
 class Display:
     """The first entries of columns, as text and as a table."""
 
-    def __init__(self, columns: dict[str, ak.Array], rows: int) -> None:
-        self._columns, self._rows = columns, rows
+    def __init__(self, columns: dict[str, ak.Array], numbers: ak.Array | None = None) -> None:
+        """`numbers` are those of the rows; they are counted from 0 if left out."""
+        self._columns, self._numbers = columns, numbers
 
     @property
     def arrays(self) -> ak.Array:
         """The entries."""
         return ak.zip(self._columns, depth_limit=1)
 
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the rows."""
+        return [*range(len(self.arrays))] if self._numbers is None else self._numbers.to_list()
+
     def _texts(self) -> list[list[str]]:
         lists = [[_short(value) for value in ak.to_list(column)] for column in self._columns.values()]
-        return [list(row) for row in zip(*lists, strict=True)]
+        return [[str(number), *row] for number, *row in zip(self.numbers, *lists, strict=True)]
 
     def __str__(self) -> str:
-        rows = [["Row", *self._columns], *([str(n), *row] for n, row in enumerate(self._texts()))]
+        rows = [["Row", *self._columns], *self._texts()]
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         lines = [
             "| " + " | ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)) + " |" for row in rows
@@ -342,8 +350,7 @@ class Display:
         print(self, file=file)
 
     def _repr_html_(self) -> str:
-        rows = [[n, *row] for n, row in enumerate(self._texts())]
-        return folded_table(["Row", *self._columns], rows, "entries")
+        return folded_table(["Row", *self._columns], self._texts(), "entries")
 
 
 @dataclass(frozen=True)

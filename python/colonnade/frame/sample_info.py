@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import fnmatch
 import functools
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from colonnade import _core
-from colonnade.errors import FileMissingError, FormatError, NotFoundError
+from colonnade.errors import FileMissingError, FormatError, NotFoundError, StorageError, locate
 from colonnade.misuse import path_text
 
-__all__ = ["FriendSpec", "SampleInfo", "SampleSpec", "Specification", "read_specification", "told"]
+__all__ = ["FriendSpec", "Owner", "SampleInfo", "SampleSpec", "Specification", "read_specification", "told"]
+
+Owner: TypeAlias = tuple[str, int, Mapping[str, Any]]
+"""The sample of a file: its name, its number and its metadata."""
 
 
 class SampleInfo(str):
@@ -91,22 +93,14 @@ class Specification:
         """The files of all samples, in order, each with the name of its data set."""
         return [file for sample in self.samples for file in sample.files]
 
-    def infos(self, samples: Sequence[_core.FrameSample]) -> dict[str, SampleInfo]:
-        """Return the `SampleInfo` of each file of a source, by its name there."""
-        found = {}
-        for each in samples:
-            for number, sample in enumerate(self.samples):
-                if any(_fits(each.name, file, data_set) for file, data_set in sample.files):
-                    entries = each.first, each.first + each.entries
-                    found[each.name] = SampleInfo(each.name, entries, sample.name, number, sample.metadata)
-                    break
-        return found
-
-
-def _fits(name: str, file: str, data_set: str) -> bool:
-    """Whether "f.root/Events" is a file, which may have wildcards, and its data set."""
-    found = name.removesuffix(f"/{data_set.strip('/')}")
-    return found != name and (found == file or fnmatch.fnmatchcase(found, file))
+    def owners(self, matches: Sequence[int]) -> list[Owner]:
+        """Return the sample of each file, in order; `matches` has the number of files that match each of `files`."""
+        owners = [
+            (sample.name, number, sample.metadata)
+            for number, sample in enumerate(self.samples)
+            for _ in sample.files
+        ]
+        return [owner for owner, count in zip(owners, matches, strict=True) for _ in range(count)]
 
 
 def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Specification:
@@ -118,29 +112,41 @@ def read_specification(source: str | os.PathLike[str] | Mapping[str, Any]) -> Sp
 
     Raises:
         FileMissingError: no such file.
+        StorageError: the file cannot be read.
         FormatError: it is not a specification.
     """
-    place = "the specification"
-    content: Any = source
-    if not isinstance(source, Mapping):
-        place = path_text(source)
-        try:
-            with open(source, encoding="utf-8") as file:
-                content = json.load(file)
-        except FileNotFoundError:
-            raise FileMissingError("there is no such specification", uri=place) from None
-        except (OSError, ValueError) as error:
-            raise FormatError(f"this is not a specification of samples: {error}", uri=place) from None
+    if isinstance(source, Mapping):
+        return _specification(source)
+    place = path_text(source)
+    try:
+        with open(source, encoding="utf-8") as file:
+            content = json.load(file)
+    except FileNotFoundError:
+        raise FileMissingError("there is no such specification", uri=place) from None
+    except OSError as error:
+        raise StorageError(f"cannot read the specification: {error.strerror}", uri=place) from None
+    except ValueError as error:
+        raise FormatError(f"this is not a specification of samples: {error}", uri=place) from None
     try:
         return _specification(content)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise FormatError(
-            f"{place} is not a specification of samples ({type(error).__name__}: {error})",
-            '{"samples": {"name": {"trees": ["Events"], "files": ["f.root"], "metadata": {...}}}}',
-        ) from None
+    except FormatError as error:
+        raise locate(error, uri=place) from None
 
 
-def _specification(content: Mapping[str, Any]) -> Specification:
+def _specification(content: Any) -> Specification:
+    try:
+        return _parts(content)
+    except KeyError as error:
+        why = f"it has no {error}"
+    except (TypeError, AttributeError):
+        why = "a part has the wrong type"
+    raise FormatError(
+        f"this is not a specification of samples: {why}",
+        '{"samples": {"name": {"trees": ["Events"], "files": ["f.root"], "metadata": {...}}}}',
+    )
+
+
+def _parts(content: Any) -> Specification:
     samples = [
         SampleSpec(name, _files(f"sample '{name}'", sample), _metadata(name, sample.get("metadata") or {}))
         for name, sample in content["samples"].items()
@@ -151,11 +157,16 @@ def _specification(content: Mapping[str, Any]) -> Specification:
         FriendSpec(name, _files(f"friend '{name}'", each))
         for name, each in (content.get("friends") or {}).items()
     ]
-    given = content.get("range")
-    entries = None
-    if given is not None:
-        entries = (0, int(given[0])) if len(given) == 1 else (int(given[0]), int(given[1]))
-    return Specification(tuple(samples), entries, tuple(friends))
+    return Specification(tuple(samples), _range(content.get("range")), tuple(friends))
+
+
+def _range(given: Any) -> tuple[int, int] | None:
+    if given is None:
+        return None
+    numbers: Sequence[Any] = given if isinstance(given, list | tuple) and len(given) in (1, 2) else [None]
+    if not all(isinstance(each, int | float) and float(each).is_integer() for each in numbers):
+        raise FormatError(f"the range is {given!r}", "[stop] or [start, stop], in entries")
+    return (0 if len(numbers) == 1 else int(numbers[0])), int(numbers[-1])
 
 
 def _metadata(name: str, given: Mapping[str, Any]) -> dict[str, str | int | float]:
@@ -180,26 +191,26 @@ def _texts(value: Any) -> list[str]:
 
 
 class _Told:
-    """Calls a function with the `SampleInfo` of the file whose name it gets."""
+    """Calls a function with the `SampleInfo` of the file whose number it gets."""
 
-    def __init__(self, function: Callable[[SampleInfo], Any], infos: Mapping[str, SampleInfo]) -> None:
+    def __init__(self, function: Callable[[SampleInfo], Any], infos: Sequence[SampleInfo]) -> None:
         functools.update_wrapper(self, function)
-        self._function, self._infos = function, dict(infos)
+        self._function, self._infos = function, infos
 
-    def __call__(self, name: str) -> Any:
-        # A trial has its own name, and runs as if for the first file.
-        first = next(iter(self._infos.values()), SampleInfo(name))
-        return self._function(self._infos.get(name, first))
+    def __call__(self, number: int) -> Any:
+        return self._function(self._infos[number])
 
 
 def told(
     function: Callable[[SampleInfo], Any],
     samples: Sequence[_core.FrameSample],
-    specification: Specification | None,
-) -> Callable[[str], Any]:
-    """Wrap a function of a `SampleInfo` as one that gets the name of a file."""
-    infos = {
-        each.name: SampleInfo(each.name, (each.first, each.first + each.entries), "", number)
-        for number, each in enumerate(samples)
-    }
-    return _Told(function, infos if specification is None else infos | specification.infos(samples))
+    owners: Sequence[Owner] | None,
+) -> Callable[[int], Any]:
+    """Wrap a function of a `SampleInfo` as one that gets the number of a file."""
+    if owners is None:
+        owners = [("", number, {}) for number in range(len(samples))]
+    infos = [
+        SampleInfo(each.name, (each.first, each.first + each.entries), *owner)
+        for each, owner in zip(samples, owners, strict=True)
+    ]
+    return _Told(function, infos)

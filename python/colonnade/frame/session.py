@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import pickle
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from colonnade import _core
-from colonnade.errors import UsageError
+from colonnade.errors import UsageError, redacted
 from colonnade.misuse import thread_count
 
-from .callables import pickled
+from .callables import pickled, restored, saved_state
 from .progress import PassBar
 from .values import layout_of, python_array
 
 if TYPE_CHECKING:
     from colonnade.writing.attributes import AttributeAppender
 
-    from .sample_info import Specification
+    from .sample_info import Owner
 
 __all__ = ["BLOCK_ENTRIES", "Booking", "PythonCalls", "Remote", "Session", "Skipped", "run_sessions"]
 
@@ -59,14 +59,17 @@ class Booking:
             return graph.book(self.node, self.kind, list(self.arguments), self.options)
         calls = self.calls
         accumulator = _core.python_accumulator(
-            calls.block, calls.merge, pickle.dumps, pickle.loads, calls.in_order
+            calls.block, calls.merge, saved_state, restored, calls.in_order
         )
         return graph.book_accumulator(self.node, list(self.arguments), accumulator)
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """Entries that results lack, since they could not be read."""
+    """Entries that results lack, since they could not be read.
+
+    A file that could not be opened has none; it would begin at `first`.
+    """
 
     first: int
     """The first entry."""
@@ -78,10 +81,10 @@ class Skipped:
 class Remote(Protocol):
     """Computes booked results in other processes, or otherwise than in one pass of this process."""
 
-    def open_chain(
-        self, name: str, files: list[str], options: _core.ReadOptions, progress: bool | None
-    ) -> _core.FrameSource:
-        """Open files as one source."""
+    def survey(
+        self, files: list[tuple[str, str]], options: _core.ReadOptions, progress: bool | None
+    ) -> list[str] | None:
+        """Describe files, each with the name of its data set; None if this process had better open them."""
 
     def run(self, sessions: list[Session]) -> None:
         """Compute the requested results of sessions that have this remote."""
@@ -129,7 +132,7 @@ class Session:
             raise UsageError(
                 f"block_entries={block_entries!r} is not a number of entries", "1, 2, ... 100000"
             )
-        self.source, self.graph, self.place = source, _core.FrameGraph(source), place
+        self.source, self.graph, self.place = source, _core.FrameGraph(source), redacted(place)
         self.threads, self.progress, self.block_entries = thread_count(threads), progress, int(block_entries)
         self.graph.set_block_entries(self.block_entries)
         self.last_run: _core.RunReport | None = None
@@ -137,9 +140,19 @@ class Session:
         """The costs instead of that, if tasks made the last pass."""
         self.left_out: list[tuple[str, str]] = source.left_out
         """Fields of the source without a column, and the reasons."""
-        self.specification: Specification | None = None
-        """The `SampleInfo` of the samples of the source, if they were specified."""
+        self.hidden: set[str] = set()
+        """Columns of open data sets that their selections of fields leave out: expressions may use them."""
+        self.joined: set[str] = set()
+        """Columns that the joins of an open data set define."""
+        self.matches: Sequence[int] = ()
+        """The number of files that match each of the given names."""
+        self.lost: Sequence[Skipped] = ()
+        """Files that could not be opened."""
+        self.owners: list[Owner] | None = None
+        """The sample of each file, if they were specified."""
         self.remote = remote
+        self.setup = ""
+        """A pickled function that each process calls once before its first task: see `Plan.set_up`."""
         self.functions: dict[str, Callable[..., Any]] = {}
         """User functions that expressions can call."""
         self.bookings: dict[int, Booking] = {}
@@ -155,6 +168,9 @@ class Session:
         """Results that made a remote run fail: left out until they are requested."""
         self.watchers: dict[int, list[Callable[[_core.FrameGraph, int], object]]] = {}
         """The callbacks for partial results."""
+        self._dropped: deque[int] = deque()
+        self._users: list[None] = []
+        """An item for each use of the bookings: adding and removing one is atomic."""
 
     def book(self, booking: Booking) -> int:
         """Book a result.
@@ -189,13 +205,35 @@ class Session:
 
     def wanted(self) -> list[int]:
         """Return the results that a remote run has to compute."""
-        return [each for each in list(self.bookings) if each not in self.failed and not self.is_ready(each)]
+        with self.keeping():
+            return [
+                each for each in list(self.bookings) if each not in self.failed and not self.is_ready(each)
+            ]
 
     def drop(self, result: int) -> None:
         """Drop a result without references: at once, or after the current pass.
 
         Any thread may call it at any time.
         """
+        self._dropped.append(result)
+        self._drop_unused()
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Drop no result meanwhile: the garbage collector may do so between any two instructions."""
+        self._users.append(None)
+        try:
+            yield
+        finally:
+            self._users.pop()
+            self._drop_unused()
+
+    def _drop_unused(self) -> None:
+        with suppress(IndexError):  # another thread took it
+            while self._dropped and not self._users:
+                self._drop_now(self._dropped.popleft())
+
+    def _drop_now(self, result: int) -> None:
         self.bookings.pop(result, None)
         for numbers in (self.varied, self.written, self.failed):
             numbers.discard(result)
@@ -211,24 +249,57 @@ def run_sessions(sessions: Iterable[Session]) -> int:
         The number of graphs that had something to compute.
     """
     unique = list({id(each): each for each in sessions}.values())
-    elsewhere = [each for each in unique if each.remote is not None or (each.watchers and each.wanted())]
-    ran = [each for each in elsewhere if each.wanted()]
+    ran = [each for each in unique if each.remote is not None and each.wanted()]
+    _check_destinations(unique)
     for each in ran:
-        while each.remote is not None and each.joins:
+        while each.joins:
             each.joins[-1].prepare()
             each.joins.pop()
-    for remote in {id(each.remote): each.remote for each in ran}.values():
-        _remote(remote).run([each for each in ran if each.remote is remote])
-    return len(ran) + _run_here([each for each in unique if each not in elsewhere])
+    remotes = {id(remote): remote for each in ran if (remote := each.remote) is not None}
+    for remote in remotes.values():
+        remote.run([each for each in ran if each.remote is remote])
+    ran += _run_watched([each for each in unique if each.remote is None and each.watchers and each.wanted()])
+    here = [each for each in unique if each.remote is None and each not in ran]
+    shown = [(each, number) for each in here if each.watchers for number in each.wanted()]
+    passes = _run_here(here)
+    for each, number in shown:
+        for watch in each.watchers.get(number, []):
+            watch(each.graph, number)
+    return len(ran) + passes
 
 
-def _remote(remote: Remote | None) -> Remote:
-    """The given remote; else one that computes stretch by stretch in this process, to show partial results."""
-    if remote is not None:
-        return remote
+def _check_destinations(sessions: Sequence[Session]) -> None:
+    """Refuse to write a data set twice in a run: the later snapshot would replace the earlier one.
+
+    Threads of one pass see each other.
+    """
+    if all(each.remote is None and not each.watchers for each in sessions):
+        return
+    from colonnade.distributed.snapshots import Destination
+
+    known: set[tuple[str, str]] = set()
+    for each in sorted(sessions, key=lambda each: each.remote is not None):
+        for number in each.wanted():
+            if each.bookings[number].kind != "snapshot":
+                continue
+            to = Destination.of(each.bookings[number])
+            if to.place in known:
+                each.failed.add(number)
+                raise UsageError(
+                    "another snapshot of this run has the same destination",
+                    "another file, or the value of one before the other is booked",
+                    uri=to.uri,
+                )
+            known.add(to.place)
+
+
+def _run_watched(sessions: list[Session]) -> list[Session]:
+    """Compute results in this process stretch by stretch, to show partial ones, and return the sessions that can be."""
+    if not sessions:
+        return []
     from colonnade.distributed.driver import here
 
-    return here()
+    return here().run_planned(sessions)
 
 
 def _run_here(sessions: list[Session]) -> int:

@@ -136,6 +136,8 @@ def quantiles_of(tally: Tally, q: float | Sequence[float]) -> Any:
         with np.errstate(invalid="ignore", over="ignore"):
             step = high - low
             found = np.where(share < 0.5, low + step * share, high - step * (1 - share))
+            is_beyond = np.isinf(step) & np.isfinite(low) & np.isfinite(high)
+            found = np.where(is_beyond, low * (1 - share) + high * share, found)
         found = np.where((low == high) | (share == 0), low, found)
     return float(found[0]) if np.ndim(q) == 0 else found
 

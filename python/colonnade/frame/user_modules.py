@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.machinery
 import importlib.util
 import os
 import pickletools
@@ -16,6 +17,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -39,7 +41,8 @@ _lock = threading.Lock()
 def sources_in(pickled: bytes) -> dict[str, str]:
     """Return hashes of the modules that a pickle names, and of those that they import, except installed ones."""
     found: dict[str, str] = {}
-    names = set(_texts(pickled))
+    nearby = _nearby()  # code that travels in the pickle may import these when it runs
+    names = {each for each in _texts(pickled) if each in sys.modules or each.partition(".")[0] in nearby}
     while names:
         name = names.pop()
         path = _path_of(name)
@@ -56,7 +59,7 @@ def use_sources(sources: dict[str, str]) -> None:
     """Let modules be imported again if any of them is not what this process has unpickled before."""
     with _lock:
         if any(_received.get(name, digest) != digest for name, digest in sources.items()):
-            for name in sources.keys() - _sent:
+            for name in (sources.keys() - _sent) & sys.modules.keys():
                 if (_path_of(name) or "").endswith(".py"):
                     del sys.modules[name]
         _received.update(sources)
@@ -82,12 +85,37 @@ def _texts(pickled: bytes) -> Iterator[str]:
         return
 
 
+def _nearby() -> set[str]:
+    """The first parts of the names of modules that can be imported, except installed ones, and of other files there."""
+    found: set[str] = set()
+    for folder in sys.path:
+        if not _is_installed(folder):
+            with suppress(OSError):
+                found.update(each.partition(".")[0] for each in os.listdir(folder or "."))
+    return found
+
+
+def _is_installed(path: str) -> bool:
+    return os.path.join(os.path.realpath(path), "").startswith(_INSTALLED)
+
+
 def _path_of(name: str) -> str | None:
-    """The file of a module that is loaded, and neither installed nor the program itself."""
-    path = getattr(sys.modules.get(name), "__file__", None)
-    if not path or name in ("__main__", "__mp_main__") or name.partition(".")[0] == "colonnade":
+    """The file of a module that is neither installed nor the program itself."""
+    if name in ("__main__", "__mp_main__") or name.partition(".")[0] == "colonnade":
         return None
-    return None if os.path.realpath(path).startswith(_INSTALLED) else str(path)
+    path = getattr(sys.modules[name], "__file__", None) if name in sys.modules else _path_to_import(name)
+    return None if not path or _is_installed(path) else str(path)
+
+
+def _path_to_import(name: str) -> str | None:
+    """The file of a module that is not loaded. Unlike `importlib.util.find_spec`, it does not import packages."""
+    spec, above, folders = None, "", None
+    for part in name.split("."):
+        spec = importlib.machinery.PathFinder.find_spec(above + part, folders)
+        if spec is None or (above and folders is None):
+            return None
+        above, folders = f"{above}{part}.", spec.submodule_search_locations
+    return spec.origin if spec is not None and spec.has_location else None
 
 
 @lru_cache(maxsize=256)

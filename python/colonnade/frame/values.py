@@ -19,10 +19,12 @@ __all__ = [
     "assemble",
     "dtype_of",
     "element_of",
+    "holds_variant",
     "innermost",
     "is_numeric",
     "is_text",
     "layout_of",
+    "numbers_as",
     "python_array",
     "trial",
     "type_name",
@@ -90,6 +92,14 @@ def is_numeric(kind: _core.ValueType) -> bool:
     return innermost(kind).kind == "scalar"
 
 
+def holds_variant(kind: _core.ValueType) -> bool:
+    """Return True for variants, and for lists and records of them."""
+    kind = innermost(kind)
+    return kind.kind == "record" and (
+        kind.is_variant or any(holds_variant(member) for _, member in kind.members)
+    )
+
+
 def is_text(kind: _core.ValueType) -> bool:
     """Return True for texts and for lists of texts."""
     return innermost(kind).kind == "string"
@@ -148,8 +158,8 @@ def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: 
 
     Args:
         content: one element per value.
-        kind: the requested type, to which numbers are converted as NumPy's "same_kind" allows; that of the layout
-            if None.
+        kind: the requested type, to which numbers are converted as NumPy's "same_kind" allows, and integers if they
+            fit; that of the layout if None.
         copies: copy the arrays, since other code may write to them.
 
     Raises:
@@ -268,12 +278,22 @@ def _flat(data: Any, copies: bool) -> NDArray[Any]:
 def _scalars(data: Any, kind: _core.ValueType, copies: bool) -> _core.Values:
     array = np.asarray(data)
     element_of(array.dtype)
-    dtype = dtype_of(kind)
-    if array.dtype != dtype:
-        if not np.can_cast(array.dtype, dtype, "same_kind"):
-            raise TypeMismatchError(f"values of type '{array.dtype}' are not of type '{kind.name}'")
-        array, copies = array.astype(dtype), False
+    if array.dtype != dtype_of(kind):
+        array, copies = numbers_as(array, kind), False
     return _core.scalar_values(kind.element, _flat(array, copies))
+
+
+def numbers_as(array: NDArray[Any], kind: _core.ValueType) -> NDArray[Any]:
+    """Convert numbers as NumPy's "same_kind" allows; raises `TypeMismatchError` for integers that do not fit."""
+    dtype = dtype_of(kind)
+    if not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise TypeMismatchError(f"values of type '{array.dtype}' are not of type '{kind.name}'")
+    if dtype.kind in "iu" and array.size and not np.can_cast(array.dtype, dtype):
+        limits = np.iinfo(dtype)
+        for value in (int(array.min()), int(array.max())):
+            if not limits.min <= value <= limits.max:
+                raise TypeMismatchError(f"{value} is not a {kind.name}", "a wider type of result")
+    return array.astype(dtype, copy=False)
 
 
 def _empty(kind: _core.ValueType) -> _core.Values:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from colonnade import _core
 from colonnade._core import FieldKind
-from colonnade.errors import StorageError, UnsupportedError
+from colonnade.errors import StorageError, TypeMismatchError, UnsupportedError
 from colonnade.reading.dataset import DataSet, Fields
 from colonnade.schema.fields import FieldInfo
 
@@ -213,8 +213,11 @@ def single(data_set: DataSet) -> DataSet:
     """Return the data set, which must be an RNTuple in one file.
 
     Raises:
-        UnsupportedError: it is something else.
+        TypeMismatchError: it is not a data set.
+        UnsupportedError: it is another data set.
     """
+    if not isinstance(data_set, DataSet):
+        raise TypeMismatchError(f"{data_set!r} is not a data set", "what colonnade.open gives")
     if type(data_set) is not DataSet:
         raise UnsupportedError(
             "only a data set in one file has sealed pages, not a chain or a TTree",
@@ -237,9 +240,13 @@ def cluster_numbers(data_set: DataSet, clusters: Sequence[int] | None) -> list[i
 
     Raises:
         UsageError: there is no such cluster.
+        TypeMismatchError: they are not numbers.
     """
     count = len(reader_of(data_set).descriptor.clusters)
-    numbers = list(range(count)) if clusters is None else [operator.index(number) for number in clusters]
+    try:
+        numbers = list(range(count)) if clusters is None else [operator.index(number) for number in clusters]
+    except TypeError:
+        raise TypeMismatchError(f"clusters={clusters!r} is not a list of numbers", "[0, 1]") from None
     for number in numbers:
         if not 0 <= number < count:
             raise data_set._misuse(f"there is no cluster {number}", f"0 to {count - 1}" if count else "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from colonnade import _core
 from colonnade.errors import UsageError
-from colonnade.misuse import advised, files_of, names_of
+from colonnade.misuse import advised, chosen_names, files_of
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.reading.steps import byte_count
 from colonnade.writing.attributes import AttributeAppender, adding
@@ -173,7 +173,7 @@ def copy(
     report = _core.copy(
         sources,
         target,
-        [] if columns is None else names_of(columns, "field"),
+        chosen_names(columns, "field"),
         None if compression is None else str(compression),
         None if page_size is None else byte_count(page_size),
         None if cluster_size is None else byte_count(cluster_size),

@@ -19,7 +19,7 @@ from colonnade.importing.copying import (
     report_of,
     verify_depth,
 )
-from colonnade.misuse import files_of, names_of, path_text
+from colonnade.misuse import chosen_names, files_of, path_text
 from colonnade.reading.opening import PathLike
 from colonnade.reading.steps import byte_count
 from colonnade.writing.options import Size, check_names, write_options
@@ -130,15 +130,14 @@ def merge(
         raise UsageError(f"{jobs} is not a number of jobs", "one or more")
     check_names(settings, "a merge")
     settings.setdefault("page_buffer_budget", "32 MiB")  # there may be many inputs, but memory is limited
-    names = [] if data_sets is None else names_of(data_sets, "data set")
     report = _core.merge(
         expand_inputs(inputs),
         path_text(output, "the output comes first: merge(output, inputs)"),
-        [name.strip("/") for name in names],
+        [name.strip("/") for name in chosen_names(data_sets, "data set")],
         _MODES.index(mode),
         append,
         jobs or 0,
-        [] if columns is None else names_of(columns, "field"),
+        chosen_names(columns, "field"),
         None if compression is None else str(compression),
         None if page_size is None else byte_count(page_size),
         None if cluster_size is None else byte_count(cluster_size),

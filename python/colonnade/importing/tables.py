@@ -5,32 +5,39 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
+
+from colonnade import _core
 from colonnade.annotations import checked
 from colonnade.arrays.columns import flatten
+from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
     Error,
     FileMissingError,
     FormatError,
     SchemaError,
+    TypeMismatchError,
     UnsupportedError,
     UsageError,
 )
-from colonnade.misuse import files_of, path_text
+from colonnade.misuse import chosen_names, files_of, mapping_of, name_pairs, path_text
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.exporting import FORMATS, STORED_AS
-from colonnade.reading.opening import PathLike, same_place, split_target
+from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Spec, build_field, infer
 from colonnade.writing.creating import DataSetWriter
 from colonnade.writing.filling import build_fields
 from colonnade.writing.options import CheckpointEvery, Size, check_names, write_options
-from colonnade.writing.sources import to_batch
+from colonnade.writing.sources import Batch, to_batch
 
+from .tree_schema import clean_name, free_name
 from .trees import ImportSettings, data_sets_at, same_arrays
 
 if TYPE_CHECKING:
@@ -50,6 +57,8 @@ class TableReport:
     data_set: str
     entries: int
     fields: tuple[str, ...]
+    renamed: Mapping[str, str]
+    """Field by column, if their names differ."""
     bytes_read: int
     """Bytes of values in Arrow's form."""
     seconds: float
@@ -69,6 +78,7 @@ def import_table(
     *,
     destination_name: str | None = None,
     columns: Sequence[str] | str | None = None,
+    rename: Mapping[str, str] | None = None,
     format: TableFormat | None = None,  # noqa: A002
     compression: str | int = "zstd:5",
     overwrite: bool = False,
@@ -85,13 +95,15 @@ def import_table(
     Lists, records and missing values are kept: a column, or part of one, with missing values becomes a `std::optional`;
     one without does not, whatever its schema allows. To find out, columns without Parquet statistics on missing values
     are read twice. Dictionaries become their values; dates and times become integers whose unit is the field's
-    description. Columns that `export` wrote get their original types.
+    description. Columns that `export` wrote get their original types. In names of columns, dots, slashes, backslashes,
+    blanks and control characters become underscores.
 
     Args:
         source: the file; or several with the same columns, whose rows are concatenated.
         destination: the file or object store, or this and the path of the data set, as in `colonnade.create`.
         destination_name: the path of the data set; by default the first file's name without extension.
         columns: names of columns; by default all.
+        rename: names of fields for columns: {"Time (s)": "time"}.
         format: "parquet", "arrow" or "csv"; by default from the extension.
         compression: of the data set.
         overwrite: replace the destination: a file as a whole, in an object store the data set. Without it the data set
@@ -108,8 +120,8 @@ def import_table(
         ModuleNotFoundError: pyarrow is not installed.
         FileMissingError: no such file.
         FormatError: a file is damaged; or values differ after the import.
-        SchemaError: a type cannot be stored, or the files have different columns.
-        UsageError: the data set exists already, or a column does not.
+        SchemaError: a type cannot be stored, two fields have the same name, or the files have different columns.
+        UsageError: the data set exists already, a column does not, or an option is invalid.
     """
     given: dict[str, Any] = {
         "compression": compression,
@@ -119,14 +131,17 @@ def import_table(
         "parallel_sealing": True,
         **settings,
     }
+    if not 1 <= batch_size < 1 << 63:
+        raise UsageError(f"batch_size={batch_size} is not a number of rows", "1, 2, ...")
     check_names(given, "an import")
     options = write_options(**given)
     begin = time.monotonic()
     sources = files_of(source, "a Parquet, Arrow or CSV file, or a list of them")
-    table = _Table([path_text(one) for one in sources], format, columns, batch_size)
+    names = {} if rename is None else name_pairs(mapping_of(rename, 'rename={"Time (s)": "time"}'), "column")
+    table = _Table([path_text(one) for one in sources], format, columns, names, batch_size)
     uri, name = split_target(destination, destination_name)
     name = name.strip("/") or Path(table.files[0]).stem
-    if any(same_place(file, uri) for file in table.files):
+    if any(_core.is_same_place(file, uri) for file in table.files):
         raise UsageError("the destination would replace the source", "import to another place", uri=uri)
     there = data_sets_at(uri, overwrite)
     if there is not None and name in there and not overwrite:
@@ -147,21 +162,22 @@ def import_table(
             report(writer.num_entries, table.entries)
     if verify:
         _compare(table, schema, uri, name)
-    return TableReport(name, writer.num_entries, tuple(schema), table.bytes, time.monotonic() - begin, verify)
+    return TableReport(
+        name,
+        writer.num_entries,
+        tuple(schema),
+        {column: field for column, field in table.fields.items() if column != field},
+        table.bytes,
+        time.monotonic() - begin,
+        verify,
+    )
 
 
 # ---- What is read
 
 
-@dataclass
-class _Nulls:
-    """Where values are missing: in a column, and in its parts."""
-
-    here: bool = False
-    below: list[_Nulls] = field(default_factory=list)
-
-    def anywhere(self) -> bool:
-        return self.here or any(part.anywhere() for part in self.below)
+_Place = tuple[int, ...]
+"""A part of a layout: the number of the part at each level."""
 
 
 class _Table:
@@ -172,84 +188,118 @@ class _Table:
         files: list[str],
         chosen: TableFormat | None,
         columns: Sequence[str] | str | None,
+        rename: Mapping[str, str],
         batch_size: int,
     ) -> None:
         self._dataset = _dataset(files, chosen)
         self.files, self._batch_size, self.bytes = files, batch_size, 0
         names = self._dataset.schema.names
-        self._columns = [columns] if isinstance(columns, str) else list(columns or names)
-        missing = [name for name in self._columns if name not in names]
+        chosen_columns = chosen_names(columns) or names
+        missing = [name for name in [*chosen_columns, *rename] if name not in names]
         if missing:
             raise UsageError(
                 f"there is no column '{missing[0]}'", f"one of: {', '.join(names)}", uri=files[0]
             )
-        twice = [name for name in self._columns if names.count(name) > 1]
+        twice = [name for name in chosen_columns if names.count(name) > 1]
         if twice:
             raise SchemaError(
                 "two columns have the same name", "rename one of them", uri=files[0], field=twice[0]
             )
-        self.entries = int(self._dataset.count_rows())
+        self.fields = _field_names(chosen_columns, rename, files[0])
+        with self._reading():
+            self.entries = int(self._dataset.count_rows())
 
     def schema(self) -> tuple[dict[str, Spec], dict[str, str]]:
         """The types of the fields, and their descriptions."""
-        import pyarrow as pa
 
-        found = {name: self._dataset.schema.field(name).type for name in self._columns}
-        nulls = {name: _Nulls() for name in found}
+        fields = {
+            name: self._dataset.schema.field(column).with_name(name) for column, name in self.fields.items()
+        }
+        empty = {name: self._empty(name, field.type) for name, field in fields.items()}
+        missing: dict[str, set[_Place]] = {name: set() for name in fields}
         unsure = self._without_statistics()
         for batch in self._scan(unsure) if unsure else ():
-            for name in unsure:
-                _note(batch.column(name), nulls[name])
+            for name, content in to_batch(batch).columns.items():
+                _note_missing(content, (), missing[name])
         specs: dict[str, Spec] = {}
         notes: dict[str, str] = {}
-        for name, kind in found.items():
-            if pa.types.is_null(kind):
-                raise SchemaError("all its values are missing", "columns= (--columns) without it", field=name)
-            stored = _stored_as(self._dataset.schema.field(name), missing=nulls[name].anywhere())
+        for name, field in fields.items():
+            stored = _stored_as(field, missing=bool(missing[name]))
             if stored is not None:
                 specs[name], notes[name] = stored["type"], stored["description"]
                 continue
             try:
-                examples = to_batch(pa.table({name: pa.array(_examples(kind, nulls[name]), kind)}))
-                specs[name] = infer(examples.columns[name], name, loose=True)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+                specs[name] = infer(_with_options(empty[name].columns[name], (), missing[name]), name)
+            except SchemaError as error:
+                raise self._refused(error, name) from None
+            notes |= empty[name].notes
+        return specs, {name: note for name, note in notes.items() if note}
+
+    def _empty(self, name: str, kind: Any) -> Batch:
+        """The column without any value."""
+        import pyarrow as pa
+
+        if pa.types.is_null(kind):
+            if self.entries == 0:
                 raise SchemaError(
-                    f"values of type {kind} cannot be stored: {error}",
-                    "columns= without it, or --columns",
+                    "its type is unknown, as the file has no rows",
+                    "a file with rows",
                     uri=self.files[0],
                     field=name,
-                ) from error
-            notes |= examples.notes
-        return specs, {name: note for name, note in notes.items() if note}
+                )
+            where = " in the first megabyte" if self._is_csv else ""
+            raise SchemaError(
+                f"all its values{where} are missing", "columns= (--columns) without it", field=name
+            )
+        try:
+            return to_batch({name: pa.nulls(0, kind)})
+        except TypeMismatchError as error:
+            raise self._refused(error, name) from error.__cause__
+
+    def _refused(self, error: Error, name: str) -> SchemaError:
+        advice = "columns= without it, or --columns"
+        return SchemaError(error.problem, advice, uri=self.files[0], field=error.field or name)
 
     def batches(self) -> Iterator[pa.Table]:
         """The rows, step by step."""
-        import pyarrow as pa
 
         self.bytes = 0
-        for batch in self._scan(self._columns):
+        for batch in self._scan(list(self.fields)):
             if batch.num_rows:
-                self.bytes += batch.nbytes
-                yield pa.Table.from_batches([batch])
+                self.bytes += sum(map(_bytes_of, batch.columns))
+                yield batch
 
-    def _scan(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    def _scan(self, columns: list[str]) -> Iterator[pa.Table]:
+        """Steps of columns, under the names of the fields."""
+        import pyarrow as pa
+
+        names = [self.fields[column] for column in columns]
+        with self._reading():
+            for batch in self._dataset.to_batches(columns=columns, batch_size=self._batch_size):
+                yield pa.Table.from_batches([batch.rename_columns(names)])
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
         import pyarrow as pa
 
         try:
-            yield from self._dataset.to_batches(columns=columns, batch_size=self._batch_size)
+            yield
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-            raise FormatError(
-                f"the file cannot be read: {str(error).splitlines()[0]}",
-                "the values of a column of CSV must be of the type that its first megabyte shows",
-                uri=self.files[0],
-            ) from error
+            why = str(error).splitlines()[0]
+            of_csv = "the values of a column of CSV must be of the type that its first megabyte shows"
+            advice = of_csv if self._is_csv and "conversion error" in why else ""
+            raise FormatError(f"the file cannot be read: {why}", advice, uri=self.files[0]) from error
+
+    @property
+    def _is_csv(self) -> bool:
+        return bool(self._dataset.format.default_extname == "csv")
 
     def _without_statistics(self) -> list[str]:
         """Columns whose files do not guarantee that no value is missing."""
-        unsure = {name for name in self._columns if self._dataset.schema.field(name).nullable}
-        unsure |= {name for name in self._columns if _is_nested(self._dataset.schema.field(name).type)}
+        unsure = {name for name in self.fields if self._dataset.schema.field(name).nullable}
+        unsure |= {name for name in self.fields if _is_nested(self._dataset.schema.field(name).type)}
         if self._dataset.format.default_extname != "parquet":
-            return [name for name in self._columns if name in unsure]
+            return [name for name in self.fields if name in unsure]
         doubtful = set()
         for fragment in self._dataset.get_fragments():
             metadata = fragment.metadata
@@ -260,7 +310,29 @@ class _Table:
                     if counts is None or not counts.has_null_count or counts.null_count:
                         # A dot may be part of a column's name.
                         doubtful |= {n for n in unsure if f"{chunk.path_in_schema}.".startswith(f"{n}.")}
-        return [name for name in self._columns if name in doubtful]
+        return [name for name in self.fields if name in doubtful]
+
+
+def _field_names(columns: Sequence[str], rename: Mapping[str, str], uri: str) -> dict[str, str]:
+    """The field of each column. Names that no field can have are changed as those of branches."""
+    found = {name: rename.get(name, name) for name in columns if name in rename or clean_name(name) == name}
+    taken: set[str] = set()
+    for name in found.values():
+        if name in taken:
+            raise UsageError(
+                f"two fields would have the name '{name}'", "rename= (--rename) to another one", uri=uri
+            )
+        taken.add(name)
+    for column in columns:
+        if column not in found:
+            found[column] = free_name(clean_name(column), taken)
+            taken.add(found[column])
+    return {column: found[column] for column in columns}
+
+
+def _bytes_of(column: Any) -> int:
+    # `nbytes` of unions ends the process (pyarrow 26) where an alternative of a dense one, or a list, has no values.
+    return int(column.get_total_buffer_size() if "_union<" in str(column.type) else column.nbytes)
 
 
 def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
@@ -294,8 +366,9 @@ def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
     for file in files:
         try:
             parts.append(_csv_dataset(file) if kind == "csv" else pyarrow.dataset.dataset(file, format=kind))
-        except (pa.ArrowInvalid, OSError) as error:
-            raise FormatError(f"this is not a {kind} file: {str(error).splitlines()[0]}", uri=file) from error
+        except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+            reason = str(error).splitlines()[0].rpartition(f"'{file}': ")[2]
+            raise FormatError(f"the file cannot be read as {kind}: {reason}", uri=file) from error
         first, this = parts[0].schema, parts[-1].schema
         if not this.equals(first):
             other = next(
@@ -309,15 +382,22 @@ def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
 def _csv_dataset(file: str) -> Any:
     """A CSV file with the types that its first block shows.
 
-    pyarrow takes NaN for a missing value, and integers that need more than 63 bits for floating-point numbers.
+    pyarrow takes NaN for a missing value, and integers that need more than 63 bits for floating-point numbers. It
+    leaves out empty lines, which are missing values where there is one column.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv, dataset
 
     missing = [text for text in csv.ConvertOptions().null_values if text.lower().lstrip("-") != "nan"]
-    form = dataset.CsvFileFormat(convert_options=csv.ConvertOptions(null_values=missing))
+    converted = csv.ConvertOptions(null_values=missing)
+    parsed = csv.ParseOptions(newlines_in_values=True)
+    form = dataset.CsvFileFormat(parsed, convert_options=converted)
     schema = dataset.dataset(file, format=form).schema
+    if len(schema.names) == 1:
+        parsed.ignore_empty_lines = False
+        form = dataset.CsvFileFormat(parsed, convert_options=converted)
+        schema = dataset.dataset(file, format=form).schema
     doubles = [one for one in schema if one.type == pa.float64() and schema.names.count(one.name) == 1]
     if not doubles:
         return dataset.dataset(file, schema=schema, format=form)
@@ -327,7 +407,7 @@ def _csv_dataset(file: str) -> Any:
         column_types={one.name: pa.string() for one in doubles},
         include_columns=[one.name for one in doubles],
     )
-    with csv.open_csv(file, convert_options=texts) as reader:
+    with csv.open_csv(file, parse_options=parsed, convert_options=texts) as reader:
         columns = reader.read_next_batch()
     for one in doubles:
         values = columns.column(one.name).drop_null()
@@ -379,91 +459,46 @@ _NULLABLE = ("optional", "unique_ptr", "variant")
 def _is_nested(kind: Any) -> bool:
     import pyarrow as pa
 
-    return bool(pa.types.is_nested(kind)) or pa.types.is_dictionary(kind)
-
-
-def _is_list(kind: Any) -> bool:
-    import pyarrow as pa
-
+    if isinstance(kind, pa.BaseExtensionType):
+        return _is_nested(kind.storage_type)
     types = pa.types
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+    return bool(types.is_nested(kind)) or types.is_dictionary(kind) or types.is_run_end_encoded(kind)
 
 
-def _without_map(kind: Any) -> Any:
-    """A map as the list that it is; other types as they are."""
-    import pyarrow as pa
-
-    if not pa.types.is_map(kind):
-        return kind
-    return pa.list_(pa.struct([pa.field("key", kind.key_type, nullable=False), ("value", kind.item_type)]))
-
-
-def _note(array: Any, nulls: _Nulls) -> None:
-    """Record where values of an array are missing."""
-    import pyarrow as pa
-
-    kind = _without_map(array.type)
-    if kind != array.type:
-        array = array.cast(kind)
-    if isinstance(array, pa.ExtensionArray):
-        return _note(array.storage, nulls)
-    nulls.here |= array.null_count > 0
-    if pa.types.is_dictionary(kind):
-        nulls.here |= array.dictionary.null_count > 0
-        return None
-    below = []
-    if pa.types.is_struct(kind):
-        below = array.drop_null().flatten()
-    elif _is_list(kind):
-        below = [array.flatten()]
-    while len(nulls.below) < len(below):
-        nulls.below.append(_Nulls())
-    for part, at in zip(below, nulls.below, strict=False):
-        _note(part, at)
-    return None
+def _note_missing(content: Content, place: _Place, missing: set[_Place]) -> None:
+    """Add the places where values are missing."""
+    if content.is_option:
+        if np.any(np.asarray(content.mask_as_bool(valid_when=False))):
+            missing.add(place)
+        content = content.project()
+    for number, part in enumerate(_parts(content)):
+        _note_missing(part, (*place, number), missing)
 
 
-def _examples(kind: Any, nulls: _Nulls) -> list[Any]:
-    """Values of a type that are missing at every level that has missing values."""
-    import pyarrow as pa
-
-    made: list[Any] = [None] if nulls.here else []
-    kind = _without_map(kind)
-    if pa.types.is_struct(kind):
-        members = [
-            (kind.field(k), _examples(kind.field(k).type, below)) for k, below in enumerate(nulls.below)
-        ]
-        rows = max((len(values) for _, values in members), default=0)
-        made += [
-            {m.name: v[row] if row < len(v) else _any(m.type) for m, v in members} for row in range(rows)
-        ]
-    elif _is_list(kind) and nulls.below:
-        items = _examples(kind.value_type, nulls.below[0])
-        if pa.types.is_fixed_size_list(kind):
-            made += [[item] * kind.list_size for item in items]
-        elif items:
-            made.append(items)
-    return made
+def _with_options(content: Content, place: _Place, missing: set[_Place]) -> Content:
+    """Make the parts of an empty layout optional that have missing values, but for the alternatives of variants."""
+    content = content.project() if content.is_indexed or content.is_option else content
+    parts = [_with_options(part, (*place, number), missing) for number, part in enumerate(_parts(content))]
+    if content.is_union:
+        content = content.copy(contents=[part.content if part.is_option else part for part in parts])
+    elif content.is_record:
+        content = content.copy(contents=parts)
+    elif parts:
+        content = content.copy(content=parts[0])
+    return ak.contents.UnmaskedArray(content) if place in missing else content
 
 
-def _any(kind: Any) -> Any:
-    """A value of a type without missing parts."""
-    import pyarrow as pa
-
-    types = pa.types
-    if types.is_struct(kind):
-        return {kind.field(k).name: _any(kind.field(k).type) for k in range(kind.num_fields)}
-    if types.is_fixed_size_list(kind):
-        return [_any(kind.value_type)] * kind.list_size
-    if _is_list(kind) or types.is_map(kind):
-        return []
-    if types.is_dictionary(kind):
-        return _any(kind.value_type)
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return ""
-    if types.is_boolean(kind):
-        return False
-    return b"" if "binary" in str(kind) else 0
+def _parts(content: Content) -> list[Content]:
+    """The alternatives, members or items of a layout, without those that no value has."""
+    content = content.project() if content.is_indexed else content
+    if content.is_union:
+        return [content.project(number) for number in range(len(content.contents))]
+    if content.is_record:
+        return [part[: content.length] for part in content.contents]
+    if content.is_list and content.parameter("__array__") is None:
+        lists = content.to_ListOffsetArray64(True)
+        return [lists.content[: lists.offsets[-1]]]
+    return []
 
 
 # ---- Comparing

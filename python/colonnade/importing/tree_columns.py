@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import glob
 import hashlib
 import json
 import os
@@ -38,7 +39,7 @@ from .trees import ImportProgress, _data_set_names, _Import, _opened, _probe, _t
 
 __all__ = ["KeptFile", "TreeColumns", "collect_garbage", "evict", "kept_files", "kept_in"]
 
-_RULES = 2
+_RULES = 3
 """The version of names and types; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
 _SIZEOF = ("#", "R_rdf_sizeof_")
@@ -68,6 +69,7 @@ class _TreeFile:
 
     def __init__(self, uri: str, name: str, file: Any, *, keeps_open: bool) -> None:
         self.uri = uri
+        self._place = _core.absolute_name(uri)
         self.name, tree = _tree(file, uri, name)
         self._asked = name.strip("/") or self.name  # perhaps with a cycle
         self.entries = int(tree.num_entries)
@@ -88,7 +90,7 @@ class _TreeFile:
     @property
     def identity(self) -> str:
         """Identifies trees, and states of one."""
-        told = json.dumps([_RULES, _full(self.uri), self._asked, self._state])
+        told = json.dumps([_RULES, _core.cached_origin(self._place), self._asked, self._state])
         return hashlib.sha256(told.encode()).hexdigest()[:20]
 
     def has(self, path: str) -> bool:
@@ -155,7 +157,7 @@ class _TreeFile:
     def write(self, branches: frozenset[str], to: str, watch: Watch) -> None:
         """Import some branches, while `watch` does not return False."""
         task = _Import(
-            places=[(self.uri, self._asked)],
+            places=[(self._place, self._asked)],
             target=(to, self.name),
             columns=[],
             grouping=True,
@@ -168,7 +170,7 @@ class _TreeFile:
             held=self._held if self._process == os.getpid() else None,
         )
         told = {
-            "uri": _full(self.uri),
+            "uri": _core.cached_origin(self._place),
             "tree": self.name,
             "version": self.version,
             "branches": sorted(branches),
@@ -210,10 +212,6 @@ def _below(node: PlannedField, path: str) -> list[str]:
 def _spellings(path: str) -> set[str]:
     """What a column may stand for: "#x" is the size of "x", or a field of this name."""
     return {path, *(path.removeprefix(sign) for sign in _SIZEOF)}
-
-
-def _full(uri: str) -> str:
-    return uri if "://" in uri else os.path.abspath(uri)
 
 
 def _version(uri: str, remote: _core.RandomAccessFile | None) -> str:
@@ -287,14 +285,14 @@ class _Kept:
     def __init__(self, base: str, budget: int | None = None) -> None:
         self.base = base
         self._budget = budget
-        self._is_local = "://" not in base
+        self._is_local = _core.is_local_file(base)
         self._known: dict[str, frozenset[str]] = {}
         self._whole: set[str] = set()
         self._copies: dict[str, str] = {}
 
     def find(self, tree: _TreeFile, branches: frozenset[str]) -> str:
         """Return a file that has the branches; empty if none has all of them."""
-        for path in _listed(f"{self.base}/{tree.identity}/*.root"):
+        for path in _listed(f"{glob.escape(self.base)}/{tree.identity}/*.root"):
             if path not in self._known:
                 self._known[path] = _branches_in(path)
             if self._known[path] >= branches and self._is_whole(path):
@@ -416,7 +414,7 @@ def kept_files(home: str) -> list[KeptFile]:
 def kept_in(base: str) -> list[KeptFile]:
     """The same by their own folder. Unreadable files have no URI."""
     found = []
-    for path in _listed(f"{base}/*/*.root"):
+    for path in _listed(f"{glob.escape(base)}/*/*.root"):
         told = _record(path) or {"uri": "", "tree": "", "version": "", "branches": []}
         size, used = 0, 0.0
         with contextlib.suppress(OSError):
@@ -511,6 +509,7 @@ class TreeColumns:
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
         self.files = list(files)
+        self.places = [_core.absolute_name(file) for file in files]
         self._trees: list[_TreeFile | None] = []
         self.entries: list[int] = []
         self.shapes: list[str] = []
@@ -561,7 +560,7 @@ class TreeColumns:
         self._trees.append(tree)
         if tree is None:
             self.entries.append(_core.open(uri, found, _core.ReadOptions()).num_entries)
-            self.shapes.append(uri)
+            self.shapes.append(_core.absolute_name(uri))
             return
         self.entries.append(tree.entries)
         if tree.plan.unreadable:
@@ -570,7 +569,7 @@ class TreeColumns:
         self.shapes.append(tree.shape())
 
     def _home_of(self, cache: str | os.PathLike[str] | None) -> _Kept | None:
-        remote = any("://" in uri for uri in self.files)
+        remote = not all(map(_core.is_local, self.files))
         home, budget = _core.cache_home("" if cache is None else path_text(cache), remote)
         # Data sets of other stores have no file names.
         usable = home and ("://" not in home or home.startswith(("obj://", "s3://")))
@@ -625,8 +624,8 @@ class TreeColumns:
                 executor.shutdown(wait=False, cancel_futures=True)
                 raise
         return [
-            uri if tree is None else files[tree.identity]
-            for uri, tree in zip(self.files, self._trees, strict=True)
+            place if tree is None else files[tree.identity]
+            for place, tree in zip(self.places, self._trees, strict=True)
         ]
 
     def _fetch(self, tree: _TreeFile, paths: list[str], watch: Watch) -> str:

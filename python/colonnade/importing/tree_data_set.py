@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from colonnade import _core
 from colonnade.errors import NotFoundError, UnsupportedError
 from colonnade.reading.chain import Chain, MissingFields
-from colonnade.reading.dataset import DataSet, Fields, read_options
+from colonnade.reading.dataset import DataSet, Fields, lasting_cache, read_options
 from colonnade.reading.metrics import ReadMetrics
+from colonnade.reading.steps import steps
 
 from .tree_columns import TreeColumns
 from .watching import ImportBar
@@ -36,7 +37,7 @@ class TreeDataSet(DataSet):
         _columns: TreeColumns,
         **settings: Any,
     ) -> None:
-        self._settings = dict(settings)
+        self._settings = dict(settings, cache=lasting_cache(settings.get("cache")))
         self._missing: MissingFields = missing
         self._columns = _columns
         self._imports: list[DataSet] = []
@@ -107,13 +108,18 @@ class TreeDataSet(DataSet):
             progress
         )
 
+    def read_through(self, fields: Fields = None, *, step_size: int | str = "256 MiB") -> int:
+        """See `DataSet.read_through`."""
+        paths = [info.path for info in self._select(fields).values()]
+        return self._together(paths).read_through(paths, step_size=step_size)
+
     def __repr__(self) -> str:
         count = len(self._select(None, warns=False))
         return f"<TreeDataSet '{self._name}' of '{self._uri}': {self._num_entries} entries, {count} fields>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (
-            self._columns.files,
+            self._columns.places,
             self._columns.asked,
             self._missing,
             self._settings,
@@ -122,14 +128,14 @@ class TreeDataSet(DataSet):
 
     # ---- Inside
 
-    def _open_reader(self) -> _core.Reader | _core.ChainReader:
-        return super()._open_reader()
+    def _lasting_files(self) -> list[str]:
+        return self._columns.places
 
     def _bring(self, paths: list[str]) -> None:
         """Import missing columns, all at once."""
+        self._open_reader()
         missing = [path for path in paths if path not in self._places]
         if missing:
-            self._open_reader()
             self._import(missing)
 
     def _import(self, paths: list[str]) -> DataSet:
@@ -143,6 +149,7 @@ class TreeDataSet(DataSet):
 
     def _together(self, paths: list[str]) -> DataSet:
         """One data set with all of these, whatever was imported before."""
+        self._open_reader()
         found = {id(self._places.get(path)) for path in paths}
         if paths and len(found) == 1 and paths[0] in self._places:
             return self._places[paths[0]]
@@ -167,11 +174,17 @@ class TreeDataSet(DataSet):
     ) -> Iterator[tuple[int, int]]:
         paths = [info.path for info in selected.values()]
         if not paths:
-            return iter([(start, stop)] if start < stop else [])
+            return steps((), step_size, start, stop)
         self._bring(paths)
         first = self._places[paths[0]]
         here = [path for path in paths if self._places[path] is first]
         return first._steps(first._select(here), step_size, start, stop)
+
+    def _cluster_steps(
+        self, selected: dict[str, FieldInfo], step_size: int | str, stop: int
+    ) -> Iterator[tuple[int, int]]:
+        # The clusters are those of the imported columns.
+        return self._steps(selected, step_size, 0, stop)
 
 
 def tree_source(columns: TreeColumns, settings: dict[str, Any], progress: bool | None) -> _core.FrameSource:

@@ -24,7 +24,15 @@ from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import FormatError
 from colonnade.schema.spec import Spec
 
-__all__ = ["Leaf", "PlannedField", "TreePlan", "Unreadable", "plan_fields", "short_reason"]
+__all__ = [
+    "Leaf",
+    "PlannedField",
+    "TreePlan",
+    "Unreadable",
+    "is_array_of_objects",
+    "plan_fields",
+    "short_reason",
+]
 
 _TYPES = {
     "bool": "bool",
@@ -61,6 +69,15 @@ class Leaf:
     spec: Spec
     objects: bool
     """Deserialized object by object: only an attempt tells whether uproot can."""
+    in_list: bool = False
+    """Each value comes in a list of its own."""
+
+    def content(self, found: Content) -> Content:
+        """The values in the arrays that uproot makes."""
+        if not self.in_list:
+            return found
+        lists = found.to_ListOffsetArray64(True)
+        return lists.content[: int(lists.offsets[-1])]
 
 
 class PlannedField(Protocol):
@@ -336,7 +353,7 @@ class _Planner:
                 counted.setdefault(counter, []).append(leaf)
                 order.append(counter)
             else:
-                order.append(_Value(_member(branch.name, prefix) if above else _clean(branch.name), leaf))
+                order.append(_Value(_member(branch.name, prefix) if above else clean_name(branch.name), leaf))
         taken = {one.name for one in order if not isinstance(one, str)}
         return self._in_order(order, counters, counted, taken)
 
@@ -368,7 +385,7 @@ class _Planner:
                 if leaf is not None and not _is_list(leaf.spec):
                     self._refused(sub_path, sub, "its values do not follow the collection that it belongs to")
                 elif leaf is not None:
-                    members[_free(_member(sub.name, branch.name), members)] = leaf
+                    members[free_name(_member(sub.name, branch.name), members)] = leaf
             of_pairs = kind_name if kind_name in _MAPS or "pair<" in (branch.typename or "") else ""
             return _Collection(name, members, of_pairs) if members else None
         nodes = _unique(self.nodes(branch.branches, f"{path}/", branch.name))
@@ -385,16 +402,29 @@ class _Planner:
             _check_arrays(branch)
             form = branch.interpretation.awkward_form(self._tree.file)
             spec = _spec(form)
+            in_list = is_array_of_objects(branch)
         except _UnfitError as error:
             self._refused(path, branch, str(error))
             return None
         except Exception as error:  # uproot raises any kind
             self._refused(path, branch, short_reason(error))
             return None
-        return Leaf(branch, path, spec, "AsObjects" in repr(branch.interpretation))
+        objects = in_list or "AsObjects" in repr(branch.interpretation)
+        return Leaf(branch, path, _item(spec) if in_list else spec, objects, in_list)
 
     def _refused(self, path: str, branch: Any, reason: str) -> None:
         self._unreadable.append(Unreadable(path, _type_name(branch), reason))
+
+
+def is_array_of_objects(branch: Any) -> bool:
+    """True for `T x[3]` where T is a class: uproot makes a list of such arrays for each entry, always with one."""
+    streamer = branch.streamer
+    return (
+        streamer is not None
+        and streamer.classname in ("TStreamerObject", "TStreamerObjectAny")
+        and streamer.array_length > 0
+        and branch.count_leaf is None
+    )
 
 
 def _check_arrays(branch: Any) -> None:
@@ -425,6 +455,8 @@ def short_reason(error: BaseException) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if lines and lines[0] == "while reading" and len(lines) > 2:
         return f"{lines[-1]}, while reading {lines[1]}"
+    if lines and lines[0].endswith(","):
+        return " ".join(lines[:2])
     return lines[0] if lines else type(error).__name__
 
 
@@ -473,7 +505,7 @@ def _counted(counter: str, leaf: Leaf | None, arrays: list[Leaf], taken: set[str
     """
     if not arrays:
         assert leaf is not None
-        return _Value(_clean(counter), leaf)
+        return _Value(clean_name(counter), leaf)
     names = [array.branch.name for array in arrays]
     match = _COUNTER.fullmatch(counter)
     counts = (match["after"] or match["before"]) if match else ""
@@ -483,17 +515,18 @@ def _counted(counter: str, leaf: Leaf | None, arrays: list[Leaf], taken: set[str
     prefixes = [f"{counts}_"] * bool(counts) + [shared] * (len(names) > 1)
     prefix = next((one for one in prefixes if one and all(_has(name, one) for name in names)), "")
     if len(names) == 1 and not prefix:
-        return _Collection(_clean(names[0]), {"_0": arrays[0]}, "", leaf, is_plain=True)
-    aliases = {_clean(name) for name in names}
-    name = _free(
-        _clean(prefix.rstrip("_") or counts or f"{counter}_items"), taken | aliases | {_clean(counter)}
+        return _Collection(clean_name(names[0]), {"_0": arrays[0]}, "", leaf, is_plain=True)
+    aliases = {clean_name(name) for name in names}
+    name = free_name(
+        clean_name(prefix.rstrip("_") or counts or f"{counter}_items"),
+        taken | aliases | {clean_name(counter)},
     )
     members: dict[str, Leaf] = {}
     projections: dict[str, str] = {}
     for array in arrays:
-        member = _free(_clean(array.branch.name[len(prefix) :]), members)
+        member = free_name(clean_name(array.branch.name[len(prefix) :]), members)
         members[member] = array
-        projections.setdefault(_clean(array.branch.name), member)
+        projections.setdefault(clean_name(array.branch.name), member)
     return _Collection(name, members, "", leaf, projections=projections)
 
 
@@ -508,14 +541,16 @@ def _member(name: str, above: str) -> str:
     """The name of a branch of an object, without the object's name and sizes of arrays: `event.hits[3]` is `hits`."""
     above = above.rstrip(".")
     name = name[len(above) + 1 :] if above and name.startswith(f"{above}.") else name
-    return _clean(re.sub(r"(\[\w+\])+$", "", name.rstrip(".")))
+    return clean_name(re.sub(r"(\[\w+\])+$", "", name.rstrip(".")))
 
 
-def _clean(name: str) -> str:
+def clean_name(name: str) -> str:
+    """Return the name of a field for that of a branch or column, with underscores for what it may not have."""
     return re.sub(r"[\x00-\x20\x7f./\\]", "_", name.rstrip(".")) or "_"
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return the name with as many underscores as it needs to be none of those that are taken."""
     used = set(taken)
     while name in used:
         name += "_"
@@ -525,7 +560,7 @@ def _free(name: str, taken: Iterable[str]) -> str:
 def _unique(nodes: list[PlannedField]) -> list[PlannedField]:
     taken: set[str] = set()
     for node in nodes:
-        node.name = _free(node.name, taken)
+        node.name = free_name(node.name, taken)
         taken.add(node.name)
     return nodes
 
@@ -539,7 +574,7 @@ def _with_projections(nodes: list[PlannedField]) -> list[PlannedField]:
     collections = [node for node in nodes if isinstance(node, _Collection)]
     for node in collections:
         if node.counter is not None:
-            node.counter_name = _free(_clean(node.counter.path), taken)
+            node.counter_name = free_name(clean_name(node.counter.path), taken)
             taken.add(node.counter_name)
     for node in collections:
         node.projections = {
@@ -624,6 +659,6 @@ def _record(form: Any) -> Spec:
     if not specs:
         raise _UnfitError("it has no members")
     for name in form.fields:
-        if name != _clean(name):
+        if name != clean_name(name):
             raise _UnfitError(f"its member '{name}' has no valid field name")
     return dict(zip(form.fields, specs, strict=True))

@@ -34,9 +34,9 @@ from colonnade.errors import (
     UsageError,
     redacted,
 )
-from colonnade.misuse import advised, files_of, names_of, path_text, thread_count
+from colonnade.misuse import advised, chosen_names, files_of, path_text, thread_count
 from colonnade.reading.dataset import DataSet
-from colonnade.reading.opening import PathLike, same_place, split_target
+from colonnade.reading.opening import PathLike, split_target
 from colonnade.reading.steps import byte_count
 from colonnade.schema.spec import Spec
 from colonnade.writing.creating import DataSetWriter
@@ -50,7 +50,7 @@ from colonnade.writing.options import (
     write_options,
 )
 
-from .tree_schema import Leaf, TreePlan, Unreadable, plan_fields, short_reason
+from .tree_schema import Leaf, TreePlan, Unreadable, is_array_of_objects, plan_fields, short_reason
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -205,7 +205,7 @@ def import_tree(
     task = _Import(
         places=[split_target(one, None if isinstance(one, tuple) else tree) for one in sources],
         target=split_target(destination, destination_name),
-        columns=names_of(() if columns is None else columns),
+        columns=chosen_names(columns),
         grouping=grouping,
         aliases=aliases,
         skip_unreadable=skip_unreadable,
@@ -257,15 +257,13 @@ def _opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[An
             file = uproot.open({os.path.abspath(uri): None})  # a colon is part of the path
     except Error:
         raise
-    except OSError as error:
-        if error.errno is not None:
+    except Exception as error:  # uproot has no common class of errors
+        if isinstance(error, OSError) and error.errno is not None:
             raise StorageError(f"the file cannot be opened: {short_reason(error)}", uri=uri) from error
         raise FormatError(
-            f"this is not a ROOT file that uproot can read: {short_reason(error)}", uri=uri
-        ) from error
-    except Exception as error:  # uproot has no common class of errors
-        raise FormatError(
-            f"this is not a ROOT file that uproot can read: {short_reason(error)}", uri=uri
+            f"this is not a ROOT file that uproot can read: {short_reason(error)}",
+            "check that the file is one and was transferred completely",
+            uri=uri,
         ) from error
     with file:
         yield file
@@ -466,14 +464,13 @@ class _Import:
         """The wanted branches: names of fields into which arrays are grouped stand for these arrays."""
         if not self.columns:
             return []
-        nodes = plan_fields(tree, lambda _: True, grouping=self.grouping).nodes
+        plan = plan_fields(tree, lambda _: True, grouping=self.grouping)
         patterns = []
         for column in self.columns:
-            matched = [node for node in nodes if fnmatch.fnmatchcase(node.name, column.partition(".")[0])]
+            matched = [node for node in plan.nodes if fnmatch.fnmatchcase(node.name, column)]
             paths = [leaf.path for node in matched for leaf in node.leaves()]
-            if "." in column:
-                places = TreePlan(matched, []).names()
-                paths = [path for path in paths if fnmatch.fnmatchcase(places.get(path, path), column)]
+            # Members of fields, and counters, whose fields show a collection.
+            paths += [path for path, place in plan.places().items() if fnmatch.fnmatchcase(place, column)]
             keys = tree.keys(recursive=True)
             direct = [key for key in keys if fnmatch.fnmatchcase(key, column)]
             patterns += [_literal(path) for path in paths] if paths and not direct else [column]
@@ -504,7 +501,7 @@ class _Import:
         """Import; returns False if it was stopped."""
         uri, name = self.target
         there = data_sets_at(uri, overwrite)
-        if any(same_place(reading.uri, uri) for reading in self.readings) and overwrite:
+        if any(_core.is_same_place(reading.uri, uri) for reading in self.readings) and overwrite:
             raise UsageError("the destination would replace the source", "import to another place", uri=uri)
         found = there is not None and name in there
         if found and not overwrite and not resume:
@@ -625,7 +622,7 @@ class _Import:
                 raise
             except Exception as error:  # uproot has no common class of errors
                 raise _failure(leaves, start, end, error, reading.place) from error
-            columns = {leaf.path: ak.to_layout(arrays[leaf.path]) for leaf in leaves}
+            columns = {leaf.path: leaf.content(ak.to_layout(arrays[leaf.path])) for leaf in leaves}
             for path, column in columns.items():
                 if len(column) != end - start:
                     problem = f"the branch '{path}' has {len(column)} of the entries {start} to {end}"
@@ -718,6 +715,10 @@ class _Baskets(dict[int, Any]):
 def _interpretation(branch: Any) -> Any:
     """How uproot reads a branch, with what it (up to 5.7) misses."""
     found = branch.interpretation
+    content: Any = getattr(found, "content", None)
+    if is_array_of_objects(branch) and hasattr(content, "model"):  # it would take their headers for values
+        array = _uproot().containers.AsArray(False, False, content.model, content.inner_shape)
+        return _uproot().AsObjects(array, branch)
     mended = _mended().get(type(found))
     if mended is None:
         return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import time
 from dataclasses import dataclass
@@ -89,7 +88,7 @@ def collect_garbage(
     place = path_text(uri)
     if _core.is_object_store(place):
         return _of_store(place, dry_run, age, force)
-    if "://" not in place or place.startswith("file:"):
+    if _core.is_local_file(place):
         try:
             return _of_runs(Path(_core.local_path(place.rstrip("/"))), dry_run, age, force)
         except OSError as error:
@@ -168,7 +167,7 @@ def _of_files_beyond(uri: str, dry_run: bool, age: float | None, force: bool) ->
     """Parts beside a file, or columns in a folder, where a client leaves no sign: by their age."""
     groups: dict[str, list[str]] = {}
     for file in _files_of_clients(uri):
-        match = re.search(r"\.part-(r[0-9a-f]{15})-|/(cache-[0-9a-f]{16})\.root$", file)
+        match = re.search(r"\.part-(r[0-9a-f]{15})-|/(cache-[0-9a-f]{16})\.root(\?|$)", file)
         if match is not None:
             groups.setdefault(match[1] or match[2], []).append(file)
     kept, released, leftovers = [], [], 0
@@ -186,8 +185,10 @@ def _of_files_beyond(uri: str, dry_run: bool, age: float | None, force: bool) ->
 
 
 def _files_of_clients(uri: str) -> list[str]:
-    stem, ending = os.path.splitext(uri)
-    pattern = f"{stem}.part-*{ending}" if ending else f"{uri.rstrip('/')}/cache-*.root"
+    from colonnade.distributed.snapshots import split_name
+
+    stem, ending, query = split_name(uri)
+    pattern = f"{stem}.part-*{ending}{query}" if ending else f"{stem.rstrip('/')}/cache-*.root{query}"
     try:
         return list(_core.expand_names([pattern]))
     except NotFoundError:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from colonnade.annotations import checked_methods
-from colonnade.errors import UsageError
+from colonnade.errors import TypeMismatchError, UsageError
 from colonnade.frame import DataFrame
 from colonnade.frame.expressions import Expression, ExpressionLike
 from colonnade.frame.steps import ENTRY, Steps
+from colonnade.misuse import mapping_of, whole_number
 from colonnade.reading.dataset import DataSet
 
 from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, joined
@@ -71,16 +73,17 @@ class Batches:
 
     Args:
         data: a DataFrame with its filters and definitions, or a data set.
-        features: columns, expressions, or all columns if None; numbers or lists of numbers.
+        features: columns, wildcards, expressions, or all columns if None; numbers or lists of numbers.
         target: one column of numbers or several, or none.
         weight: a column with one number per row.
         batch_size: rows of a batch.
         shuffle: False for the order of entries.
-        seed: of the order.
+        seed: of the order, 0 or more.
         window: entries that are permuted together; twice as many are in memory.
         pad: the length to which lists are cut or filled, for all or by name; lists are `Jagged` otherwise.
         pad_value: what they are filled with.
-        dtype: the type of the features, as "float32"; their own types if None.
+        dtype: the type of the features, bool, an integer or a float, as "float32"; their own types if None. Targets
+            and weights keep theirs.
         matrix: give features as one matrix, padded lists as several columns of it.
         library: "np", "torch" or "jax". Jagged features of "torch" are nested tensors.
         drop_last: leave out a last batch with fewer rows.
@@ -91,8 +94,8 @@ class Batches:
 
     Raises:
         NotFoundError: unknown columns.
-        TypeMismatchError: a column that is neither numbers nor lists of numbers.
-        UsageError: contradictory settings, or a range of entries above.
+        TypeMismatchError: a column that is neither numbers nor lists of numbers, or an argument of the wrong kind.
+        UsageError: contradictory settings, numbers that are too small, or a range of entries above.
         ConversionError: of the iteration: a value that `dtype`, or an integer of JAX without 64 bits, cannot hold.
     """
 
@@ -117,8 +120,8 @@ class Batches:
         in_memory: bool = False,
         threads: int | None = None,
     ) -> None:
-        frame = DataFrame(data) if isinstance(data, DataSet) else data
-        _require_counts(batch_size=batch_size, window=window)
+        frame = _frame_of(data)
+        batch_size, window = _at_least(1, "batch_size", batch_size), _at_least(1, "window", window)
         targets = _texts(frame, [] if target is None else _listed(target))
         weights = _texts(frame, [] if weight is None else [weight])
         inputs = _texts(frame, _inputs(frame, features, [*targets, *weights]))
@@ -126,14 +129,13 @@ class Batches:
         if steps.is_after_range:
             raise UsageError("batches cannot be made after a range", "DataFrame(..., entries=(first, last))")
         forms = [_form(frame, name, text, pad, dtype, pad_value) for name, text in inputs.items()]
-        single = {**targets, **weights}.items()
-        forms += [_form(frame, name, text) for name, text in single if name not in inputs]
-        _check_forms(forms, matrix, tuple(inputs), tuple(dict(single)))
-        _check_pad(pad, forms[: len(inputs)])
+        single = {_own(name): _form(frame, name, text) for name, text in {**targets, **weights}.items()}
+        _check_forms(forms, matrix, list(single.values()))
+        _check_pad(pad, forms)
         converter(library)
-        tables, plain = _tables(forms[: len(inputs)], matrix)
-        others = dict.fromkeys([*plain, *targets, *weights])
-        self._windows = Windows(steps, forms, tables, list(others), Share(), window, keeps=in_memory)
+        tables, plain = _tables(forms, matrix)
+        columns = {form.name: form for form in forms} | single
+        self._windows = Windows(steps, columns, tables, [*plain, *single], Share(), window, keeps=in_memory)
         self._share = Share()
         self._settings = _Settings(
             tuple(inputs),
@@ -141,7 +143,7 @@ class Batches:
             next(iter(weights), None),
             batch_size,
             shuffle,
-            seed,
+            _at_least(0, "seed", seed),
             matrix,
             library,
             drop_last,
@@ -151,7 +153,7 @@ class Batches:
         )
         if class_weights is not None:
             self._weigh(class_weights)
-        self._wants_balance = class_weights == "balanced"
+        self._wants_balance = isinstance(class_weights, str)
         self._epoch = self._window = self._row = 0
 
     # ---- Parts of the rows
@@ -167,7 +169,7 @@ class Batches:
         """
         if not 0 < fraction < 1:
             raise UsageError(f"{fraction} is not a fraction of the rows", "a number between 0 and 1")
-        first, rest = self._share.cut(fraction, seed)
+        first, rest = self._share.cut(float(fraction), int(seed))
         return self._with(first), self._with(rest, shuffle=False)
 
     def for_rank(self, rank: int, world_size: int) -> Batches:
@@ -176,11 +178,8 @@ class Batches:
         All get the same number of full batches, as many as the rows are enough for; an additional pass over the
         filters counts them. An epoch with fewer rows than `world_size * batch_size` is a UsageError when it begins.
         """
-        if not 0 <= rank < world_size:
-            raise UsageError(
-                f"rank={rank} does not exist with world_size={world_size}", "0 <= rank < world_size"
-            )
-        return self._with(self._share, rank=rank, world_size=world_size)
+        _require_member("rank", rank, "world_size", world_size)
+        return self._with(self._share, rank=int(rank), world_size=int(world_size))
 
     # ---- Epochs
 
@@ -215,16 +214,24 @@ class Batches:
         return self._epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin the next iteration with this epoch."""
-        self._epoch, self._window, self._row = epoch, 0, 0
+        """Begin the next iteration with this epoch, 0 or more."""
+        self._epoch, self._window, self._row = _at_least(0, "epoch", epoch), 0, 0
 
     def state_dict(self) -> dict[str, int]:
         """Return the position of the iteration, after the last batch."""
         return {"epoch": self._epoch, "window": self._window, "row": self._row}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Continue another iteration over the same data with the same settings."""
-        self._epoch, self._window, self._row = state["epoch"], state["window"], state["row"]
+        """Continue another iteration over the same data with the same settings.
+
+        Raises:
+            TypeMismatchError: not three whole numbers by name.
+            UsageError: a negative number. The next iteration raises it for a position that these data do not have.
+        """
+        numbers = mapping_of(state, "what state_dict() returned")
+        self._epoch, self._window, self._row = (
+            _at_least(0, name, numbers.get(name)) for name in ("epoch", "window", "row")
+        )
 
     def as_torch(self) -> IterableDataset[Batch]:
         """Return a `torch.utils.data.IterableDataset` for `DataLoader(dataset, batch_size=None, num_workers=...)`.
@@ -238,6 +245,7 @@ class Batches:
 
     def shared_batches(self, worker: int, workers: int) -> Iterator[Batch]:
         """Iterate over every `workers`-th batch, beginning with number `worker`."""
+        _require_member("worker", worker, "workers", workers)
         for number, (parts, _, _) in enumerate(self._parts(self._epoch, self._window, self._row)):
             if number % workers == worker:
                 yield self._batch(parts)
@@ -270,6 +278,8 @@ class Batches:
         """Yield the parts of each batch, and the start of the next one: its window, and the row in it."""
         settings = self._settings
         plan = self._plan(epoch)
+        if window > len(plan):
+            raise _no_such_position(f"window {window} of {len(plan)}")
 
         def load(number: int) -> Window:
             place = number * settings.world_size + settings.rank
@@ -279,6 +289,8 @@ class Batches:
         held = 0
         for number, whole in _ahead(load, range(window, len(plan))):
             first, count = row if number == window else 0, len(whole)
+            if first > count:
+                raise _no_such_position(f"row {first} of {count}")
             while first < count:
                 last = min(first + settings.batch_size - held, count)
                 parts.append(Part(whole, first, last))
@@ -295,18 +307,21 @@ class Batches:
             raise UsageError("class weights need a single target", "target='is_signal'")
         if weights == "balanced":
             found: dict[Any, int] = {}
-            for values in self._windows.values(self._settings.target[0]):
+            for values in self._windows.values(_own(self._settings.target[0])):
                 for value, count in zip(*np.unique(values, return_counts=True), strict=True):
                     found[value.item()] = found.get(value.item(), 0) + int(count)
             rows = sum(found.values())
             weights = {value: rows / (len(found) * count) for value, count in found.items()}
+        for value, factor in mapping_of(weights, "class_weights={0: 1, 1: 2}, or 'balanced'").items():
+            if isinstance(factor, bool) or not isinstance(factor, Real):
+                raise TypeMismatchError(f"class_weights[{value!r}]={factor!r} is not a number")
         self._settings = replace(self._settings, class_weights=dict(weights))
 
     def _batch(self, parts: list[Part]) -> Batch:
         settings = self._settings
         rows = joined([part.rows() for part in parts])
         convert = converter(settings.library)
-        targets = {name: convert(rows[name]) for name in settings.target}
+        targets = {name: convert(rows[_own(name)]) for name in settings.target}
         weight = self._weight(rows)
         if settings.matrix:
             features = convert(rows[MATRIX])
@@ -321,10 +336,10 @@ class Batches:
 
     def _weight(self, rows: Rows) -> Any:
         settings = self._settings
-        weight = None if settings.weight is None else rows[settings.weight]
+        weight = None if settings.weight is None else rows[_own(settings.weight)]
         if settings.class_weights is None:
             return weight
-        target = np.asarray(rows[settings.target[0]])
+        target = np.asarray(rows[_own(settings.target[0])])
         classes, numbers = np.unique(target, return_inverse=True)
         unknown = [each for each in classes.tolist() if each not in settings.class_weights]
         if unknown:
@@ -379,8 +394,22 @@ def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[i
         thread.join()
 
 
+def _frame_of(data: DataFrame | DataSet) -> DataFrame:
+    if isinstance(data, DataFrame):
+        return data
+    if isinstance(data, DataSet):
+        return DataFrame(data)
+    raise TypeMismatchError(
+        f"batches are not made of a {type(data).__name__}", "a colonnade.DataFrame, or a data set"
+    )
+
+
+def _is_list(columns: object) -> bool:
+    return isinstance(columns, Iterable) and not isinstance(columns, str | Expression)
+
+
 def _listed(target: ExpressionLike | Sequence[ExpressionLike]) -> Sequence[ExpressionLike]:
-    return [target] if isinstance(target, str | Expression) else target
+    return cast("Sequence[ExpressionLike]", target if _is_list(target) else [target])
 
 
 def _inputs(
@@ -388,7 +417,7 @@ def _inputs(
 ) -> Sequence[ExpressionLike]:
     if features is None:
         return [name for name in frame._select(None) if name not in others]
-    if isinstance(features, str | Expression):
+    if not _is_list(features):
         raise UsageError("features must be a list of columns", f"[{str(features)!r}]")
     names: list[ExpressionLike] = []
     for each in features:
@@ -411,12 +440,18 @@ def _form(
     return form_of(name, frame._graph.column_type(frame._node, text), pad, dtype, fill)
 
 
-def _check_forms(forms: Sequence[Form], matrix: bool, features: Sequence[str], single: Sequence[str]) -> None:
+def _own(name: str) -> str:
+    """The name of a target or weight among the rows: a feature of the same name may have another type."""
+    return f"own {name}"
+
+
+def _check_forms(features: Sequence[Form], matrix: bool, single: Sequence[Form]) -> None:
     if not features:
         raise UsageError("no features are named", "the names of columns, or None for all")
-    for form in forms:
-        if form.name in single and form.is_list:
+    for form in single:
+        if form.is_list:
             raise UsageError(f"'{form.name}' holds lists, but targets and weights must be numbers")
+    for form in features:
         if matrix and form.is_list and form.length is None:
             raise UsageError(f"lists of '{form.name}' do not fit in a matrix", f"pad={{{form.name!r}: 4}}")
 
@@ -436,7 +471,19 @@ def _tables(features: Sequence[Form], matrix: bool) -> tuple[dict[str, Table], l
     return padded, [form.name for form in features if form.length is None]
 
 
-def _require_counts(**counts: int) -> None:
-    for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise UsageError(f"{name}={count!r} is not a number of rows", "1, 2, ...")
+def _at_least(least: int, name: str, value: object) -> int:
+    number = whole_number(name, value)
+    if number < least:
+        raise UsageError(f"{name}={number} is too small", f"{least}, {least + 1}, ...")
+    return number
+
+
+def _require_member(name: str, number: int, total_name: str, total: int) -> None:
+    if not 0 <= number < total:
+        raise UsageError(
+            f"{name}={number} does not exist with {total_name}={total}", f"0 <= {name} < {total_name}"
+        )
+
+
+def _no_such_position(what: str) -> UsageError:
+    return UsageError(f"there is no {what}: the state is of other data or settings", "set_epoch(0)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from colonnade import _core
 from colonnade.errors import ConversionError, TypeMismatchError, UsageError
 from colonnade.frame.values import dtype_of
+from colonnade.misuse import whole_number
 
 __all__ = [
     "ArrayLibrary",
@@ -80,10 +82,15 @@ class Form:
         )
 
     def _typed(self, array: NDArray[Any]) -> NDArray[Any]:
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             typed = array.astype(self.dtype, copy=False)
-        is_safe = self.dtype.kind not in "biu" or np.can_cast(array.dtype, self.dtype)
-        if not is_safe and not np.array_equal(typed, array):
+        if np.can_cast(array.dtype, self.dtype):
+            return typed
+        if self.dtype.kind == "f":
+            fits = not np.any(np.isinf(typed) & np.isfinite(array))
+        else:
+            fits = np.array_equal(typed, array)
+        if not fits:
             raise ConversionError(
                 f"values of '{self.name}' do not fit the type {self.dtype}", "dtype='float32', or no dtype"
             )
@@ -127,29 +134,42 @@ def form_of(
     """Return the form of a column of a type.
 
     Raises:
-        TypeMismatchError: neither numbers nor lists of numbers.
-        UsageError: an invalid length, or a fill value that the items cannot have.
+        TypeMismatchError: neither numbers nor lists of numbers, or a length that is not a whole number.
+        UsageError: an invalid length, a dtype that is not native real numbers of up to 64 bits, or a fill value that
+            the items cannot have.
     """
     length = pad.get(name) if isinstance(pad, Mapping) else pad
-    if length is not None and (isinstance(length, bool) or length < 1):
+    if length is not None and not 1 <= whole_number("pad", length) < 1 << 31:
         raise UsageError(f"lists of '{name}' cannot be padded to the length {length!r}", "1, 2, ...")
     item = kind.item if kind.kind == "list" and not kind.is_optional else kind
     if item.kind != "scalar":
         advice = "numbers and lists of numbers: members of records (jets.pt), missing values replaced (x.value_or(0))"
         raise TypeMismatchError(f"'{name}' is neither numbers nor lists of numbers", advice)
-    wanted = dtype_of(item) if dtype is None else np.dtype(dtype)
+    wanted = dtype_of(item) if dtype is None else _wanted(dtype)
     is_list = item is not kind
     if is_list and length is not None:
         _check_fill(name, wanted, fill)
     return Form(name, is_list, length if is_list else None, wanted, fill)
 
 
+def _wanted(dtype: Any) -> np.dtype[Any]:
+    try:
+        wanted: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError):
+        wanted = np.dtype(object)
+    if wanted.kind not in "biuf" or wanted.itemsize > 8 or not wanted.isnative:
+        raise UsageError(f"features cannot have the dtype {dtype!r}", "'float32', 'int64' or 'bool'")
+    return wanted
+
+
 def _check_fill(name: str, dtype: np.dtype[Any], fill: float) -> None:
-    """Refuse fill values that lists of integers cannot have."""
+    """Refuse fill values that lists of integers, or of floats of few bits, cannot have."""
     if dtype.kind == "f":
-        return
-    info = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    if not info[0] <= fill <= info[1] or fill != int(fill):
+        fits = not math.isfinite(fill) or abs(fill) <= float(np.finfo(dtype).max)
+    else:
+        info = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        fits = info[0] <= fill <= info[1] and fill == int(fill)
+    if not fits:
         raise UsageError(
             f"lists of '{name}', of {dtype}, cannot be padded with {fill!r}",
             "pad_value=0, or dtype='float32'",

@@ -92,7 +92,7 @@ class Windows:
     def __init__(
         self,
         steps: Steps,
-        forms: Sequence[Form],
+        forms: Mapping[str, Form],
         tables: Mapping[str, Table],
         single: Sequence[str],
         share: Share,
@@ -101,7 +101,7 @@ class Windows:
         keeps: bool,
         ranks: int = 1,
     ) -> None:
-        self._steps, self._forms, self._share = steps, list(forms), share
+        self._steps, self._forms, self._share = steps, forms, share
         self._tables, self._single = tables, [*single, ENTRY]
         self._stretches = _stretches(steps.parts(), window, ranks)
         self._window = window
@@ -185,7 +185,7 @@ class Windows:
         if self._kept is not None and number in self._kept:
             return self._kept[number]
         computed = self._steps.compute(*self._stretches[number])
-        rows: Rows = {form.name: form.column(computed[form.name]) for form in self._forms}
+        rows: Rows = {name: form.column(computed[form.name]) for name, form in self._forms.items()}
         rows[ENTRY] = entries = np.asarray(computed[ENTRY].data())
         if self._share != Share():
             rows = taken(rows, np.flatnonzero(self._share.holds(entries)))

@@ -10,6 +10,7 @@ import numpy as np
 from colonnade import _core
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import Error, FormatError, UnsupportedError, redacted
+from colonnade.misuse import column_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -199,6 +200,7 @@ class AttributeSets(Mapping[str, AttributeSet]):
             NotFoundError: there is no set of this name.
             UnsupportedError, FormatError: this set is unreadable.
         """
+        name = column_name(name, "set of attributes")
         if name not in self._opened:
             self._opened[name] = self._data_set._open_attribute_set(name)
         return self._opened[name]

@@ -17,15 +17,15 @@ from colonnade.misuse import path_text
 from colonnade.schema.fields import FieldInfo
 
 from .attributes import AttributeSet
-from .dataset import DataSet, Fields, ReadSettings, read_options
-from .steps import Cluster, steps
+from .dataset import DataSet, Fields, ReadSettings, lasting_cache, read_options
+from .steps import Cluster
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from numpy.typing import NDArray
 
-__all__ = ["Chain", "MissingFields"]
+__all__ = ["Chain", "MissingFields", "files_of"]
 
 MissingFields: TypeAlias = Literal["error", "fill", "skip"]
 
@@ -55,7 +55,7 @@ class Chain(DataSet):
             raise UsageError(
                 f"a chain with {max_open_files} open files cannot be read", "max_open_files=1 or more"
             )
-        self._settings = dict(settings)
+        self._settings = dict(settings, cache=lasting_cache(settings.get("cache")))
         self._missing: MissingFields = missing
         self._max_open_files = max_open_files
         policy = (read_options(**self._settings), getattr(_core.MissingFields, missing), max_open_files)
@@ -178,25 +178,32 @@ class Chain(DataSet):
         assembler = Assembler(arrays, builder)
         return {name: self._field(assembler, info, len(wanted)) for name, info in selected.items()}
 
+    def _lasting_files(self) -> list[str]:
+        return [file.place for file in self._files]
+
     def _how_to_reopen(self, selection: Fields) -> tuple[Any, ...]:
+        files = [(file.place, file.data_set) for file in self._files]
         options = {"missing": self._missing, "max_open_files": self._max_open_files, **self._settings}
-        return self.named_files, options, selection, self._open_chain().index()
+        return files, options, selection, self._open_chain().index(places=True)
 
-    def _steps(
-        self, selected: dict[str, FieldInfo], step_size: int | str, start: int, stop: int
-    ) -> Iterator[tuple[int, int]]:
+    def _clusters(self, selected: dict[str, FieldInfo], start: int, stop: int) -> Iterator[Cluster]:
         paths = [info.path for info in selected.values()]
-
-        def clusters() -> Iterator[Cluster]:
-            for number, file in enumerate(self._files):
-                if file.first < stop and file.first + file.entries > start:
-                    yield from self._open_chain().cluster_sizes(paths, number)
-
-        return steps(clusters(), step_size, start, stop)
+        for number, file in enumerate(self._files):
+            if file.first < stop and file.first + file.entries > start:
+                yield from self._open_chain().cluster_sizes(paths, number)
 
 
 def _reopen(files: list[tuple[str, str]], options: dict[str, Any], selection: Fields, known: str) -> Chain:
     return Chain(files, _selection=selection, _known=known, **options)
+
+
+def files_of(data_set: DataSet) -> list[tuple[str, str]]:
+    """Return the files of an open data set, each with the name of its data set, as they are named in this folder."""
+    named = data_set.named_files if isinstance(data_set, Chain) else [(data_set.uri, data_set.name)]
+    return [
+        (uri if _core.absolute_name(uri) == place else place, name)
+        for (uri, name), place in zip(named, data_set._lasting_files(), strict=True)
+    ]
 
 
 def _read_index(path: str | os.PathLike[str] | None, files: Sequence[tuple[str, str]]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, TypedDict, ov
 
 from colonnade import _core
 from colonnade.annotations import checked, checked_methods
+from colonnade.arrays.arrow import stream_as
 from colonnade.arrays.forms import Assembler
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
@@ -38,7 +39,7 @@ from colonnade.schema.fields import FieldInfo, Schema
 
 from .attributes import AttributeSet, AttributeSets
 from .metrics import ReadMetrics, metrics_of
-from .steps import byte_count, check_step, clusters, entry_range, steps, with_next
+from .steps import Cluster, byte_count, check_step, clusters, entry_range, steps, with_next
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -122,6 +123,7 @@ class DataSet(Located):
         cache: str | os.PathLike[str] | None = None,
         _selection: Fields = None,
         _reader: _core.Reader | None = None,
+        _place: str = "",
     ) -> None:
         self._settings: dict[str, Any] = {
             "checksums": checksums,
@@ -130,11 +132,12 @@ class DataSet(Located):
             "parallel_decompression": parallel_decompression,
             "local_io": local_io,
             "direct_io": direct_io,
-            "cache": cache,
+            "cache": lasting_cache(cache),
         }
+        self._place = _place or _core.absolute_name(uri)
         reader = _reader
         if reader is None:
-            reader = _core.open(uri, name, read_options(**self._settings))
+            reader = _core.open(_place or uri, name, read_options(**self._settings))
         self._begin(uri, reader, _selection)
 
     def _begin(self, uri: str, reader: _core.Reader | _core.ChainReader, selection: Fields) -> None:
@@ -400,7 +403,7 @@ class DataSet(Located):
         Useful for functions that take whole data sets: pyarrow.table(ds.select("pt")).
         """
         names = list(self._select(fields))
-        return DataSet(self._uri, self._name, **self._settings, _selection=names)
+        return DataSet(self._uri, self._name, **self._settings, _selection=names, _place=self._place)
 
     # ---- Other data sets beside it
 
@@ -539,6 +542,7 @@ class DataSet(Located):
         """Read fields as a stream of Arrow record batches; see `iterate` for the steps."""
         import pyarrow as pa
 
+        check_step(step_size)
         selected = self._select(fields)
         schema = self._batch(selected, 0, 0).schema
         parts = self._steps(selected, step_size, 0, self._num_entries)
@@ -559,7 +563,7 @@ class DataSet(Located):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return an Arrow stream, for pyarrow.table(ds), polars.DataFrame(ds), DuckDB and others."""
-        return self.to_arrow_reader().__arrow_c_stream__(requested_schema)
+        return stream_as(self.to_arrow_reader(), requested_schema)
 
     def __arrow_c_schema__(self) -> object:
         """Give the Arrow schema of the data set."""
@@ -580,9 +584,13 @@ class DataSet(Located):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._uri, self._name, self._settings, self._selection)
+        return _reopen, (self._uri, self._name, self._settings, self._selection, self._place)
 
     # ---- Inside
+
+    def _lasting_files(self) -> list[str]:
+        """The files by names that are the same in every working folder."""
+        return [self._place]
 
     def _open_reader(self) -> _core.Reader | _core.ChainReader:
         if self._reader is None:
@@ -593,13 +601,22 @@ class DataSet(Located):
         whole = self._open_reader()
         assert isinstance(whole, _core.Reader)
         reader = self._guard(lambda: whole.attribute_set(name))
-        rows = DataSet(self._uri, reader.name, **self._settings, _reader=reader)
+        rows = DataSet(self._uri, reader.name, **self._settings, _reader=reader, _place=self._place)
         return AttributeSet(name, rows, [(0, self._num_entries)], [0, rows.num_entries])
 
     def _steps(
         self, selected: dict[str, FieldInfo], step_size: int | str, start: int, stop: int
     ) -> Iterator[tuple[int, int]]:
-        return steps(clusters(self.descriptor, _columns(selected)), step_size, start, stop)
+        return steps(self._clusters(selected, start, stop), step_size, start, stop)
+
+    def _clusters(self, selected: dict[str, FieldInfo], start: int, stop: int) -> Iterator[Cluster]:
+        """Give the clusters with entries of a range, and perhaps others."""
+        return clusters(self.descriptor, _columns(selected))
+
+    def _entry_bytes(self, selected: dict[str, FieldInfo]) -> float:
+        """The mean size of an entry in memory, by the first cluster."""
+        begin, end, size = next(self._clusters(selected, 0, self._num_entries), (0, 1, 0))
+        return size / max(end - begin, 1)
 
     def _cluster_steps(
         self, selected: dict[str, FieldInfo], step_size: int | str, stop: int
@@ -630,7 +647,7 @@ class DataSet(Located):
             return NotFoundError(
                 error.problem, "it is the name of this data set, whose fields come next", field=asked
             )
-        if isinstance(error, NotFoundError) and re.search(r"[-+/<>=&|()]|\w\s*\*+\s*\w", asked):
+        if isinstance(error, NotFoundError) and re.search(r"[-+/<>=&|()]|\w\s*\*+\s*\w|\s\?\s", asked):
             advice = f"colonnade.DataFrame(ds).take({asked!r}) for an expression"
             return NotFoundError(error.problem, advice, field=asked)
         return error
@@ -642,6 +659,12 @@ class DataSet(Located):
         arrays = self._open_reader().arrays(paths, start, stop, ahead) if paths else []
         assembler = Assembler(arrays, builder)
         return {name: self._field(assembler, info, stop - start) for name, info in selected.items()}
+
+    def _expect(self, selected: dict[str, FieldInfo], start: int, stop: int) -> None:
+        """Ask servers for entries that will be read next."""
+        paths = [info.path for info in selected.values()]
+        if paths and start < stop:
+            self._open_reader().arrays(paths, start, start, stop)
 
     def _field(self, assembler: Assembler[Any], info: FieldInfo, count: int) -> Any:
         try:
@@ -749,9 +772,14 @@ def read_options(
     options.parallel_decompression = parallel_decompression
     options.local_io = getattr(_core.LocalIo, local_io)
     options.direct_io = direct_io
-    options.cache = "" if cache is None else path_text(cache)
+    options.cache = lasting_cache(cache) or ""
     return options
 
 
-def _reopen(uri: str, name: str, settings: dict[str, Any], selection: Fields) -> DataSet:
-    return DataSet(uri, name, **settings, _selection=selection)
+def lasting_cache(cache: str | os.PathLike[str] | None) -> str | None:
+    """Return what names the same cache in every working folder."""
+    return None if cache is None else _core.cache_with_absolute_path(path_text(cache))
+
+
+def _reopen(uri: str, name: str, settings: dict[str, Any], selection: Fields, place: str) -> DataSet:
+    return DataSet(uri, name, **settings, _selection=selection, _place=place)

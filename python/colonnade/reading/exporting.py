@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from colonnade import _core
 from colonnade.annotations import checked
-from colonnade.errors import StorageError, UnsupportedError, UsageError
+from colonnade.errors import ConversionError, StorageError, UnsupportedError, UsageError
 from colonnade.misuse import path_text
 from colonnade.schema.spec import spec_of
 
 from .dataset import DataSet, Fields
-from .opening import PathLike, same_place
+from .opening import PathLike
 from .opening import open as open_data_set
 
 if TYPE_CHECKING:
@@ -135,24 +136,35 @@ class _Job:
         return noted, self._counted(reader)
 
     def _note(self, field: pa.Field) -> dict[str, str]:
-        """What an import needs to make the same field again, and the type to which that belongs."""
+        """What an import needs to make the same field again, and the type to which that belongs; nothing for members of
+        collections, which are columns of lists.
+        """
         info = self.source.schema[field.name]
+        above = info.parent
+        while above is not None:
+            if above.kind != _core.FieldKind.record:
+                return {}
+            above = above.parent
         stored = {"type": spec_of(info), "arrow": str(field.type), "description": info.description}
         return {STORED_AS: json.dumps(stored)}
 
     def _counted(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         done = 0
-        for batch in reader:
-            yield batch
-            done += batch.num_rows
-            self._report(done, self.source.num_entries)
+        try:
+            for batch in reader:
+                yield batch
+                done += batch.num_rows
+                self._report(done, self.source.num_entries)
+        except ConversionError as error:
+            place = {"uri": error.uri, "data_set": error.data_set, "field": error.field}
+            raise ConversionError(error.problem, "columns= without it, or --columns", **place) from error
 
 
 def _check_place(path: Path, files: Iterable[str], overwrite: bool) -> None:
     """Refuse a place that a file may not be moved to."""
     if not path.exists():
         return
-    if any(same_place(file, str(path)) for file in files):
+    if any(_core.is_same_place(file, str(path)) for file in files):
         raise UsageError("the destination would replace the source", "another file", uri=str(path))
     if not path.is_file():
         raise UsageError("the destination is not a file", "the name of a file", uri=str(path))

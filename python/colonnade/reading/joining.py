@@ -18,17 +18,17 @@ from colonnade.located import Located
 from colonnade.misuse import name_pairs, path_text
 from colonnade.schema.fields import FieldInfo, Schema
 
-from .chain import Chain
+from .chain import Chain, files_of
 from .dataset import DataSet, Fields
 from .metrics import ReadMetrics
-from .steps import steps
+from .steps import common_steps, parse_size, steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .attributes import AttributeSets
 
-__all__ = ["How", "Joined", "befriend", "join"]
+__all__ = ["How", "JoinByKeys", "Joined", "befriend", "chained", "columns_of_friends", "join", "parts_of"]
 
 How: TypeAlias = Literal["inner", "left"]
 Rows: TypeAlias = "range | NDArray[np.int64]"
@@ -175,9 +175,9 @@ class Joined(DataSet):
     def _assemble(
         self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any, ahead: int = 0
     ) -> dict[str, Any]:
-        return self._assemble_rows(
-            selected, self._rows(start, stop), builder, 0 if self._match.inner else ahead
-        )
+        if self._match.inner and ahead:
+            ahead = int(self._rows_with_match()[ahead - 1]) + 1
+        return self._assemble_rows(selected, self._rows(start, stop), builder, ahead)
 
     def _assemble_at(
         self, selected: dict[str, FieldInfo], entries: NDArray[np.int64], builder: Any
@@ -191,14 +191,28 @@ class Joined(DataSet):
         if not self._is_open:
             raise self._misuse("the join is closed")
         here, there = self._of_side(selected, self._first), self._of_side(selected, self._other)
-        contents = _assemble_of(self._first, here, rows, builder, ahead) if here else {}
-        if len(here) < len(selected):
-            entries = self._match.find(rows) if len(rows) else np.empty(0, dtype=np.int64)
+        if here and isinstance(rows, range) and self._match.by_entry:
+            self._other._expect(there, rows.start, max(rows.stop, ahead))
+        looks_up = len(here) < len(selected)
+        # Keys that were read by themselves would take the place of what is on its way for the next step.
+        wanted = {**here, **self._match.keys()} if looks_up else here
+        contents = _assemble_of(self._first, wanted, rows, builder, ahead) if wanted else {}
+        if looks_up:
+            entries = self._match.find(rows, contents) if len(rows) else np.empty(0, dtype=np.int64)
             contents |= self._assemble_there(there, entries, builder, ahead)
             for name in selected:
                 if name not in contents:
                     contents[name] = builder.numbers(np.asarray(entries, dtype=np.int64))
         return {name: contents[name] for name in selected}
+
+    def _expect(self, selected: dict[str, FieldInfo], start: int, stop: int) -> None:
+        if self._match.inner:
+            return
+        here = self._of_side(selected, self._first)
+        keys = self._match.keys() if len(here) < len(selected) else {}
+        self._first._expect({**here, **keys}, start, stop)
+        if self._match.by_entry:
+            self._other._expect(self._of_side(selected, self._other), start, stop)
 
     def _of_side(self, selected: dict[str, FieldInfo], side: DataSet) -> dict[str, FieldInfo]:
         schema = self._schema
@@ -222,9 +236,29 @@ class Joined(DataSet):
         if not isinstance(step_size, str):
             yield from steps((), step_size, start, stop)
             return
-        here = self._of_side(selected, self._first) or self._first._select(
-            self._match.fields_of_first, warns=False
-        )
+        here, there = self._of_side(selected, self._first), self._of_side(selected, self._other)
+        half = max(parse_size(step_size) // 2, 1)
+        if self._match.by_entry:
+            sides = [(side, of) for side, of in ((self._first, here), (self._other, there)) if of]
+            share = str(half) if len(sides) > 1 else step_size
+            parts = [side._steps(of, share, start, stop) for side, of in sides]
+            yield from common_steps(parts, start) if parts else steps((), step_size, start, stop)
+            return
+        most = max(stop - start, 1)
+        if there and self._match.reads_all_keys and (size := self._other._entry_bytes(there)):
+            step_size, most = str(half), min(most, max(int(half / size), 1))
+        here = here or self._first._select(self._match.fields_of_first, warns=False)
+        for first, last in self._steps_of_first(here, step_size, start, stop):
+            yield from steps((), most, first, last)
+
+    def _entry_bytes(self, selected: dict[str, FieldInfo]) -> float:
+        sides = (self._first, self._other)
+        return sum(side._entry_bytes(of) for side in sides if (of := self._of_side(selected, side)))
+
+    def _steps_of_first(
+        self, here: dict[str, FieldInfo], step_size: str, start: int, stop: int
+    ) -> Iterator[tuple[int, int]]:
+        """Give steps in entries here that fit by what is read of the first data set."""
         if not self._match.inner:
             yield from self._first._steps(here, step_size, start, stop)
             return
@@ -281,6 +315,8 @@ class _Shown:
     """Of the number of the entry there; empty: not shown."""
     qualifier: str = ""
     """"f" if "f.x" is the field x of the other side, whatever it is called."""
+    renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Names here of fields of the first side that are called otherwise there."""
 
 
 class _JoinedSchema(Schema):
@@ -291,16 +327,17 @@ class _JoinedSchema(Schema):
         self._origins: dict[FieldInfo, FieldInfo] = {}
         self._sides: dict[FieldInfo, DataSet | None] = {}
         self._top: dict[str, FieldInfo] = {}
-        for name, info in (
-            first._select(None, warns=False).items() if first._selection else first.schema.items()
-        ):
-            self._adopt(name, info, first)
+        for name, info in _fields(first).items():
+            self._adopt(shown.renamed.get(name, name), info, first)
         for here, there in shown.fields.items():
             self._adopt(here, other.schema[there], other, optional=match.optional)
         if shown.entry:
             self._adopt(shown.entry, _entry_field(shown.entry), None)
         # For each friend, what its fields are called here.
-        self.qualified: dict[str, dict[str, str]] = dict(getattr(first.schema, "qualified", {}))
+        self.qualified: dict[str, dict[str, str]] = {
+            friend: {there: shown.renamed.get(here, here) for there, here in names.items()}
+            for friend, names in _friends(first).items()
+        }
         if shown.qualifier:
             self.qualified[shown.qualifier] = {there: here for here, there in shown.fields.items()}
 
@@ -340,6 +377,21 @@ class _JoinedSchema(Schema):
     def own(self, info: FieldInfo) -> FieldInfo:
         """The field as its data set has it."""
         return self._origins[info]
+
+
+def _fields(data_set: DataSet) -> Mapping[str, FieldInfo]:
+    """The fields that it shows, by their names."""
+    return data_set.schema if data_set._selection is None else data_set._select(None, warns=False)
+
+
+def _friends(data_set: DataSet) -> dict[str, dict[str, str]]:
+    """For each friend, what its fields are called, if they are shown."""
+    schema, fields = data_set.schema, _fields(data_set)
+    qualified = schema.qualified if isinstance(schema, _JoinedSchema) else {}
+    return {
+        friend: {there: here for there, here in names.items() if here in fields}
+        for friend, names in qualified.items()
+    }
 
 
 def _copied(own: FieldInfo, parent: FieldInfo | None, made: dict[FieldInfo, FieldInfo]) -> FieldInfo:
@@ -385,12 +437,24 @@ def _entry_field(name: str) -> FieldInfo:
 class _Match:
     """The same entry."""
 
+    by_entry = True
     inner = False
     optional = False
     fields_of_first: Fields = None
+    reads_all_keys = True
+    """Whether all files of the other side are opened anyway."""
 
-    def find(self, rows: Rows) -> Rows:
-        """Find the entries of the other side that belong to entries of the first one; -1: none."""
+    def keys(self) -> dict[str, FieldInfo]:
+        """The fields of the first side without which no entries are found."""
+        return {}
+
+    def find(self, rows: Rows, contents: Mapping[str, Any] | None = None) -> Rows:
+        """Find the entries of the other side that belong to entries of the first one; -1: none.
+
+        Args:
+            rows: entries of the first side.
+            contents: the fields of `keys()` in these entries, if they have been read.
+        """
         return rows
 
     def close(self) -> None:
@@ -399,6 +463,8 @@ class _Match:
 
 class _ByKeys(_Match):
     """The entry with the same keys."""
+
+    by_entry = False
 
     def __init__(
         self, first: DataSet, other: DataSet, pairs: dict[str, str], how: How, takes_first: bool, table: str
@@ -410,15 +476,23 @@ class _ByKeys(_Match):
         self._lock = threading.Lock()
         self.inner, self.optional = how == "inner", how == "left"
         self.fields_of_first = list(pairs)
+        self.reads_all_keys = not table
         for here, there in pairs.items():
             _check_key(first, here, may_lack=True)
             _check_key(other, there, may_lack=False)
 
-    def find(self, rows: Rows) -> NDArray[np.int64]:
+    def keys(self) -> dict[str, FieldInfo]:
+        return self._first._select(list(self._pairs), warns=False)
+
+    def find(self, rows: Rows, contents: Mapping[str, Any] | None = None) -> NDArray[np.int64]:
         with self._lock:
             if self._table is None:
                 self._table = self._make_table()
-        keys, lacks = _keys(self._first, list(self._pairs), rows)
+        paths = list(self._pairs)
+        read = (
+            _read_keys(self._first, paths, rows) if contents is None else [contents[path] for path in paths]
+        )
+        keys, lacks = _as_keys(read)
         found = self._table.find(keys)
         if lacks is not None:
             found[lacks] = -1
@@ -446,34 +520,47 @@ class _ByKeys(_Match):
             self._takes_first,
             self._table_path,
             source,
-            lambda: _keys(self._other, names, everything)[0],
+            lambda: _as_keys(_read_keys(self._other, names, everything))[0],
         )
 
 
-def _keys(
-    side: DataSet, paths: Sequence[str], rows: Rows
-) -> tuple[list[tuple[bool, NDArray[np.uint64]]], NDArray[np.bool_] | None]:
-    """The keys of entries, as 64 bits; and which entries lack one, None if no entry does."""
+def _read_keys(side: DataSet, paths: Sequence[str], rows: Rows) -> list[Any]:
     from colonnade.arrays.awkward import AwkwardBuilder
 
-    selected = side._select(list(paths), warns=False)
-    contents = _assemble_of(side, selected, rows, AwkwardBuilder())
+    contents = _assemble_of(side, side._select(list(paths), warns=False), rows, AwkwardBuilder())
+    return [contents[path] for path in paths]
+
+
+def _as_keys(
+    contents: Sequence[Any],
+) -> tuple[list[tuple[bool, NDArray[np.uint64]]], NDArray[np.bool_] | None]:
+    """The keys of entries, as 64 bits; and which entries lack one, None if no entry does."""
     keys: list[tuple[bool, NDArray[np.uint64]]] = []
     lacks: NDArray[np.bool_] | None = None
-    for path in paths:
-        content = contents[path]
-        if content.is_option:
-            option = content.to_IndexedOptionArray64()
-            missing = option.index.data < 0
+    for content in contents:
+        values, missing = _numbers(content)
+        if missing is not None:
             lacks = missing if lacks is None else lacks | missing
-            values = np.zeros(len(rows), dtype=option.content.data.dtype)
-            values[~missing] = option.content.data[option.index.data[~missing]]
-        else:
-            values = np.asarray(content.data)
         is_signed = values.dtype.kind == "i"
         wide = values.astype(np.int64).view(np.uint64) if is_signed else values.astype(np.uint64)
         keys.append((is_signed, np.ascontiguousarray(wide)))
     return keys, lacks if lacks is not None and lacks.any() else None
+
+
+def _numbers(content: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """The values of an Awkward or Arrow array of numbers, and where they are missing."""
+    if hasattr(content, "null_count"):
+        missing = content.is_null().to_numpy(zero_copy_only=False)
+        present = content.drop_null().to_numpy(zero_copy_only=False)
+    elif content.is_option:
+        option = content.to_IndexedOptionArray64()
+        missing = option.index.data < 0
+        present = option.content.data[option.index.data[~missing]]
+    else:
+        return np.asarray(content.data), None
+    values = np.zeros(len(missing), dtype=present.dtype)
+    values[~missing] = present
+    return values, missing
 
 
 def _check_key(side: DataSet, path: str, *, may_lack: bool) -> None:
@@ -488,6 +575,46 @@ def _check_key(side: DataSet, path: str, *, may_lack: bool) -> None:
         raise TypeMismatchError(
             f"the key '{path}' is of type {info.type}; keys are integers", uri=side.uri, data_set=side.name
         )
+
+
+class _OfParts(_Match):
+    """The matches of joins that were chained, each among its own entries of both chains."""
+
+    by_entry = False
+
+    def __init__(self, joins: Sequence[Joined]) -> None:
+        self._matches = [each._match for each in joins]
+        self._begins = _ends([each._first for each in joins])
+        self._shifts = _ends([each._other for each in joins])
+        self.inner, self.optional = self._matches[0].inner, self._matches[0].optional
+        self.fields_of_first = self._matches[0].fields_of_first
+        self.reads_all_keys = all(each.reads_all_keys for each in self._matches)
+
+    def find(self, rows: Rows, contents: Mapping[str, Any] | None = None) -> NDArray[np.int64]:
+        wanted = np.asarray(rows, dtype=np.int64)
+        found = np.full(len(wanted), -1, dtype=np.int64)
+        places = np.searchsorted(self._begins, wanted, side="right") - 1
+        for place in np.unique(places):
+            inside = places == place
+            own = np.asarray(self._matches[place].find(_as_range(wanted[inside] - self._begins[place])))
+            found[inside] = np.where(own < 0, -1, own + self._shifts[place])
+        return found
+
+    def close(self) -> None:
+        for each in self._matches:
+            each.close()
+
+
+def _ends(sides: Sequence[DataSet]) -> NDArray[np.int64]:
+    """The first entry of each side in a chain of them, and the number of entries."""
+    return np.cumsum([0, *(each.num_entries for each in sides)])
+
+
+def _as_range(rows: NDArray[np.int64]) -> Rows:
+    """Entries as a stretch if they are one, which is read faster."""
+    if len(rows) and (np.diff(rows) == 1).all():
+        return range(int(rows[0]), int(rows[-1]) + 1)
+    return rows
 
 
 # ---- Making
@@ -509,10 +636,13 @@ def join(
     if not pairs:
         raise UsageError("a join needs at least one key")
     here, there = _sides(first, other)
-    match = _ByKeys(here, there, pairs, how, duplicates == "first", path_text(table or ""))
-    own = re.sub(r"\W", "_", there.name or "joined")
+    match = _ByKeys(
+        here, there, pairs, how, duplicates == "first", _core.absolute_name(path_text(table)) if table else ""
+    )
+    own = _as_word(there.name)
     entry = f"{prefix}entry" if prefix else f"{own}_entry"
-    if entry in here.schema:
+    taken = _taken(here)
+    if _find(entry, taken):
         raise UsageError(f"there is already a field '{entry}'", "another prefix")
     if columns is None:
         chosen = [name for name in there.field_names if name not in pairs.values()]
@@ -521,9 +651,9 @@ def join(
     shown: dict[str, str] = {}
     for name in chosen:
         known = prefix + name
-        if not prefix and (known == entry or known in here.schema or known in shown):
+        if not prefix and (known == entry or _find(known, taken) or known in shown):
             known = f"{own}_{name}"
-        if known == entry or known in here.schema or known in shown:
+        if known == entry or _find(known, taken) or known in shown:
             raise UsageError(f"there is already a field '{known}'", "another prefix")
         shown[known] = name
     return Joined(here, there, match, _Shown(shown, entry))
@@ -531,9 +661,10 @@ def join(
 
 def befriend(first: DataSet, name: str, other: DataSet) -> Joined:
     """See `DataSet.with_friends`."""
-    if not name or "." in name or name in first.schema:
-        raise UsageError(f"'{name}' cannot be the name of a friend", "an unused name without dots")
     here, there = _sides(first, other)
+    taken, friends = _taken(here), _friends(here)
+    if not name or "." in name or name in taken or friends.get(name):
+        raise UsageError(f"'{name}' cannot be the name of a friend", "an unused name without dots")
     if there.num_entries != here.num_entries:
         raise SchemaError(
             f"the friend '{name}' has {there.num_entries} entries, and '{here.name}' has {here.num_entries}",
@@ -541,8 +672,115 @@ def befriend(first: DataSet, name: str, other: DataSet) -> Joined:
             uri=there.uri,
             data_set=there.name,
         )
-    shown = {(field if field not in here.schema else f"{name}.{field}"): field for field in there.field_names}
-    return Joined(here, there, _Match(), _Shown(shown, qualifier=name))
+    shown = {(f"{name}.{field}" if _find(field, taken) else field): field for field in there.field_names}
+    # A name that two friends have is that of neither.
+    renamed = {
+        short: f"{friend}.{field}"
+        for friend, names in friends.items()
+        for field, short in names.items()
+        if field == short and f"{name}.{field}" in shown
+    }
+    return Joined(here, there, _Match(), _Shown(shown, qualifier=name, renamed=renamed))
+
+
+def chained(joins: Sequence[Joined], first: DataSet, other: DataSet) -> Joined:
+    """Make one of joins, one after the other, given the chains of their sides."""
+    taken = _taken(first)
+    names: dict[str, str] = {}
+    for each in joins:
+        alike = _kind(each) == _kind(joins[0])
+        for here, there in each._shown.fields.items():
+            alike = alike and names.setdefault(there, here) == here and _find(here, taken) is None
+        if not alike:
+            raise SchemaError(
+                "the parts of the chain are joined in different ways, or call the same field differently",
+                "the same how=, columns= and prefix= for all",
+                uri=each.uri,
+                data_set=each.name,
+            )
+    shown = dataclasses.replace(
+        joins[0]._shown,
+        fields={here: there for there, here in names.items() if there in other.schema},
+        renamed={name: to for each in joins for name, to in each._shown.renamed.items()},
+    )
+    by_entry = all(each._match.by_entry for each in joins)
+    return Joined(_chain_of(first), _chain_of(other), _Match() if by_entry else _OfParts(joins), shown)
+
+
+@dataclasses.dataclass(frozen=True)
+class JoinByKeys:
+    """A join of data sets, as a DataFrame makes it again."""
+
+    first: DataSet
+    other: DataSet
+    pairs: Mapping[str, str]
+    inner: bool
+    takes_first: bool
+    table: str
+    fields: Mapping[str, str]
+    """Those of the other side, by their names here."""
+    entry: str
+    """The name of the number of the entry there."""
+
+    @property
+    def prefix(self) -> str:
+        """Of all names; empty if only some have that of the other data set before them."""
+        return "" if self.entry == f"{_as_word(self.other.name)}_entry" else self.entry.removesuffix("entry")
+
+
+def parts_of(data_set: Joined) -> tuple[DataSet, dict[str, DataSet], list[JoinByKeys]]:
+    """Return the first data set of joined ones, its friends, and the joins by keys that come after these.
+
+    Raises:
+        UnsupportedError: they are joined in a way that a DataFrame does not have.
+    """
+    joins: list[JoinByKeys] = []
+    whole: DataSet = data_set
+    while isinstance(whole, Joined) and not whole._match.by_entry:
+        match, shown = whole._match, whole._shown
+        if not isinstance(match, _ByKeys):
+            raise _not_in_frames(whole, "a chain of joins", "chain the files first, then join the chains")
+        how = (match._pairs, match.inner, match._takes_first, match._table_path)
+        joins.insert(0, JoinByKeys(whole._first, whole._other, *how, shown.fields, shown.entry))
+        whole = whole._first
+    friends: dict[str, DataSet] = {}
+    while isinstance(whole, Joined):
+        if not whole._match.by_entry:
+            raise _not_in_frames(whole, "friends of a join", "data_set.with_friends(...).join(...)")
+        friends = {whole._shown.qualifier: whole._other} | friends
+        whole = whole._first
+    return whole, friends, joins
+
+
+def _not_in_frames(data_set: DataSet, what: str, advice: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"a DataFrame cannot be made from {what}", advice, uri=data_set.uri, data_set=data_set.name
+    )
+
+
+def columns_of_friends(data_set: DataSet) -> dict[str, str]:
+    """Return the fields of friends that it shows, and what they are called in any case: "f.x"."""
+    friends = _friends(data_set).items()
+    return {here: f"{friend}.{there}" for friend, names in friends for there, here in names.items()}
+
+
+def _as_word(name: str) -> str:
+    return re.sub(r"\W", "_", name or "joined")
+
+
+def _kind(joined: Joined) -> tuple[bool, bool, str, str]:
+    match, shown = joined._match, joined._shown
+    return match.inner, match.optional, shown.entry, shown.qualifier
+
+
+def _taken(data_set: DataSet) -> dict[str, FieldInfo]:
+    """The fields that it shows, by all their names, and by those that several friends have."""
+    taken = dict(_fields(data_set))
+    for friend, names in _friends(data_set).items():
+        for there, here in names.items():
+            taken[f"{friend}.{there}"] = taken[here]
+            taken.setdefault(there, taken[here])
+    return taken
 
 
 def _sides(first: DataSet, other: DataSet) -> tuple[Chain | Joined, Chain | Joined]:
@@ -562,4 +800,4 @@ def _chain_of(data_set: DataSet) -> Chain | Joined:
             "import_tree, which makes a data set of it",
             uri=data_set.uri,
         )
-    return Chain([(data_set.uri, data_set.name)], _selection=data_set._selection, **data_set._settings)
+    return Chain(files_of(data_set), _selection=data_set._selection, **data_set._settings)

@@ -11,10 +11,11 @@ from colonnade.annotations import checked
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.misuse import column_name, mapping_of, path_text, refuse_arguments
 
-from .chain import Chain, MissingFields
-from .dataset import DataSet, LocalIo, ReadSettings
+from .chain import Chain, MissingFields, files_of
+from .dataset import DataSet, LocalIo, ReadSettings, lasting_cache
+from .joining import Joined, chained
 
-__all__ = ["PathLike", "datasets", "open", "same_place", "split_target", "split_targets"]
+__all__ = ["PathLike", "datasets", "open", "split_target", "split_targets"]
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
@@ -47,7 +48,8 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
     if isinstance(target, str) and not os.path.exists(uri):
         head, colon, tail = uri.rpartition(":")
         plain = "://" not in uri and not tail.startswith("/") and not tail.endswith(".root")
-        if colon and head and tail and (os.path.exists(head) or plain):
+        is_scheme = tail.startswith("//")
+        if colon and head and tail and not is_scheme and (os.path.exists(head) or plain):
             return head, tail
     return uri, ""
 
@@ -58,7 +60,7 @@ def open(  # noqa: A001
     name: str | None = None,
     *,
     friends: Mapping[str, Any] | None = None,
-    missing: MissingFields = "error",
+    missing: MissingFields | None = None,
     max_open_files: int = 16,
     index: PathLike | None = None,
     checksums: bool = True,
@@ -77,12 +79,13 @@ def open(  # noqa: A001
     Args:
         target: the file; or file and data set as "f.root:Events" or ("f.root", "Events"). Several files: a name with
             wildcards, "run*.root", or a list, whose items may have wildcards and names, too, or be data sets. Names may
-            differ from file to file.
+            differ from file to file. Joined data sets are chained with others that are joined in the same way.
         name: the path of the data set in the file, "Events" or "dir/Events"; optional if there is only one.
         friends: other data sets with as many entries, by name, whose fields are beside those of this one: anything
             that `target` accepts, or open data sets; see `DataSet.with_friends`. `DataSet.join` joins by keys.
-        missing: for several files, what to do about fields that some lack: "error" raises `SchemaError`, "fill" reads
-            them with missing values in the entries of these files, "skip" leaves them out.
+        missing: for several files, what to do about fields that some lack: "error" raises `SchemaError`, "fill" gives
+            them missing values in the entries of these files, "skip" leaves the fields out. The default is
+            the policy of the chains in the list, or "error" if it has none.
         max_open_files: for several files, the maximum number open at a time.
         index: for several files, a small file with their lengths and types, so that they need not be opened before they
             are read. It is written if it does not exist or belongs to other files.
@@ -117,57 +120,98 @@ def open(  # noqa: A001
         "direct_io": direct_io,
         "cache": cache,
     }
+    options: dict[str, Any] = {"missing": missing, "max_open_files": max_open_files, **settings}
     if friends is not None:
-        options: dict[str, Any] = {"missing": missing, "max_open_files": max_open_files, **settings}
         opened = {
-            each: of if isinstance(of, DataSet) else open(of, **options)
+            each: of if isinstance(of, DataSet) else open(_listed(of), **options)
             for each, of in mapping_of(friends, 'friends={"f": "f.root:Events"}').items()
         }
-        return open(target, name, index=index, **options).with_friends(opened)
+        return open(_listed(target), name, index=index, **options).with_friends(opened)
+    policy = missing or "error"
+    kept = lasting_cache(cache) or ""
     if isinstance(target, str | os.PathLike | tuple):
         uri, found = split_target(target, name)
-        files = _core.expand_names([uri]) if _core.has_wildcard(uri) else [uri]
+        files = _core.expand_names([uri], kept) if _core.has_wildcard(uri) else [uri]
         if files == [uri]:
             try:
                 return DataSet(uri, found, **settings)
             except NotFoundError as error:
-                return _open_trees([uri], found, missing, settings, error)
+                return _open_trees([uri], found, policy, settings, error)
     else:
         if not isinstance(target, Iterable) or hasattr(target, "decode"):
             raise TypeMismatchError(
                 f"{target!r} does not name a file", "a path, a path with wildcards, or a list of these"
             )
-        given = list(_expanded(target))
-        if not given:
+        members = list(target)
+        if not members:
             raise UsageError("the list of files is empty")
+        if any(isinstance(each, Joined) for each in members):
+            return _open_joins(members, name, index, options)
+        given = list(_expanded(members, kept))
+        policy = missing or _policy_of(members)
         if name is None and (named := of_different_names(given)):
-            return Chain(named, missing=missing, max_open_files=max_open_files, index=index, **settings)
+            return Chain(named, missing=policy, max_open_files=max_open_files, index=index, **settings)
         found, files = split_targets("" if name is None else column_name(name, "data set"), given)
     try:
         return Chain(
             [(file, found) for file in files],
-            missing=missing,
+            missing=policy,
             max_open_files=max_open_files,
             index=index,
             **settings,
         )
     except NotFoundError as error:
-        return _open_trees(files, found, missing, settings, error)
+        return _open_trees(files, found, policy, settings, error)
 
 
-def _expanded(targets: Iterable[PathLike | tuple[PathLike, str] | DataSet]) -> Iterator[tuple[str, str]]:
+def _listed(target: Any) -> Any:
+    """One file as a list of files: a chain need not be opened again for friends."""
+    return [target] if isinstance(target, str | os.PathLike | tuple) else target
+
+
+def _expanded(
+    targets: Iterable[PathLike | tuple[PathLike, str] | DataSet], cache: str
+) -> Iterator[tuple[str, str]]:
     """Give the files that match wildcards, and those of data sets, in their place; no name is ""."""
     for each in targets:
         if not isinstance(each, DataSet):
             uri, name = split_target(each)
-            yield from ((file, name) for file in _core.expand_names([uri]))
-        elif type(each) in (DataSet, Chain):
-            yield from each.named_files if isinstance(each, Chain) else [(each.uri, each.name)]
-        else:
+            yield from ((file, name) for file in _core.expand_names([uri], cache))
+        elif each._selection is not None:
             raise UnsupportedError(
-                f"a {type(each).__name__} cannot be part of a chain",
-                "chain the files first, then join the chains",
+                "a data set of selected fields cannot be part of a chain",
+                "open the files as a chain with missing='skip', and select its fields",
+                uri=each.uri,
             )
+        elif type(each) in (DataSet, Chain):
+            yield from files_of(each)
+        else:
+            raise UnsupportedError(f"a {type(each).__name__} cannot be part of a chain", "its files instead")
+
+
+def _open_joins(
+    members: list[Any], name: str | None, index: PathLike | None, options: dict[str, Any]
+) -> Joined:
+    """Chain joined data sets: their sides are chained, and keep their matches."""
+    joins = [each for each in members if isinstance(each, Joined) and each._selection is None]
+    if len(joins) < len(members):
+        raise UnsupportedError(
+            "joined data sets can be chained with each other alone, and with all of their fields",
+            "chain the files first, then join the chains",
+        )
+    first = open([each._first for each in joins], name, index=index, **options)
+    return chained(joins, first, open([each._other for each in joins], **options))
+
+
+def _policy_of(members: Iterable[object]) -> MissingFields:
+    """What the chains among them do about fields that some files lack."""
+    found = {each._missing for each in members if isinstance(each, Chain)} - {"error"}
+    if len(found) > 1:
+        raise UsageError(
+            "the chains in the list differ in what they do about missing fields",
+            "missing='fill' or missing='skip'",
+        )
+    return found.pop() if found else "error"
 
 
 def _open_trees(
@@ -200,16 +244,6 @@ def split_targets(name: str, files: Iterable[PathLike | tuple[PathLike, str]]) -
         listed.append(uri)
         name = name or found
     return name, listed
-
-
-def same_place(one: str, other: str) -> bool:
-    """Return whether two URIs or paths name the same file."""
-    if one == other:
-        return True
-    try:
-        return os.path.samefile(one.removeprefix("file://"), other.removeprefix("file://"))
-    except OSError:
-        return False
 
 
 @checked

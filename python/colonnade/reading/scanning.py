@@ -1,7 +1,7 @@
 """Scans by other engines, which request columns and rows: nothing else is read.
 
 The columns of a condition are read first, cluster by cluster, the others only where a row passes. Of servers all come
-together as long as rows pass: a second request takes longer than the bytes.
+together in the first step, and as long as rows pass: a second request takes longer than the bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+from pyarrow import acero
 
+from colonnade import _core
 from colonnade.errors import UnsupportedError
 from colonnade.reading.steps import with_next
 
@@ -50,19 +52,17 @@ def batches_where(
             yield data_set._batch(selected, begin, end, ahead)
         return
     every = {**first_read, **rest}
-    is_far = any("://" in file for file in data_set.files)
-    passed = False  # rows of the step before
+    is_far = not all(map(_core.is_local, data_set.files))
+    together = is_far
     for (begin, end), ahead in with_next(data_set._cluster_steps(every, _STEP, stop)):
-        together = is_far and passed
-        head = (
-            data_set._batch(every, begin, end, ahead) if together else data_set._batch(first_read, begin, end)
-        )
-        mask = passes(head.select(list(first_read)) if together else head)
-        passed = mask.true_count > 0
-        if not passed:
+        wanted = every if together else first_read
+        head = data_set._batch(wanted, begin, end, ahead if is_far else 0)
+        mask = passes(head.select(list(first_read)))
+        together = is_far and mask.true_count > 0
+        if mask.true_count == 0:
             continue
         arrays = dict(zip(head.schema.names, head.columns, strict=True))
-        if rest and not together:
+        if rest and wanted is not every:
             tail = data_set._batch(rest, begin, end)
             arrays |= dict(zip(tail.schema.names, tail.columns, strict=True))
         if not columns:
@@ -77,6 +77,13 @@ class _Unreadable(io.BytesIO):
 
     def read(self, _size: int | None = -1, /) -> bytes:
         raise UnsupportedError("PyArrow cannot do this with a data set", "to_table(), and the same with that")
+
+
+def _values(expression: ds.Expression, batch: pa.RecordBatch) -> pa.BooleanArray:
+    """Evaluate in this thread: those of Arrow may all be waiting for scans that were left, this one among them."""
+    rows = acero.Declaration("table_source", acero.TableSourceNodeOptions(pa.Table.from_batches([batch])))
+    values = acero.Declaration("project", acero.ProjectNodeOptions([expression], ["values"]), [rows])
+    return values.to_table(use_threads=False)["values"].combine_chunks()
 
 
 class ArrowDataset(ds.UnionDataset):  # type: ignore[misc]
@@ -112,13 +119,15 @@ class ArrowDataset(ds.UnionDataset):  # type: ignore[misc]
         if isinstance(columns, Mapping):
             projected = [name for each in columns.values() for name in self._used(each)]
         else:
-            projected = self._names if columns is None else list(columns)
-        names = list(dict.fromkeys([*projected, *tested]))
+            paths = self._names if columns is None else columns
+            projected = [path if path in self._names else path.split(".")[0] for path in paths]
+        names = sorted(
+            {*projected, *tested}, key=self.schema.get_field_index
+        )  # positions count in this order
         schema = pa.schema([self.schema.field(name) for name in names])
 
         def passes(batch: pa.RecordBatch) -> pa.BooleanArray:
-            found = ds.InMemoryDataset(batch).scanner(columns={"passes": filter}).to_table()["passes"]
-            return found.combine_chunks().fill_null(False)
+            return _values(filter, batch).fill_null(False)
 
         batches = batches_where(self._data_set, names, tested, None if filter is None else passes)
         return ds.Scanner.from_batches(batches, schema=schema, columns=columns, filter=filter, **options)
@@ -143,10 +152,12 @@ class ArrowDataset(ds.UnionDataset):  # type: ignore[misc]
         return self._condition if expression is None else self._condition & expression
 
     def _used(self, expression: ds.Expression | None) -> list[str]:
-        """The columns of an expression: those without which it is invalid."""
+        """The columns of an expression: those without which it is invalid; all if it names one by its position."""
         if expression is None:
             return []
         text = str(expression)
+        if "FieldPath(" in text:
+            return self._names
         used = []
         for name in self._names:
             if name not in text:

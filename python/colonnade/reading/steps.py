@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,16 @@ from colonnade import _core
 from colonnade.errors import UsageError
 from colonnade.misuse import whole_number
 
-__all__ = ["Cluster", "byte_count", "check_step", "clusters", "entry_range", "parse_size", "steps"]
+__all__ = [
+    "Cluster",
+    "byte_count",
+    "check_step",
+    "clusters",
+    "common_steps",
+    "entry_range",
+    "parse_size",
+    "steps",
+]
 
 _UNITS = {
     "": 1,
@@ -89,6 +99,14 @@ def steps(
         return
     for first in range(start, stop, step_size):
         yield first, min(first + step_size, stop)
+
+
+def common_steps(parts: Iterable[Iterable[tuple[int, int]]], start: int) -> Iterator[tuple[int, int]]:
+    """Give the steps from `start` on. One ends wherever a step of any part does."""
+    for end in heapq.merge(*((last for _, last in part) for part in parts)):
+        if end > start:
+            yield start, end
+            start = end
 
 
 def with_next(parts: Iterable[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], int]]:

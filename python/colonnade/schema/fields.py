@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from colonnade import _core
 from colonnade._core import FieldKind, FieldRole
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError
+from colonnade.misuse import column_name
 from colonnade.notebook import folded_table, most_rows
 
 __all__ = ["FieldInfo", "Schema"]
@@ -139,7 +140,7 @@ class Schema(Mapping[str, FieldInfo]):
 
     def __getitem__(self, path: str) -> FieldInfo:
         """Find a field by its path; raises `NotFoundError` with similar names."""
-        name, _, rest = path.partition(".")
+        name, _, rest = column_name(path, "field").partition(".")
         found = self._top[name].find(rest) if name in self._top else None
         if found is None:
             raise NotFoundError(f"there is no field '{path}'", self._suggest(path), field=path)

@@ -144,6 +144,8 @@ class AttributeSetWriter(_Ranges):
         self._handed_on = 0
         if schema is not None:
             self._start(schema)
+        elif isinstance(writer, AttributeAppender):
+            self._fields = writer._guard(lambda: writer._stored_fields(name))
         self._make()
 
     @property
@@ -281,9 +283,16 @@ class AttributeAppender(Closing):
     """
 
     def __init__(
-        self, uri: str, name: str, begin: Callable[[], _core.AttributeAppender | _core.Writer]
+        self,
+        uri: str,
+        name: str,
+        begin: Callable[[], _core.AttributeAppender | _core.Writer],
+        *,
+        is_there: bool = False,
     ) -> None:
+        """`is_there`: the data set is committed, and may have attribute sets."""
         super().__init__(uri, name)
+        self._is_there = is_there
         self._sets: dict[str, AttributeSetWriter] = {}
         self._closed = True  # while there is nothing to close
         self._writer = self._guard(begin)
@@ -296,7 +305,10 @@ class AttributeAppender(Closing):
         return self._writer.num_entries
 
     def attributes(self, name: str, schema: Mapping[str, Spec] | None = None) -> AttributeSetWriter:
-        """Add an attribute set, or rows to an existing one; see `DataSetWriter.attributes`."""
+        """Add an attribute set, or rows to an existing one; see `DataSetWriter.attributes`.
+
+        Without a schema, a set that the data set has keeps its fields.
+        """
         self._check_open()
         return find_or_make(self, self._sets, name, schema)
 
@@ -310,6 +322,16 @@ class AttributeAppender(Closing):
         """Close without adding anything."""
         self._closed = True
         self._writer.abandon()
+
+    def _stored_fields(self, name: str) -> dict[str, _core.Field]:
+        """Find the fields of a set that the data set has; none if it lacks the set."""
+        reader = _core.open(self._uri, self._name, _core.ReadOptions()) if self._is_there else None
+        if reader is None or name not in reader.attribute_sets():
+            return {}
+        descriptor = reader.attribute_set(name).descriptor
+        (user_data,) = (field for field in descriptor.fields if field.name == "_userData")
+        fields = [_core.stored_field(descriptor, number) for number in user_data.children]
+        return {field.name: field for field in fields}
 
     def _finish(self) -> None:
         for each in self._sets.values():

@@ -352,7 +352,7 @@ def add_attributes(
     """
     uri, found = target_of(target, name)
     options = write_options(compression=compression, durability=durability)
-    return AttributeAppender(uri, found, lambda: _core.open_appender(uri, found, options))
+    return AttributeAppender(uri, found, lambda: _core.open_appender(uri, found, options), is_there=True)
 
 
 def target_of(target: PathLike | tuple[PathLike, str], name: str | None) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import sys
 import warnings
 import weakref
@@ -14,16 +15,18 @@ from typing import Any, TypeVar
 
 from colonnade import _core
 from colonnade.arrays.columns import PathArray, flatten, members_problem
-from colonnade.errors import TypeMismatchError, UsageError
+from colonnade.errors import ConversionError, TypeMismatchError, UsageError
 from colonnade.located import Located
 from colonnade.schema.spec import Encoding, Spec, apply_encodings, build_field
 
-from .rows import Rows
+from .rows import Rows, flatten_list, has_variant
 from .sources import Batch, to_batch
 
 __all__ = ["Closing", "Filler", "build_fields"]
 
 _ROWS_HELD = 4096
+_UNIT = re.compile(r"(?:timestamp|duration|date|time)\d*\[\w+")
+"""The unit of times at the beginning of a description. A zone may follow, which does not change the numbers."""
 
 Self = TypeVar("Self", bound="Closing")
 
@@ -146,7 +149,7 @@ class Filler(Closing):
 
         Raises:
             TypeMismatchError: fields are missing or superfluous, or values have another type. Nothing is written then.
-            ConversionError: a value does not fit its type. Nothing is written then.
+            ConversionError: a value does not fit its type, or the unit of times differs. Nothing is written then.
             UsageError: the arrays have different lengths. Nothing is written then.
         """
         self._check_open()
@@ -177,19 +180,42 @@ class Filler(Closing):
         """Determine the schema that was not given."""
 
     def _extend(self, batch: Batch) -> None:
+        if batch.entries:
+            self._check_fields(batch.columns)
         self._begin_with_batch(batch)
         missing = [name for name in self._fields if name not in batch.columns]
         extra = [name for name in batch.columns if name not in self._fields]
         if missing or extra:
             raise TypeMismatchError(members_problem("fields", missing, extra))
+        self._check_units(batch.notes)
         arrays: list[PathArray] = []
         for name, field in self._fields.items():
-            arrays += flatten(field, batch.columns[name])
+            if name in batch.lists and has_variant(field):
+                arrays += flatten_list(field, batch.lists[name])
+            else:
+                arrays += flatten(field, batch.columns[name])
         self._flush_rows()
         if batch.entries:
             self._append(arrays)
 
+    def _check_fields(self, given: Mapping[str, Any]) -> None:
+        if not self._fields and not given:
+            raise UsageError("entries without any field are not counted", "a field, such as x=1.0")
+
+    def _check_units(self, notes: Mapping[str, str]) -> None:
+        for path, kind in notes.items():
+            name, _, rest = path.partition(".")
+            field = self._fields[name].find(rest)
+            known, found = (_UNIT.match(text) for text in (field.description if field else "", kind))
+            if known and found and known[0] != found[0]:
+                raise ConversionError(
+                    f"values of type {found[0]}] do not have the unit of the field, {known[0]}]",
+                    f"cast them to {known[0]}]",
+                    field=path,
+                )
+
     def _fill(self, values: dict[str, Any]) -> None:
+        self._check_fields(values)
         self._begin_with_row(values)
         if self._rows is None:
             self._rows = Rows(self._fields)

@@ -48,6 +48,7 @@ class FillContext(Filler):
         self._context = context
         self._writer = writer  # destroyed after its contexts
         self._sets: dict[str, ContextAttributes] = {}
+        writer._open.add(id(self))
         self._remember()
 
     def attributes(self, name: str, schema: Mapping[str, Spec] | None = None) -> ContextAttributes:
@@ -78,6 +79,7 @@ class FillContext(Filler):
     def _finish(self) -> None:
         self._hand_on()
         self._context.close()
+        self._writer._open.discard(id(self))
 
     def _hand_on(self) -> None:
         self._flush_rows()
@@ -89,6 +91,12 @@ class FillContext(Filler):
         self._closed = True
         self._rows = None
         self._context.discard()
+        self._writer._open.discard(id(self))
+
+    def _end_forgotten(self, *, failed: bool) -> None:
+        super()._end_forgotten(failed=failed)
+        if self._writer._is_forgotten:
+            self._writer._end_forgotten(failed=failed)
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
@@ -127,6 +135,8 @@ class ParallelDataSetWriter(Closing):
     ) -> None:
         super().__init__(uri, name)
         self._closed = True  # until there is something to close
+        self._open: set[int] = set()  # the ids of its open contexts
+        self._is_forgotten = False
         self._sets: dict[str, SharedAttributeSet] = {}
         self._sets_mutex = threading.Lock()
         self._fields = build_fields(schema, encodings or {}, field_descriptions or {}, whole=True)
@@ -203,6 +213,12 @@ class ParallelDataSetWriter(Closing):
 
     def _replaces(self) -> bool:
         return self._writer.replaces
+
+    def _end_forgotten(self, *, failed: bool) -> None:
+        # The contexts of a cycle are collected with it, in any order: the last one ends the writer.
+        self._is_forgotten = True
+        if not getattr(self, "_open", None):
+            super()._end_forgotten(failed=failed)
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"

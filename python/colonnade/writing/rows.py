@@ -17,7 +17,7 @@ from colonnade._core import ArrayRole, ElementType, FieldKind
 from colonnade.arrays.columns import PathArray, dtype_of, members_problem
 from colonnade.errors import ConversionError, Error, TypeMismatchError
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "flatten_list", "has_variant"]
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
@@ -55,6 +55,21 @@ class Rows:
             cell.truncate(0)
         self._count = 0
         return arrays
+
+
+def flatten_list(field: _core.Field, values: Iterable[Any]) -> list[PathArray]:
+    """Split Python values into the arrays of a field, by their own types."""
+    cell = _make(field, field.name)
+    for value in values:
+        cell.add(value)
+    arrays: list[PathArray] = []
+    cell.take(arrays)
+    return arrays
+
+
+def has_variant(field: _core.Field) -> bool:
+    """Return True if the types of values choose where they are stored."""
+    return field.kind == FieldKind.variant or any(map(has_variant, field.children))
 
 
 class _Cell(ABC):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, time, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from colonnade.arrays.awkward import AwkwardBuilder
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageError, locate
@@ -29,6 +31,8 @@ class Batch(NamedTuple):
     """Columns whose option types mean nothing: any column of their source may have missing values."""
     notes: Mapping[str, str] = {}
     """The meaning of numbers, by path: the unit of times."""
+    lists: Mapping[str, Sequence[Any]] = {}
+    """Columns that came as lists. Awkward makes one type of their numbers."""
 
 
 def to_batch(data: Any) -> Batch:
@@ -36,7 +40,7 @@ def to_batch(data: Any) -> Batch:
 
     Raises:
         TypeMismatchError: the data have no named columns, or a column has values that cannot be stored.
-        ConversionError: integers that do not fit into 64 bits.
+        ConversionError: integers that do not fit into 64 bits, or times that do not fit a unit of Arrow.
         UsageError: columns of different lengths, or of the same name.
     """
     if isinstance(data, ak.Array):
@@ -76,7 +80,11 @@ def _from_awkward(data: ak.Array) -> Batch:
             f"an Awkward array of type '{layout.form.type}' has no fields",
             "an array of records (ak.zip), or a dictionary",
         )
-    return Batch({name: layout.content(name)[: layout.length] for name in layout.fields}, layout.length)
+    units: dict[str, str] = {}
+    columns = {
+        name: _as_integers(layout.content(name)[: layout.length], name, units) for name in layout.fields
+    }
+    return Batch(columns, layout.length, notes=units)
 
 
 def _from_arrow(data: Any) -> Batch:
@@ -107,6 +115,7 @@ def _from_columns(columns: Iterable[tuple[Any, Any]]) -> Batch:
         next(iter(lengths.values()), 0),
         frozenset(name for name, column in found.items() if column.loose),
         {path: unit for column in found.values() for path, unit in column.units.items()},
+        {name: column.values for name, column in found.items() if column.values is not None},
     )
 
 
@@ -117,14 +126,22 @@ class _Column(NamedTuple):
     content: Content
     loose: bool = False
     units: Mapping[str, str] = {}
+    values: Sequence[Any] | None = None
 
 
 def _column(name: str, values: Any) -> _Column:
     """Convert a column. NumPy, Awkward, Arrow, pandas and Polars raise errors of any type for what they do not know."""
+    objects = None
     try:
         array = _as_arrow(values)
         if array is None:
-            return _Column(_layout(values))
+            objects = _objects(values)
+            content = _layout(values) if objects is None else _from_python(objects)
+            if objects is None or not _has_times(content):
+                units: dict[str, str] = {}
+                return _Column(_as_integers(content, name, units), units=units, values=objects)
+            listed, objects = objects, None
+            array = _times_of(listed)
         content = _from_arrow_array(array)
         # NaN of NumPy's types is a number; pandas' own types are optional, even if none is missing.
         optional = hasattr(getattr(values, "array", values), "_mask")
@@ -139,6 +156,8 @@ def _column(name: str, values: Any) -> _Column:
         kind = getattr(values, "dtype", getattr(values, "type", type(values).__name__))
         meant = isinstance(error, TypeError | ValueError | NotImplementedError)
         why = f": {str(error).splitlines()[0]}" if meant and str(error) else ""
+        if objects is not None:
+            why = f", the first in row {_first_refused(objects)}{why}"
         raise TypeMismatchError(
             f"values of type '{kind}' cannot be stored{why}",
             "convert them to an array of numbers, texts, lists or records",
@@ -155,6 +174,10 @@ def _as_arrow(values: Any) -> Any:
         import pyarrow as pa
 
         series = pd.Series(values)
+        if isinstance(series.dtype, pd.SparseDtype):
+            series = series.sparse.to_dense()
+        if series.dtype == object:
+            return _of_objects(series)
         is_plain = isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"
         return None if is_plain else _in_one_piece(pa.Array.from_pandas(series))
     if _package(values) == "polars" and str(values.dtype) == "Object":
@@ -162,9 +185,9 @@ def _as_arrow(values: Any) -> Any:
             "Python objects of Polars cannot be stored", "map_elements, to a type of Polars"
         )
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
-        import pyarrow as pa
-
-        return pa.array(_in_units_of_arrow(values))  # it knows the missing ones
+        return _times(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "T":
+        return _texts(values)
     if hasattr(values, "__arrow_c_stream__"):
         import pyarrow as pa
 
@@ -177,11 +200,85 @@ def _as_arrow(values: Any) -> Any:
     return None
 
 
-def _in_units_of_arrow(values: Any) -> Any:
+def _of_objects(series: Any) -> Any:
+    """The Arrow array of a column of pandas' objects; None if Arrow has no type for all of them."""
+    import pandas as pd
+    import pyarrow as pa
+
+    kind = pd.api.types.infer_dtype(series)
+    if kind.startswith(("datetime", "timedelta")):
+        series = series.infer_objects()  # Arrow cuts off nanoseconds of objects
+    try:
+        array = _in_one_piece(pa.Array.from_pandas(series))
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+        # A list with floating-point numbers would round these integers.
+        if kind == "mixed-integer-float" or "exactly representable" in str(error):
+            raise
+        return None
+    if kind in ("mixed", "mixed-integer") and pa.types.is_floating(array.type):
+        return None  # truth values among the numbers, which Arrow would make numbers
+    return _checked_times(array, series) if series.dtype == object else array
+
+
+def _times_of(values: Sequence[Any]) -> Any:
+    """The Arrow array of a list with times, of which Awkward drops what the first one does not have."""
+    import pyarrow as pa
+
+    return _checked_times(pa.array(values), values)
+
+
+def _checked_times(array: Any, values: Iterable[Any]) -> Any:
+    """The array, if its times are those that were given."""
+    if _units("", array.type):
+        for row, (found, value) in enumerate(zip(array.to_pylist(), values, strict=True)):
+            if not _is_kept(found, value):
+                raise ConversionError(
+                    f"{value!r} in row {row} does not fit {array.type}", "times of one kind"
+                )
+    return array
+
+
+def _is_kept(found: Any, value: Any) -> bool:
+    """Whether Arrow's times are those that were given; it makes dates of times of day that follow a date."""
+    if isinstance(found, list):
+        return all(map(_is_kept, found, value))
+    if isinstance(found, dict):
+        return all(_is_kept(item, value.get(name)) for name, item in found.items())
+    return not isinstance(found, date | time | timedelta) or bool(found == value)
+
+
+def _texts(values: Any) -> Any:
+    """The Arrow array of NumPy's texts of any length, of which some may be missing."""
+    import pyarrow as pa
+
+    texts = [text if isinstance(text, str) else None for text in values.ravel().tolist()]
+    return _in_rows(pa.array(texts, pa.large_string()), values.shape)
+
+
+def _times(values: Any) -> Any:
+    """The Arrow array of times of NumPy, of which Arrow knows the missing ones."""
+    import pyarrow as pa
+
     kind = values.dtype.kind
-    unit, count = np.datetime_data(values.dtype)
+    unit, _ = np.datetime_data(values.dtype)
     finer = _UNITS[kind].get(unit, unit)
-    return values if (finer, count) == (unit, 1) else values.astype(f"{kind}8[{finer}]")
+    flat = values.ravel()
+    array = pa.array(flat.astype(f"{kind}8[{finer}]", copy=False))
+    # NumPy and Arrow do not check that finer units, and days in 32 bits, can hold the times.
+    if not np.array_equal(array.to_numpy(zero_copy_only=False).astype(values.dtype), flat, equal_nan=True):
+        raise ConversionError(
+            f"times of '{values.dtype}' do not fit {array.type}", "another unit, or integers"
+        )
+    return _in_rows(array, values.shape)
+
+
+def _in_rows(array: Any, shape: tuple[int, ...]) -> Any:
+    """The Arrow array of this shape."""
+    import pyarrow as pa
+
+    for size in reversed(shape[1:]):
+        array = pa.FixedSizeListArray.from_arrays(array, size)
+    return array
 
 
 def _in_one_piece(array: Any) -> Any:
@@ -189,9 +286,41 @@ def _in_one_piece(array: Any) -> Any:
 
     if not isinstance(array, pa.ChunkedArray):
         return array
-    # Empty ones at an offset cannot be combined (pyarrow 26). A column without chunks would have no type.
+    # Empty ones at an offset cannot be combined (pyarrow 26).
     chunks = [chunk for chunk in array.chunks if len(chunk)]
-    return chunks[0] if len(chunks) == 1 else pa.chunked_array(chunks, array.type).combine_chunks()
+    if len(chunks) < 2:
+        return chunks[0] if chunks else pa.nulls(0, array.type)
+    whole = pa.chunked_array(chunks, array.type)
+    try:
+        return whole.combine_chunks()
+    except pa.ArrowInvalid:  # together they are too long for offsets of 32 bits
+        if "union" in str(array.type):  # of which Awkward would merge the numbers
+            raise
+        return whole
+
+
+def _objects(values: Any) -> Sequence[Any] | None:
+    """A list, or the Python objects of pandas and NumPy as one, without pandas' missing values."""
+    if isinstance(values, list | tuple):
+        return values
+    if not hasattr(values, "dtype") or values.dtype != object or np.ndim(values) != 1:
+        return None
+    if _package(values) != "pandas":
+        return list(values)
+    return [None if missing else value for value, missing in zip(values, values.isna(), strict=True)]
+
+
+def _first_refused(values: Sequence[Any]) -> int:
+    """The row with which a list cannot be converted any more."""
+    good, bad = 0, len(values)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            _from_python(values[:middle])
+            good = middle
+        except Exception:
+            bad = middle
+    return good
 
 
 def _layout(values: Any) -> Content:
@@ -206,16 +335,22 @@ def _layout(values: Any) -> Content:
         return _from_python(values)
     if values.dtype == np.object_:
         return _from_python(values.tolist())
-    if not values.dtype.isnative:
-        values = values.astype(values.dtype.newbyteorder("="))
+    if values.dtype.names:
+        names = list(values.dtype.names)
+        return ak.contents.RecordArray([_layout(values[name]) for name in names], names, len(values))
+    # Awkward takes texts of fixed length from contiguous arrays only.
+    values = values.astype(values.dtype.newbyteorder("="), order="C", copy=False)
     return ak.to_layout(values, regulararray=True)
 
 
 def _from_python(values: Any) -> Content:
-    """The layout of a list. Awkward takes no integers from 2^63 on, so that lists with some are taken apart."""
+    """The layout of a list.
+
+    Awkward (2.14) takes neither integers from 2^63 on nor tuples in shorter ones: lists with some are taken apart.
+    """
     try:
         return ak.to_layout(ak.Array(values))
-    except RuntimeError:
+    except (RuntimeError, ValueError):
         if not isinstance(values, list | tuple):
             raise
         if any(value is None for value in values):
@@ -231,11 +366,32 @@ def _from_python(values: Any) -> Content:
             return ak.contents.RecordArray([_from_python(part) for part in zip(*values, strict=True)], None)
         if all(isinstance(value, int | np.integer) for value in values):
             return _unsigned(values)
-        if any(isinstance(value, str | bytes | Mapping) for value in values):
+        if all(isinstance(value, int | float | np.number) for value in values):
+            return _floating(values)
+        if all(isinstance(value, str) for value in values):
+            return _not_utf8(values)
+        if any(isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__") for value in values):
             raise
         offsets = np.cumsum([0, *(len(value) for value in values)])
         content = _from_python([item for value in values for item in value])
         return ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
+
+
+def _not_utf8(texts: Sequence[str]) -> Content:
+    """Texts of which some have bytes that are not UTF-8, as Python escapes them and `to_list` gives them."""
+    layout = ak.to_layout(ak.Array([text.encode("utf-8", "surrogateescape") for text in texts]))
+    characters = layout.content.copy(parameters={"__array__": "char"})
+    return layout.copy(content=characters, parameters={"__array__": "string"})
+
+
+def _floating(values: Sequence[Any]) -> Content:
+    numbers = np.array(values, np.float64)
+    for value, number in zip(values, numbers.tolist(), strict=True):
+        if isinstance(value, int | np.integer) and value != number:
+            raise ConversionError(
+                f"the integer {value} is rounded beside floating-point numbers", "numbers of one kind"
+            )
+    return ak.to_layout(numbers)
 
 
 def _unsigned(values: Sequence[int]) -> Content:
@@ -247,6 +403,30 @@ def _unsigned(values: Sequence[int]) -> Content:
         ) from None
 
 
+def _as_integers(content: Content, path: str, units: dict[str, str]) -> Content:
+    """The layout with integers for times, whose units are added by path; missing times become missing values."""
+    if not _has_times(content):
+        return content
+    if content.is_numpy:
+        array = _times(np.asarray(content.data))
+        units |= _units(path, array.type)
+        return _from_arrow_array(array)
+    if content.is_option or content.is_indexed:
+        whole = content.to_IndexedOptionArray64() if content.is_option else content
+        return type(whole).simplified(whole.index, _as_integers(whole.content, path, units))
+    if content.is_list:
+        return content.copy(content=_as_integers(content.content, f"{path}._0", units))
+    names = content.fields if content.is_record and not content.is_tuple else range(len(content.contents))
+    below = [f"{path}.{name}" if isinstance(name, str) else f"{path}._{name}" for name in names]
+    return content.copy(
+        contents=[_as_integers(*each, units) for each in zip(content.contents, below, strict=True)]
+    )
+
+
+def _has_times(content: Content) -> bool:
+    return "64[" in str(content.form.type)  # as in datetime64[us]
+
+
 # ---- Arrow
 
 
@@ -255,9 +435,12 @@ def _units(path: str, kind: Any) -> dict[str, str]:
     import pyarrow as pa
 
     below = path
-    while _is_list(kind) or pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+    while (inner := _inner_type(kind)) is not None:
         below += "._0" if _is_list(kind) else ""
-        kind = kind.value_type
+        kind = inner
+    if pa.types.is_union(kind):
+        alternatives = enumerate(_alternatives(kind))
+        return {k: v for n, each in alternatives for k, v in _units(f"{below}._{n}", each).items()}
     if pa.types.is_map(kind):
         return _units(f"{below}._0._0", kind.key_type) | _units(f"{below}._0._1", kind.item_type)
     if pa.types.is_struct(kind):
@@ -266,84 +449,148 @@ def _units(path: str, kind: Any) -> dict[str, str]:
     return {path: str(kind)} if pa.types.is_temporal(kind) else {}
 
 
+def _inner_type(kind: Any) -> Any:
+    """The type of the items of lists, and of what others stand for; None for other types."""
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.storage_type
+    if _is_list(kind) or pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return kind.value_type
+    if pa.types.is_union(kind) and kind.num_fields == 1:
+        return kind.field(0).type
+    return None
+
+
+def _alternatives(kind: Any) -> list[Any]:
+    """The types in a union; unions in it are taken apart, as in variants."""
+    import pyarrow as pa
+
+    if not pa.types.is_union(kind):
+        return [kind]
+    return [each for number in range(kind.num_fields) for each in _alternatives(kind.field(number).type)]
+
+
 def _is_list(kind: Any) -> bool:
     from pyarrow import types
 
-    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+    return bool(
+        types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind) or _is_view(kind)
+    )
 
 
-def _storable(kind: Any, *, decoded: bool) -> Any:
-    """The type that can be stored, with the layouts that Awkward supports.
+def _is_view(kind: Any) -> bool:
+    from pyarrow import types
 
-    Polars, for example, gives strings as views. Categories become their values, dates and times integers. Maps are
-    lists of tuples.
+    return bool(types.is_list_view(kind) or types.is_large_list_view(kind))
 
-    Args:
-        kind: the type of an array.
-        decoded: False for the step before: dictionaries, of storable values. Arrow does not decode those of views.
+
+def _from_arrow_array(array: Any, *, is_tuple: bool = False) -> Content:
+    """The layout of an Arrow array, made level by level.
+
+    Awkward (2.14) merges the numbers of unions and misreads slices. Arrow (26) makes invalid records of slices in a
+    cast, and decodes only some dictionaries and runs.
     """
     import pyarrow as pa
 
-    def inner(kind: Any) -> Any:
-        return _storable(kind, decoded=decoded)
+    types, kind = pa.types, array.type
+    if isinstance(array, pa.ChunkedArray):
+        return ak.concatenate([_from_arrow_array(chunk) for chunk in array.chunks], highlevel=False)
+    if isinstance(array, pa.ExtensionArray):
+        if kind.extension_name.startswith("pandas."):
+            raise TypeError("the storage of pandas' periods and intervals does not say what they are")
+        is_bool = kind.extension_name == "arrow.bool8"
+        storage = array.storage.cast(pa.bool_()) if is_bool else array.storage
+        return _from_arrow_array(storage, is_tuple=getattr(kind, "record_is_tuple", False))
+    if types.is_run_end_encoded(kind):
+        runs = np.searchsorted(array.run_ends, np.arange(len(array)) + array.offset, side="right")
+        return _from_arrow_array(array.values)[runs]
+    if types.is_dictionary(kind):
+        return _from_dictionary(array)
+    if types.is_union(kind):
+        return _from_union(array)
+    if types.is_struct(kind):
+        content = _from_struct(array, None if is_tuple else [member.name for member in kind])
+    elif types.is_map(kind) or _is_list(kind):
+        content = _from_lists(array)
+    else:
+        content = _from_plain(array)
+    if content.is_option or not array.null_count:
+        return content
+    present = np.asarray(array.is_valid()).view(np.int8)
+    return ak.contents.ByteMaskedArray(ak.index.Index8(present), content, valid_when=True)
 
-    if pa.types.is_dictionary(kind):
-        values = inner(kind.value_type)
-        return values if decoded else pa.dictionary(kind.index_type, values, kind.ordered)
-    if pa.types.is_temporal(kind):
-        return pa.int32() if kind.bit_width == 32 else pa.int64()
 
-    if pa.types.is_string_view(kind):
-        return pa.large_utf8()
-    if pa.types.is_binary_view(kind):
-        return pa.large_binary()
-    if pa.types.is_map(kind):
-        return pa.large_list(pa.struct([("_0", inner(kind.key_type)), ("_1", inner(kind.item_type))]))
+def _from_dictionary(array: Any) -> Content:
+    """Categories become their values."""
+    values = _from_arrow_array(array.dictionary)
+    if not array.null_count:
+        return values[np.asarray(array.indices).astype(np.int64)]
+    index = np.asarray(array.indices.cast("int64").fill_null(-1))
+    return ak.contents.IndexedOptionArray.simplified(ak.index.Index64(index), values)
+
+
+def _from_union(array: Any) -> Content:
+    import pyarrow as pa
+
+    def buffer(number: int, kind: Any) -> Any:
+        # pyarrow's `type_codes` and `offsets` are those of the whole array, wherever a slice begins.
+        buffers = [None, array.buffers()[number]]
+        return np.asarray(pa.Array.from_buffers(kind, len(array), buffers, offset=array.offset))
+
+    codes = buffer(1, pa.int8())
+    places = buffer(2, pa.int32()) if array.type.mode == "dense" else np.arange(len(array))
+    tags = np.zeros(len(array), np.int64)
+    contents = []
+    for number, code in enumerate(array.type.type_codes):
+        here = codes == code
+        tags[here] = number + 1
+        contents.append(_from_arrow_array(array.field(number))[places[here]])
+    return AwkwardBuilder().variant(tags, contents)
+
+
+def _from_struct(array: Any, names: list[str] | None) -> Content:
+    if names is not None and len(set(names)) < len(names):
+        raise UsageError("two members have the same name", "rename one of them")
+    members = [_from_arrow_array(array.field(number)) for number in range(array.type.num_fields)]
+    return ak.contents.RecordArray(members, names, length=len(array))
+
+
+def _from_lists(array: Any) -> Content:
+    """Maps become lists of tuples."""
+    import pyarrow as pa
+
+    kind, count = array.type, len(array)
     if pa.types.is_fixed_size_list(kind):
-        return pa.list_(inner(kind.value_type), kind.list_size)
-    if _is_list(kind):
-        return pa.large_list(inner(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([(kind.field(k).name, inner(kind.field(k).type)) for k in range(kind.num_fields)])
-    return kind
+        items = array.values.slice(array.offset * kind.list_size, count * kind.list_size)
+        return ak.contents.RegularArray(_from_arrow_array(items), kind.list_size, count)
+    if _is_view(kind):
+        starts = np.asarray(array.offsets, np.int64)
+        stops = starts + np.asarray(array.sizes, np.int64)
+        items = _from_arrow_array(array.values)
+        return ak.contents.ListArray(ak.index.Index64(starts), ak.index.Index64(stops), items)
+    offsets = np.asarray(array.offsets, np.int64) if count else np.zeros(1, np.int64)
+    items = array.values.slice(offsets[0], offsets[-1] - offsets[0])
+    content = _from_struct(items, ["_0", "_1"]) if pa.types.is_map(kind) else _from_arrow_array(items)
+    return ak.contents.ListOffsetArray(ak.index.Index64(offsets - offsets[0]), content)
 
 
-def _from_arrow_array(array: Any) -> Content:
-    import pyarrow as pa
-    from pyarrow import compute
-
-    if pa.types.is_run_end_encoded(array.type):
-        array = compute.run_end_decode(array)
-    for decoded in (False, True):
-        kind = _storable(array.type, decoded=decoded)
-        if kind != array.type:
-            array = array.cast(kind)
-    return ak.to_layout(ak.from_arrow(_rebased(array)))
-
-
-def _rebased(array: Any) -> Any:
-    """Copy what Awkward would misread.
-
-    Awkward (for example 2.14) takes validity bits from the beginning of their buffer, wherever a slice begins, and the
-    whole buffer of an empty part, which may have any size after a cast.
-    """
+def _from_plain(array: Any) -> Content:
+    """Numbers and texts, whatever stands for missing ones. Dates and times become integers."""
     import pyarrow as pa
 
-    parts = list(_parts_of(array))
-    has_slice = any(part.offset for part in parts) and any(part.buffers()[0] is not None for part in parts)
-    if has_slice or not all(len(part) for part in parts):
-        return pa.concat_arrays([array, array.slice(0, 0)])
-    return array
-
-
-def _parts_of(array: Any) -> Iterator[Any]:
-    """Yield an array and all its children."""
-    import pyarrow as pa
-
-    yield array
-    kind = array.type
-    if pa.types.is_struct(kind) or pa.types.is_union(kind):
-        for number in range(kind.num_fields):
-            yield from _parts_of(array.field(number))
-    elif hasattr(array, "values"):
-        yield from _parts_of(array.values)
+    types, kind = pa.types, array.type
+    if types.is_decimal(kind):
+        raise TypeError("there are no decimal numbers")
+    if types.is_temporal(kind):
+        array = array.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+    elif types.is_string_view(kind):  # as from Polars
+        array = array.cast(pa.large_utf8())
+    elif types.is_binary_view(kind):
+        array = array.cast(pa.large_binary())
+    # Awkward takes the whole buffer of an empty array, and validity bits from the beginning of theirs.
+    if not len(array):
+        array = pa.array([], array.type)
+    buffers = [None, *array.buffers()[1:]]
+    plain = pa.Array.from_buffers(array.type, len(array), buffers, offset=array.offset)
+    return ak.to_layout(ak.from_arrow(plain))

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/environment.h"
+#include "base/interruption.h"
 #include "base/warning.h"
 #include "container/object_store/page_file.h"
 
@@ -148,6 +149,7 @@ void ObjectContainerReader::read_blobs(std::span<const BlobRead> blobs, std::uin
 }
 
 void ObjectContainerReader::take_blobs(io::ObjectQueue& queue) const {
+  const InterruptibleWaits here;
   std::array<io::ObjectQueue::Completion, 16> completions;
   const std::size_t count = queue.wait(completions);
   for (std::size_t i = 0; i < count; ++i) {

@@ -53,9 +53,22 @@ namespace {
 // an earlier one: lists that grew slightly with each commit would never fit, and each would leave a gap,
 // which makes them grow further.
 std::uint64_t rounded_up(std::uint64_t size) {
-  constexpr std::uint64_t smallest = 80;  // bytes: eight segments in the small form
-  const std::uint64_t step = std::max(smallest, std::bit_floor(size) / 2);
+  constexpr std::uint64_t smallest = 80;    // bytes: eight segments in the small form
+  constexpr std::uint64_t largest = 16384;  // the rest goes into the key, which takes 32767
+  const std::uint64_t step = std::clamp(std::bit_floor(size) / 2, smallest, largest);
   return (size + step - 1) / step * step;
+}
+
+// Makes a key without a title `length` bytes long: with spaces as its title. One of more than 254 bytes takes
+// four more, so that four lengths need a longer name.
+void lengthen(format::TKey& key, std::size_t length) {
+  constexpr std::size_t longest_short = 254;
+  std::size_t spaces = length - format::tkey_size(key);
+  if (spaces > longest_short && spaces <= longest_short + 4) {
+    key.name += "    ";
+    spaces = length - format::tkey_size(key);
+  }
+  key.title.assign(spaces > longest_short ? spaces - 4 : spaces, ' ');
 }
 
 constexpr std::uint64_t sector_size = 512;
@@ -237,8 +250,8 @@ std::optional<RootFileWriter::Record> RootFileWriter::place_streamer_infos(
 }
 
 // The list describes the file including the list itself and without `replaced`. Its size is chosen before
-// its position is known; if it fills a gap and thereby gets shorter, zeros follow it, which readers
-// ignore.
+// its position is known. Its key takes what the list does not need: ROOT ignores bytes behind the list, but
+// uproot refuses them.
 void RootFileWriter::place_free_list(format::TFileHeader& header,
                                      std::span<const format::FreeSegment> replaced) {
   const std::lock_guard lock(mutex_);
@@ -253,8 +266,7 @@ void RootFileWriter::place_free_list(format::TFileHeader& header,
   format::TKey key{.time = now(),
                    .seek_directory = header.begin,
                    .class_name = std::string(file_class),
-                   .name = root.name,
-                   .title = root.title};
+                   .name = root.name};
   // The form of the last segment depends on the end of the file, which depends on the size: two rounds
   // suffice. The list may split a gap: one more segment.
   constexpr std::uint64_t room_for_more = 36;
@@ -264,7 +276,6 @@ void RootFileWriter::place_free_list(format::TFileHeader& header,
     list_size = format::free_list_size(segments_then(space_.end() + format::tkey_size(key) + list_size));
     list_size = rounded_up(list_size + room_for_more);
   }
-  key.object_length = static_cast<std::uint32_t>(list_size);
   key.nbytes = static_cast<std::uint32_t>(format::tkey_size(key) + list_size);
   // Other threads may not have written their reserved space yet: then the list extends the file to the length
   // in its head.
@@ -272,8 +283,9 @@ void RootFileWriter::place_free_list(format::TFileHeader& header,
   key.seek_key = is_too_short ? space_.allocate_at_end(key.nbytes)
                               : reserve_locked(key.nbytes, RootFileSpace::Use::index);
   const std::vector<format::FreeSegment> segments = segments_then(space_.end());
-  Bytes list = format::write_free_list(segments);
-  list.resize(list_size);
+  const Bytes list = format::write_free_list(segments);
+  key.object_length = static_cast<std::uint32_t>(list.size());
+  lengthen(key, key.nbytes - list.size());
   const Bytes key_bytes = bytes_of(key);
   const std::array<ByteSpan, 2> record{key_bytes, list};
   file_->write_vector(key.seek_key, record);

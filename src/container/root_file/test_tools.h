@@ -110,9 +110,10 @@ class Examination {
   }
 
   void walk() {
+    constexpr std::uint64_t longest_key = 32767;  // bytes: the length of a key has 16 bits with sign
     std::uint64_t at = header.begin;
     while (at < header.end) {
-      const Bytes start = block(at, std::min<std::uint64_t>(header.end - at, 400));
+      const Bytes start = block(at, std::min<std::uint64_t>(header.end - at, longest_key));
       const auto size = static_cast<std::int32_t>(byte_swap(load_le<std::uint32_t>(start.data())));
       if (size < 0) {
         gaps[at] = static_cast<std::uint64_t>(-static_cast<std::int64_t>(size));
@@ -166,6 +167,8 @@ class Examination {
     const Bytes record = block(header.seek_free, header.nbytes_free);
     const auto segments = format::read_free_list(record, header.seek_free, header.end);
     EXPECT_EQ(segments.size(), header.free_segments);
+    ByteReader in(record, header.seek_free);
+    EXPECT_EQ(format::read_tkey(in, file_.size()).payload_size(), format::free_list_size(segments));
     for (std::size_t i = 0; i + 1 < segments.size(); ++i) {
       for (const format::FreeSegment& taken : used_)
         EXPECT_TRUE(taken.last < segments[i].first || taken.first > segments[i].last)

@@ -98,6 +98,28 @@ TEST(RootFileWriter, ReusesTheSpaceOfCheckpoints) {
     }
 }
 
+// The key of the list of free space takes what the list leaves of its record, also where that is more than a
+// short string can be long.
+TEST(RootFileWriter, ListsManyGaps) {
+  const auto container = create_container(uri, "Events", {});
+  FakeDataSet data(*container);
+  data.write(1);
+  std::size_t longest = 0, most = 0;
+  for (unsigned seed = 2; seed < 120; ++seed) {
+    const Locator gap = container->write_blob(payload(100 + seed, seed), 100 + seed);
+    container->write_blob(payload(400, seed), 400);
+    container->retire_blob(gap);
+    data.write(seed);
+    const Examination file(uri, Examination::Writer::open);
+    longest = std::max<std::size_t>(longest, file.records.at(file.header.seek_free).key_length);
+    most = std::max<std::size_t>(most, file.header.free_segments);
+  }
+  EXPECT_GT(longest, 400u);
+  EXPECT_GT(most, 50u);
+  container->close();
+  EXPECT_EQ(Examination(uri).header.free_segments, most);
+}
+
 TEST(RootFileWriter, RecordsItsCompressionSetting) {
   write_new("Events", 1, {.root_compression = 207});
   EXPECT_EQ(Examination(uri).header.compression, 207u);

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/warning.h"
 #include "colonnade/error.h"
 #include "dataset/nearest.h"
+#include "frame/expression/special_names.h"
 #include "frame/graph/graph.h"
 #include "frame/joins/join.h"
 #include "frame/sources/chain.h"
@@ -46,9 +46,6 @@ frame::Definition definition_of(const FrameGraph& graph, NodeId node, FrameDefin
   if (!definition.make_kernel) return {std::move(definition.text)};
   return {std::move(definition.make_kernel), argument_texts(graph, node, std::move(definition.columns))};
 }
-
-constexpr std::array<std::string_view, 5> reserved_names = {"rdfentry_", "rdfslot_", "rdfsampleinfo_",
-                                                            "tdfentry_", "tdfslot_"};
 
 frame::RunOptions run_options(const FrameOptions& options) {
   frame::RunOptions run;
@@ -99,7 +96,7 @@ std::vector<std::string> frame_whole_columns(const FrameGraph& graph, NodeId nod
   std::vector<std::string> whole;
   for (const std::string& name : graph.graph.column_names(node)) {
     if (name.find('.') != std::string::npos) continue;  // part of an existing column
-    if (std::ranges::find(reserved_names, name) != reserved_names.end()) {
+    if (frame::special_op(name)) {
       warn(fmt::format("'{0}' is left out: expressions reserve the name, `{0}` is the column", name));
       continue;
     }
@@ -156,7 +153,8 @@ NodeId frame_join(FrameGraph& graph, NodeId node, const std::string& name, std::
       options.first_of_duplicates ? frame::Join::Duplicates::first : frame::Join::Duplicates::error,
       options.table);
   wanted.inner = !options.left;
-  frame::name_columns(*join, wanted, name, options.prefix, options.columns,
+  frame::name_columns(*join, wanted, name, options.prefix,
+                      options.columns.empty() ? join->columns() : options.columns,
                       [&](const std::string& column) { return graph.graph.has_column(node, column); });
   return join->add_to(graph.graph, node, wanted);
 }

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/interruption.h"
 #include "colonnade/error.h"
 #include "frame/executor/block.h"
 #include "frame/executor/pass.h"
@@ -27,6 +28,7 @@ class Worker {
     while (const std::optional<std::size_t> number = pass_->claim(slot_)) {
       try {
         failed_.clear();
+        const Interruption interruption([&] { return !pass_->is_wanted(*number); });
         go_through(*number);
       } catch (...) {
         pass_->fail(*number, std::current_exception(), failed_);

@@ -10,6 +10,7 @@
 
 #include "frame/expression/binder.h"
 #include "frame/expression/members.h"
+#include "frame/expression/special_names.h"
 
 namespace colonnade::frame {
 namespace {
@@ -61,13 +62,6 @@ const NamedConstant* find_constant(std::string_view name) {
   return found == named_constants().end() ? nullptr : &*found;
 }
 
-std::optional<Op> special_of(std::string_view name) {
-  if (name == "rdfentry_" || name == "tdfentry_") return Op::entry;
-  if (name == "rdfslot_" || name == "tdfslot_") return Op::slot;
-  if (name == "rdfsampleinfo_") return Op::sample;
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string column_text(std::string_view name) {
@@ -101,18 +95,19 @@ ExpressionId Binder::name(NodeIndex index) {
 }
 
 std::optional<ExpressionId> Binder::look_up(const SyntaxNode& node, std::string_view path) {
-  if (const auto special = special_of(path)) return pool_.special(*special);
+  if (const auto special = special_op(path)) return pool_.special(*special);
   if (const auto found = at(node.whole, [&] { return scope_.find(path); })) return found;
   return path.starts_with('#') ? size_of_list(node, path.substr(1)) : std::nullopt;
 }
 
-// "#x" for a list x that is not a column of the source.
+// "#x" for a list x that is not a column of the source, or a variant of lists.
 std::optional<ExpressionId> Binder::size_of_list(const SyntaxNode& node, std::string_view path) {
   const auto list = at(node.whole, [&] { return scope_.find(path); });
   const Function* const size = functions_.find(".size");
   if (!list || size == nullptr) return std::nullopt;
   std::string why_not;
-  return invoke(node, *size, "size", {*list}, {}, why_not);
+  if (const auto made = invoke(node, *size, "size", {*list}, {}, why_not)) return made;
+  fail(ErrorKind::type, node.whole, fmt::format("'{}' has no size: it {}", path, why_not));
 }
 
 // "a.b.c": the column of that name, or member c of "a.b", or members of a.

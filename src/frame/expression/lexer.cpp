@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace colonnade::frame {
 namespace {
 
@@ -44,25 +46,12 @@ bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
 }
 
-// The length of the UTF-8 sequence at the front, 0 if there is none.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return 1;
-  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const bool bad = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xed && byte(1) > 0x9f) ||
-                   (byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) > 0x8f);
-  return bad ? 0 : length;
-}
-
 void require_text(std::string_view text) {
   if (text.size() > longest_text)
     throw Error(ErrorKind::usage, fmt::format("an expression of {} characters is longer than the {} allowed",
                                               text.size(), longest_text));
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = character_length(text.substr(i));
+    const std::size_t length = utf8_length(text.substr(i));
     if (length == 0 || text[i] == '\0')
       throw Error(ErrorKind::usage, fmt::format("the expression is not UTF-8 text: byte {:#04x} at offset {}",
                                                 static_cast<unsigned char>(text[i]), i));

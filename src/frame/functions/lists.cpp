@@ -139,6 +139,12 @@ KernelPtr convert(const ValueType& from, const ValueType& to) {
 
 namespace {
 
+bool has_size(const ValueType& type) {
+  if (type.is_variant())
+    return std::ranges::all_of(type.members(), [](const auto& each) { return has_size(each.second.item()); });
+  return (type.is_list() && !type.is_optional()) || type.is_string();
+}
+
 struct Wanted {
   char letter;
   const char* text;
@@ -150,6 +156,7 @@ constexpr Wanted wanted[] = {
      [](const ValueType& t) { return is_number_list(t) && t.item().is_integer(); }},
     {'L', "a list", [](const ValueType& t) { return t.is_list(); }},
     {'S', "a list or a string", [](const ValueType& t) { return t.is_list() || t.is_string(); }},
+    {'V', "a list or a string", [](const ValueType& t) { return has_size(t) || t.is_optional(); }},
     {'n', "a number", [](const ValueType& t) { return is_number(t); }},
     {'i', "an integer", [](const ValueType& t) { return is_number(t) && t.is_integer(); }},
     {'*', "a value", [](const ValueType&) { return true; }},

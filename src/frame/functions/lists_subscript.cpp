@@ -192,6 +192,26 @@ Bound bind_size(const Call& call, const char* key, T (*of_count)(std::size_t)) {
   return make_bound({key, element_of<T>(), {}, body});
 }
 
+// The size of what a variant of lists holds; 0 if it has no value.
+ValuesPtr size_of_held(const CallContext& context, std::span<const ValuesPtr> arguments) {
+  const std::size_t rows = context.rows.size;
+  auto [out, owner] = context.memory.array<std::uint64_t>(rows);
+  std::fill_n(out, rows, 0);
+  for (const ValuesPtr& alternative : arguments[0]->children) {
+    const ListView optional(*alternative), held(alternative->items());
+    for (std::size_t row = 0; row < rows; ++row)
+      if (optional.count(row) != 0) out[row] = held.count(static_cast<std::size_t>(optional.begin(row)));
+  }
+  return make_scalars(ElementType::uint64, rows, out, std::move(owner));
+}
+
+Bound bind_count(const Call& call) {
+  if (call.arguments[0].type.is_variant())
+    return make_bound({".size", ElementType::uint64, {}, size_of_held});
+  return bind_size<std::uint64_t>(call, ".size",
+                                  [](std::size_t count) { return static_cast<std::uint64_t>(count); });
+}
+
 // ---- Optionals: lists of zero or one items, also within lists
 
 // The results of `each` for the optionals at the bottom of lists: each(values, row_of), with the row of each
@@ -343,16 +363,8 @@ std::vector<Function> subscript_functions() {
       function(".at", "list.at(index) or list.at(index, default)", "Si?n", bind_at),
       function(".front", "list.front()", "S", [](const Call& call) { return bind_end(call, true); }),
       function(".back", "list.back()", "S", [](const Call& call) { return bind_end(call, false); }),
-      function(".size", "list.size()", "S",
-               [](const Call& call) {
-                 return bind_size<std::uint64_t>(
-                     call, ".size", [](std::size_t count) { return static_cast<std::uint64_t>(count); });
-               }),
-      function("size", "size(list)", "S",
-               [](const Call& call) {
-                 return bind_size<std::uint64_t>(
-                     call, ".size", [](std::size_t count) { return static_cast<std::uint64_t>(count); });
-               }),
+      function(".size", "list.size()", "V", bind_count),
+      function("size", "size(list)", "V", bind_count),
       function("empty", "empty(list)", "S",
                [](const Call& call) {
                  return bind_size<bool>(call, ".empty", [](std::size_t count) { return count == 0; });

@@ -189,6 +189,20 @@ struct Method {
   bool may_fail = false;
 };
 
+void both_texts(const Row& row, std::string& out) {
+  out += row.text(0);
+  out += row.text(1);
+}
+
+constexpr Method string_plus{"operator+", "text + text", 2, 0, 0, ElementType::uint64, nullptr, both_texts};
+
+// A character is a text of one, but has no methods.
+bool is_text(const ValueType& type, const Method& method, std::size_t number) {
+  const bool may_be_character = number > 0 || &method == &string_plus;
+  return type.is_string() ||
+         (may_be_character && type.is_scalar() && type.element() == ElementType::character);
+}
+
 // Why the arguments do not fit; empty if they do. Fills the conversions of integers.
 std::string check(const Call& call, const Method& method, std::vector<KernelPtr>& conversions) {
   const std::size_t count = call.arguments.size();
@@ -196,7 +210,7 @@ std::string check(const Call& call, const Method& method, std::vector<KernelPtr>
     return fmt::format("is called as {}", method.signature);
   for (std::size_t i = 0; i < count; ++i) {
     const ValueType& type = call.arguments[i].type;
-    if (i < method.strings ? !type.is_string() : !type.is_integer())
+    if (i < method.strings ? !is_text(type, method, i) : !type.is_integer())
       return fmt::format("is called as {}, got {} for argument {}", method.signature, type.name(), i);
     conversions.push_back(i < method.strings ? nullptr : conversion(type, ElementType::int64));
   }
@@ -257,10 +271,6 @@ void part_of_text(const Row& row, std::string& out) {
   const std::size_t begin = row.integers() > 0 ? row.position(0) : 0;
   out += row.text(0).substr(begin, row.integers() > 1 ? row.count(1) : std::string_view::npos);
 }
-void both_texts(const Row& row, std::string& out) {
-  out += row.text(0);
-  out += row.text(1);
-}
 
 using enum ElementType;
 constexpr std::array methods = {
@@ -284,8 +294,6 @@ constexpr std::array methods = {
     Method{".c_str", ".c_str()", 1, 0, 0, uint64, nullptr, same_text},
     Method{".Data", ".Data()", 1, 0, 0, uint64, nullptr, same_text},
 };
-
-constexpr Method string_plus{"operator+", "text + text", 2, 0, 0, uint64, nullptr, both_texts};
 
 // Like std::to_string: floating-point numbers with six decimals.
 template <class T>

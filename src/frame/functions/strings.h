@@ -10,15 +10,16 @@
 
 namespace colonnade::frame {
 
-// Strings by row, possibly a single constant.
+// Strings, or characters as strings of one, by row, possibly a single constant.
 class Strings {
  public:
   explicit Strings(const Values& values)
       : offsets_(values.offsets),
-        characters_(static_cast<const char*>(values.items().data)),
+        characters_(static_cast<const char*>(values.type.is_string() ? values.items().data : values.data)),
         step_(values.constant ? 0 : 1) {}
 
   std::string_view operator[](std::size_t place) const {
+    if (offsets_ == nullptr) return {characters_ + place * step_, 1};
     const std::int64_t begin = offsets_[place * step_];
     const std::int64_t end = offsets_[place * step_ + 1];
     return {characters_ + begin, static_cast<std::size_t>(end - begin)};

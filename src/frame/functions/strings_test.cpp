@@ -97,6 +97,18 @@ TEST(Strings, AreSearched) {
             (std::vector<std::int32_t>{1, 1, 0}));
 }
 
+TEST(Strings, TakeCharactersAsTexts) {
+  const auto name = texts({"HLT_Mu24", "L1", "_"});
+  const auto letters = values_of<char>({'M', '1', 'x'});
+  EXPECT_EQ(rows_of<std::uint64_t>(*call(".find", {name, constant_of<char>(3, '_')})),
+            (std::vector<std::uint64_t>{3, ~0ull, 0}));
+  EXPECT_EQ(rows_of<std::uint64_t>(*call(".rfind", {name, letters})),
+            (std::vector<std::uint64_t>{4, 1, ~0ull}));
+  EXPECT_EQ(rows_of<std::string>(*call("operator+", {name, letters})), (Texts{"HLT_Mu24M", "L11", "_x"}));
+  EXPECT_EQ(rows_of<std::string>(*call("operator+", {letters, name})), (Texts{"MHLT_Mu24", "1L1", "x_"}));
+  EXPECT_EQ(calls::bind(".find", {letters, name}).kernel, nullptr);
+}
+
 TEST(Strings, AreCut) {
   const auto name = texts({"muon", "tau"});
   EXPECT_EQ(rows_of<std::string>(*call(".substr", {name, constant_of<int>(2, 1)})), (Texts{"uon", "au"}));

@@ -8,6 +8,7 @@
 
 #include "dataset/nearest.h"
 #include "frame/expression/function.h"
+#include "frame/expression/special_names.h"
 #include "frame/graph/kernels.h"
 #include "frame/graph/state.h"
 
@@ -16,13 +17,6 @@ namespace colonnade::frame {
 namespace {
 
 constexpr std::array<std::string_view, 2> size_prefixes = {"R_rdf_sizeof_", "#"};
-
-std::optional<Op> special_op(std::string_view name) {
-  if (name == "rdfentry_" || name == "tdfentry_") return Op::entry;
-  if (name == "rdfslot_" || name == "tdfslot_") return Op::slot;
-  if (name == "rdfsampleinfo_") return Op::sample;
-  return std::nullopt;
-}
 
 std::uint64_t varied_key(std::uint32_t what, VariationId variation) {
   return std::uint64_t{what} << 32 | variation;
@@ -92,9 +86,16 @@ class NodeScope final : public Scope {
 
 // ---- Names
 
-std::optional<ColumnId> Graph::State::column_of(const NameMap& names, std::string_view name) const {
+std::optional<ColumnId> Graph::State::named_column(const NameMap& names, std::string_view name) const {
   const auto number = name_table.find(name);
   return number ? names.find(*number) : std::nullopt;
+}
+
+std::optional<ColumnId> Graph::State::column_of(const NameMap& names, std::string_view name) const {
+  const auto column = named_column(names, name);
+  if (!column || columns[*column].alias_of.empty()) return column;
+  const auto now = named_column(names, columns[*column].alias_of);
+  return now ? now : column;
 }
 
 std::optional<ExpressionId> Graph::State::source_column(std::string_view path) {
@@ -267,7 +268,11 @@ std::vector<ColumnId> Graph::State::needs(const Column& column, VariationId vari
       std::ranges::find(column.variations, variation) != column.variations.end())
     return {};
   std::vector<ColumnId> needed;
-  if (column.kind == Column::Kind::fallback) needed = nodes[column.node].computation.uses;
+  if (column.kind == Column::Kind::fallback) {
+    const Node& node = nodes[column.node];
+    needed = node.computation.uses;
+    needed.insert(needed.end(), node.available.uses.begin(), node.available.uses.end());
+  }
   if (column.before) needed.push_back(*column.before);
   return needed;
 }
@@ -332,9 +337,22 @@ ExpressionId Graph::State::compute(const Column& column, VariationId variation) 
     case Column::Kind::fallback:
       break;
   }
-  const ExpressionId default_value = value(nodes[column.node].computation, variation);
-  return pool->choose(column.available, before(),
-                      pool->convert(default_value, (*pool)[column.before_nominal].type));
+  const Node& node = nodes[column.node];
+  return with_default((*pool)[column.nominal].type, value(node.available, variation), before(),
+                      value(node.computation, variation));
+}
+
+ExpressionId Graph::State::with_default(const ValueType& type, ExpressionId available, ExpressionId before,
+                                        ExpressionId default_value) {
+  const Argument given{(*pool)[before].type, nullptr};
+  if (!(given.type == type)) {
+    const Bound value = frame::find_function(".value")->bind({".value", {}, std::span(&given, 1)});
+    before = pool->call(value.kernel, {before});
+  }
+  if (!type.is_optional() || (*pool)[default_value].type.is_optional())
+    return pool->choose(available, before, pool->convert(default_value, type));
+  default_value = pool->convert(default_value, type.item());
+  return pool->choose(available, before, pool->call(optional_of(type), {default_value}));
 }
 
 }  // namespace colonnade::frame

@@ -7,14 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
 #include "base/processor.h"
+#include "frame/expression/special_names.h"
 #include "frame/graph/kernels.h"
 #include "frame/graph/state.h"
+#include "frame/joins/join.h"
 #include "frame/results/element_visit.h"
 #include "frame/values/values.h"
 
@@ -30,10 +31,9 @@ bool is_identifier(std::string_view name) {
 }
 
 bool is_reserved(std::string_view name) {
-  static constexpr std::array<std::string_view, 14> reserved = {
-      "rdfentry_", "tdfentry_", "rdfslot_", "tdfslot_", "rdfsampleinfo_", "true", "false",
-      "return",    "auto",      "const",    "if",       "else",           "for",  "while"};
-  return std::ranges::find(reserved, name) != reserved.end();
+  static constexpr std::array<std::string_view, 9> keywords = {"true", "false", "return", "auto", "const",
+                                                               "if",   "else",  "for",    "while"};
+  return special_op(name) || std::ranges::find(keywords, name) != keywords.end();
 }
 
 void check_new_name(const std::string& name, std::string_view what = "a column") {
@@ -80,7 +80,7 @@ NodeId add_node(Graph::State& state, Node node) {
 NodeId add_columns(Graph::State& state, Node node, std::vector<Column> made) {
   for (Column& column : made) {
     const ColumnId number = state.columns.next();
-    const auto shadowed = state.column_of(node.names, column.name);
+    const auto shadowed = state.named_column(node.names, column.name);
     column.node = state.nodes.next();
     column.origin = shadowed ? state.columns[*shadowed].origin : number;
     node.names = node.names.with(state.name_table.add(column.name), number);
@@ -115,43 +115,57 @@ Column column_before(Graph::State& state, const NameMap& names, Column::Kind kin
   return column;
 }
 
-// True if rows may lack it because a join found no match.
-bool is_joined_optional(const Graph::State& state, const NameMap& names, const std::string& name) {
+// The name of the column that an alias stands for; empty for other names.
+std::string alias_of(const Graph::State& state, const NameMap& names, const std::string& name) {
+  const auto column = state.named_column(names, name);
+  return column ? state.columns[*column].alias_of : std::string();
+}
+
+void check_no_alias(const Graph::State& state, const NameMap& names, const std::string& name) {
+  if (const std::string of = alias_of(state, names, name); !of.empty())
+    throw Error(ErrorKind::usage, fmt::format("'{}' is an alias of '{}'", name, of),
+                fmt::format("change '{}', which its aliases follow", of));
+}
+
+// The definition of a joined column that rows may lack because a join found no match.
+const Definition* joined_optional(const Graph::State& state, const NameMap& names, const std::string& name) {
   std::optional<ColumnId> id = state.column_of(names, name);
-  while (id && state.columns[*id].kind != Column::Kind::computed) id = state.columns[*id].before;
-  if (!id) return false;
+  const auto kind = [&] { return state.columns[*id].kind; };
+  while (id && (kind() == Column::Kind::alias || kind() == Column::Kind::varied))
+    id = state.columns[*id].before;
+  if (!id || kind() != Column::Kind::computed) return nullptr;
   const Column& column = state.columns[*id];
-  return state.nodes[column.node].computation.definition.join &&
-         (*state.pool)[column.nominal].type.is_optional();
+  const Definition& definition = state.nodes[column.node].computation.definition;
+  return definition.join && (*state.pool)[column.nominal].type.is_optional() ? &definition : nullptr;
+}
+
+// The number of the entry there; negative without a match. The column may be optional on the other side, too.
+std::string entry_of(const Definition& joined) {
+  return column_text(joined.columns.front());
 }
 
 std::vector<bool> samples_with(Graph::State& state, const NameMap& names, const std::string& column) {
   if (!state.find(names, column, 0, nullptr)) state.throw_unknown(names, column);
   std::vector<bool> of_sample(state.source->samples().size(), true);
+  const auto id = state.column_of(names, column);
+  const auto kind = id ? state.columns[*id].kind : Column::Kind::alias;
+  if (kind == Column::Kind::varied || kind == Column::Kind::computed) {
+    const NameMap before = state.nodes[state.columns[*id].node].computation.names;
+    const std::string name = state.columns[*id].name;
+    if (!state.find(before, name, 0, nullptr)) return of_sample;
+    of_sample = samples_with(state, before, name);
+    if (kind == Column::Kind::computed && std::ranges::find(of_sample, false) != of_sample.end())
+      throw Error(ErrorKind::usage,
+                  fmt::format("'{}' was redefined, and some files did not have it before", name),
+                  "filter by its files, or give a default value, before redefine");
+    return of_sample;
+  }
   const auto path = state.source_path(names, column);
   const auto number = path ? state.source->find(*path) : std::nullopt;
   if (number)
     for (unsigned sample = 0; sample < of_sample.size(); ++sample)
       of_sample[sample] = state.source->has(*number, sample);
   return of_sample;
-}
-
-// True if the integer type has this number.
-bool has_number(ElementType type, const Values& number) {
-  return visit_element(number.type.element(), [&]<class F>(std::type_identity<F>) {
-    const F value = *static_cast<const F*>(number.data);
-    if (type == ElementType::boolean) return value == F(0) || value == F(1);
-    return visit_element(type, [&]<class T>(std::type_identity<T>) {
-      if constexpr (std::is_floating_point_v<T>) {
-        return true;
-      } else if constexpr (std::is_floating_point_v<F>) {
-        return std::trunc(value) == value && value >= static_cast<F>(std::numeric_limits<T>::min()) &&
-               value < std::ldexp(F(1), std::numeric_limits<T>::digits);
-      } else {
-        return std::in_range<T>(value);
-      }
-    });
-  });
 }
 
 // True if the integer type has all numbers of the other one.
@@ -169,22 +183,26 @@ bool has_numbers_of(ElementType type, ElementType other) {
   });
 }
 
-// The value as one of a column's type. Integers do not change: neither fractions nor high bits get lost.
-ExpressionId convert_exactly(ExpressionPool& pool, ExpressionId value, const ValueType& type,
-                             const std::string& column, const std::string& advice) {
-  const ValueType given = pool[value].type;
+// True if an integer type lacks numbers of the other one.
+bool may_change(const ValueType& from, const ValueType& to) {
+  return to.is_integer() && (from.is_integer() || from.is_floating()) &&
+         !has_numbers_of(to.element(), from.element());
+}
+
+// Integers of a column's type do not change: neither fractions nor high bits get lost.
+void check_fits(const ExpressionPool& pool, ExpressionId value, const ValueType& type,
+                const std::string& column, const std::string& advice) {
+  const ValueType& given = pool[value].type;
   const ValueType &from = given.innermost(), &to = type.innermost();
+  if (!may_change(from, to)) return;
   const bool is_number = given.is_scalar() && pool[value].constant != nullptr;
-  if (to.is_integer() && (from.is_integer() || from.is_floating()) &&
-      !(is_number ? has_number(to.element(), *pool[value].constant)
-                  : has_numbers_of(to.element(), from.element())))
-    throw Error(
-        ErrorKind::type,
-        is_number ? fmt::format("{} is not a {}, the type of '{}'", text_of(*pool[value].constant, 0),
+  if (is_number && !first_misfit(*pool[value].constant, to.element())) return;
+  throw Error(ErrorKind::type,
+              is_number
+                  ? fmt::format("{} is not a {}, the type of '{}'", text_of(*pool[value].constant, 0),
                                 type.name(), column)
                   : fmt::format("not every {} is a {}, the type of '{}'", given.name(), type.name(), column),
-        advice);
-  return pool.convert(value, type);
+              advice);
 }
 
 }  // namespace
@@ -239,6 +257,7 @@ NodeId Graph::redefine(NodeId parent, const std::string& name, Definition defini
     Node node = child_of(*state_, parent, Node::Kind::redefine);
     if (is_reserved(name)) check_new_name(name);
     if (!state_->find(node.names, name, 0, nullptr)) state_->throw_unknown(node.names, name);
+    check_no_alias(*state_, node.names, name);
     node.name = name;
     node.computation = state_->bind(node.names, std::move(definition));
     Column column = computed_column(name, node.computation);
@@ -255,6 +274,8 @@ NodeId Graph::alias(NodeId parent, const std::string& name, const std::string& c
     Column made = column_before(*state_, node.names, Column::Kind::alias, column);
     made.name = name;
     made.defined = true;
+    made.alias_of = alias_of(*state_, node.names, column);
+    if (made.alias_of.empty()) made.alias_of = column;
     if (!made.before) {
       made.source_path = column;
     } else if (state_->columns[*made.before].name == column) {
@@ -267,27 +288,31 @@ NodeId Graph::alias(NodeId parent, const std::string& name, const std::string& c
 }
 
 NodeId Graph::default_value_for(NodeId parent, const std::string& column, Definition value) {
+  if (const std::string of = alias_of(*state_, state_->node(parent).names, column); !of.empty())
+    return default_value_for(parent, of, std::move(value));
   return booking(fmt::format("default_value_for '{}'", column), [&] {
-    if (is_joined_optional(*state_, state_->node(parent).names, column)) {
-      if (value.make_kernel)
-        throw Error(ErrorKind::usage, "the default value of a joined column must be an expression",
-                    "use define to make a column first");
-      return redefine(parent, column, fmt::format("{}.value_or({})", column_text(column), value.text));
-    }
     Node node = child_of(*state_, parent, Node::Kind::default_value_for);
     Column made = column_before(*state_, node.names, Column::Kind::fallback, column);
     node.name = column;
-    node.of_sample = samples_with(*state_, node.names, column);
     node.computation = state_->bind(node.names, std::move(value));
-    const auto& type = (*state_->pool)[made.before_nominal].type;
-    const ExpressionId fallback =
-        convert_exactly(*state_->pool, node.computation.nominal, type, column, "give a value of that type");
-    made.available = state_->pool->call(sample_flag(node.of_sample), {});
-    if (std::ranges::find(node.of_sample, false) != node.of_sample.end()) {
-      made.nominal = state_->pool->choose(made.available, made.before_nominal, fallback);
-      made.varied_by = unite(made.varied_by, node.computation.varied_by);
+    ValueType type = (*state_->pool)[made.before_nominal].type;
+    if (const Definition* joined = joined_optional(*state_, node.names, column)) {
+      node.available = state_->bind(node.names, entry_of(*joined) + " >= 0");
+      if (!joined->join->type(*joined).is_optional()) type = ValueType(type.item());
     } else {
-      made.kind = Column::Kind::alias;  // the default is never needed
+      node.of_sample = samples_with(*state_, node.names, column);
+      const auto flag = [kernel = sample_flag(node.of_sample)](std::span<const ValueType>) { return kernel; };
+      node.available = state_->bind(node.names, Definition(flag, {}));
+      // The default may never be needed.
+      if (std::ranges::find(node.of_sample, false) == node.of_sample.end()) made.kind = Column::Kind::alias;
+    }
+    check_fits(*state_->pool, node.computation.nominal, type, column, "give a value of that type");
+    const ExpressionId filled =
+        state_->with_default(type, node.available.nominal, made.before_nominal, node.computation.nominal);
+    if (made.kind == Column::Kind::fallback) {
+      made.nominal = filled;
+      for (const Computation* each : {&node.computation, &node.available})
+        made.varied_by = unite(made.varied_by, each->varied_by);
     }
     return add_columns(*state_, std::move(node), {std::move(made)});
   });
@@ -309,6 +334,20 @@ void check_tags(const std::vector<std::string>& tags, const std::string& name) {
                 "give a name without a colon");
 }
 
+// As a value of the column. Python has one type of integers: those of callables are checked one by one.
+ExpressionId varied_value(ExpressionPool& pool, ExpressionId value, const Column& column,
+                          const std::string& variation, bool is_of_callable) {
+  const ValueType given = pool[value].type, type = pool[column.nominal].type;
+  const std::string advice =
+      fmt::format("give the column a type for all values first: redefine('{}', 'double({})')", column.name,
+                  column_text(column.name));
+  if (!is_of_callable || !given.innermost().is_integer())
+    check_fits(pool, value, type, column.name, advice);
+  else if (may_change(given.innermost(), type.innermost()))
+    value = pool.call(fitting(given, type, column.name, variation, advice), {value});
+  return pool.convert(value, type);
+}
+
 }  // namespace
 
 NodeId Graph::vary(NodeId parent, std::vector<std::string> columns, Definition values,
@@ -324,22 +363,15 @@ NodeId Graph::vary(NodeId parent, std::vector<std::string> columns, Definition v
       if (std::ranges::find(made, column, &Column::name) != made.end())
         throw Error(ErrorKind::usage, fmt::format("the column '{}' is given twice", column));
       made.push_back(column_before(state, node.names, Column::Kind::varied, column));
+      check_no_alias(state, node.names, column);
     }
     node.computation.definition = std::move(values);
     node.computation.names = node.names;
     auto items = state.bind_items(node.computation, columns.size(), tags.size());
     for (std::size_t i = 0; i < made.size(); ++i)
-      for (ExpressionId& item : items[i]) {
-        const ValueType type = (*state.pool)[made[i].nominal].type;
-        // Python has one type of integers.
-        const bool is_callable = node.computation.definition.make_kernel != nullptr;
-        const bool may_narrow = is_callable && (*state.pool)[item].type.innermost().is_integer();
-        item = may_narrow ? state.pool->convert(item, type)
-                          : convert_exactly(*state.pool, item, type, made[i].name,
-                                            fmt::format("give the column a type for all values first: "
-                                                        "redefine('{}', 'double({})')",
-                                                        made[i].name, column_text(made[i].name)));
-      }
+      for (std::size_t tag = 0; tag < tags.size(); ++tag)
+        items[i][tag] = varied_value(*state.pool, items[i][tag], made[i], node.name + ":" + tags[tag],
+                                     node.computation.definition.make_kernel != nullptr);
 
     std::vector<VariationId> ids;
     auto next = static_cast<VariationId>(state.variations.size());
@@ -388,8 +420,8 @@ NodeId Graph::filter(NodeId parent, Definition condition, const std::string& nam
 
 NodeId Graph::filter_available(NodeId parent, const std::string& column) {
   return booking("filter_available", [&] {
-    if (is_joined_optional(*state_, state_->node(parent).names, column))
-      return filter(parent, column_text(column) + ".has_value()", {});
+    if (const Definition* joined = joined_optional(*state_, state_->node(parent).names, column))
+      return filter(parent, entry_of(*joined) + " >= 0", {});
     Node node = child_of(*state_, parent, Node::Kind::filter_available);
     node.columns = {column};
     node.of_sample = samples_with(*state_, node.names, column);
@@ -400,8 +432,8 @@ NodeId Graph::filter_available(NodeId parent, const std::string& column) {
 
 NodeId Graph::filter_missing(NodeId parent, const std::string& column) {
   return booking("filter_missing", [&] {
-    if (is_joined_optional(*state_, state_->node(parent).names, column))
-      return filter(parent, fmt::format("!{}.has_value()", column_text(column)), {});
+    if (const Definition* joined = joined_optional(*state_, state_->node(parent).names, column))
+      return filter(parent, entry_of(*joined) + " < 0", {});
     Node node = child_of(*state_, parent, Node::Kind::filter_missing);
     node.columns = {column};
     node.of_sample = samples_with(*state_, node.names, column);

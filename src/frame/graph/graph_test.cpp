@@ -156,6 +156,26 @@ TEST(Graphs, AliasesReachMembersAndSizesInTheSource) {
   EXPECT_THAT(graph.describe(again), HasSubstr("alias of w"));
 }
 
+TEST(Graphs, AliasesFollowTheirColumns) {
+  const MemoryFile file;
+  write_events(file.uri(), 0, 3);
+  Graph graph(open_chain("Events", std::vector{file.uri()}));
+  const NodeId alias = graph.alias(graph.alias(Graph::root, "a", "x"), "b", "a");
+  const NodeId doubled = graph.define(alias, "y", "a * 2"), later = graph.redefine(doubled, "x", "b + 100");
+  const NodeId varied = graph.vary(later, {"x"}, "{b - 1, a + 1}", {"down", "up"}, "s");
+  const ResultId a = sum(graph, varied, "a"), b = sum(graph, varied, "b + 0"), y = sum(graph, varied, "y");
+  const ResultId above = sum(graph, alias, "b");
+  graph.vary_result(b);
+  graph.run();
+  EXPECT_EQ(number(graph, a), 303);
+  EXPECT_EQ(number(graph, b, "s:down"), 300);
+  EXPECT_EQ(number(graph, b, "s:up"), 306);
+  EXPECT_EQ(number(graph, y), 6);
+  EXPECT_EQ(number(graph, above), 3);
+  expect_error([&] { graph.redefine(varied, "b", "1"); }, ErrorKind::usage, "'b' is an alias of 'x'");
+  expect_error([&] { graph.vary(varied, {"a"}, "{1, 2}", {"c", "d"}, ""); }, ErrorKind::usage, "is an alias");
+}
+
 // ---- Samples
 
 TEST(Graphs, ColumnsThatSomeFilesDoNotHave) {

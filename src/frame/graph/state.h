@@ -61,10 +61,10 @@ struct Column {
   VariationSet varied_by;
   std::vector<VariationId> variations;  // of `varied`
   std::vector<ExpressionId> items;
-  ExpressionId available = 0;  // of `fallback`
-  std::string source_path;     // of an alias for a column of the source
-  bool defined = false;        // by the user, not by the source
-  ColumnId origin = 0;         // the column that first had the name
+  std::string alias_of;     // of an alias: the name of its column
+  std::string source_path;  // of an alias for a column of the source
+  bool defined = false;     // by the user, not by the source
+  ColumnId origin = 0;      // the column that first had the name
 };
 
 struct Node {
@@ -87,6 +87,7 @@ struct Node {
   std::vector<ColumnId> made;        // columns of its own
   std::vector<std::string> tags;
   Computation computation;
+  Computation available;  // of default_value_for: whether a row has the column
   std::uint64_t begin = 0, end = 0, stride = 1;
   std::vector<bool> of_sample;
 
@@ -187,6 +188,8 @@ struct Graph::State {
   std::optional<ExpressionId> find(const NameMap& names, std::string_view name, VariationId variation,
                                    std::vector<ColumnId>* uses);
   std::vector<std::string> names_of(const NameMap& names) const;
+  std::optional<ColumnId> named_column(const NameMap& names, std::string_view name) const;
+  // The same, but of an alias what its column is there.
   std::optional<ColumnId> column_of(const NameMap& names, std::string_view name) const;
   std::optional<ExpressionId> source_column(std::string_view path);
   // The source path of a name; empty if a node computes it.
@@ -197,6 +200,9 @@ struct Graph::State {
   std::vector<std::vector<ExpressionId>> bind_items(Computation& computation, std::size_t columns,
                                                     std::size_t tags);
   ExpressionId value(const Computation& computation, VariationId variation);
+  // `before` if the row has it, otherwise the default value; both as the type.
+  ExpressionId with_default(const ValueType& type, ExpressionId available, ExpressionId before,
+                            ExpressionId default_value);
   ExpressionId value(ColumnId column, VariationId variation);
   [[noreturn]] void throw_unknown(const NameMap& names, std::string_view name) const;
 

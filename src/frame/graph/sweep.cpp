@@ -56,11 +56,13 @@ void Graph::State::settle(Graph::Garbage& garbage) {
 // name.
 template <class Visit>
 void Graph::State::visit_expressions(Visit&& visit) {
-  for (auto& [id, node] : nodes) visit(node.computation.nominal);
+  for (auto& [id, node] : nodes) {
+    visit(node.computation.nominal);
+    visit(node.available.nominal);
+  }
   for (auto& [id, column] : columns) {
     visit(column.nominal);
     visit(column.before_nominal);
-    visit(column.available);
     for (ExpressionId& item : column.items) visit(item);
   }
   for (auto& [id, result] : results) {

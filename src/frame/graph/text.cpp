@@ -71,7 +71,12 @@ ValueType Graph::column_type(NodeId node, const std::string& expression) const {
 }
 
 bool Graph::has_column(NodeId node, const std::string& name) const {
-  return state_->find(state_->node(node).names, name, 0, nullptr).has_value();
+  try {
+    return state_->find(state_->node(node).names, name, 0, nullptr).has_value();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::usage) throw;
+    return true;  // several friends have it
+  }
 }
 
 // ---- Describe
@@ -79,7 +84,7 @@ bool Graph::has_column(NodeId node, const std::string& name) const {
 namespace {
 
 std::string origin_of(const Graph::State& state, const NameMap& names, const std::string& name) {
-  const auto column = state.column_of(names, name);
+  const auto column = state.named_column(names, name);
   if (!column) return "data set";
   const Node& node = state.nodes[state.columns[*column].node];
   std::string origin;
@@ -87,7 +92,8 @@ std::string origin_of(const Graph::State& state, const NameMap& names, const std
     case Node::Kind::alias:
       return fmt::format("alias of {}", node.columns.front());
     case Node::Kind::default_value_for:
-      return fmt::format("data set, default {}", text_of(node.computation.definition));
+      return fmt::format("{}, default {}", node.of_sample.empty() ? "join" : "data set",
+                         text_of(node.computation.definition));
     case Node::Kind::vary:
       origin = fmt::format("vary {}:{{{}}}", node.name, fmt::join(node.tags, ", "));
       break;

@@ -33,21 +33,24 @@ bool is_key(const ValueType& type) {
 
 bool is_signed(ElementType element) {
   return element == ElementType::int8 || element == ElementType::int16 || element == ElementType::int32 ||
-         element == ElementType::int64 || element == ElementType::character;
+         element == ElementType::int64;
 }
 
-// Integers as 64 bits, signed ones extended by their sign.
+// Integers as 64 bits, signed ones extended by their sign. Characters have none, as in arrays.
 void widen(const Values& values, std::uint64_t* to) {
-  visit_element(values.type.element(), [&]<class T>(std::type_identity<T>) {
-    if constexpr (std::is_integral_v<T>) {
-      using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
-      const T* from = values.as<T>();
-      if (values.constant)
-        std::fill_n(to, values.size, static_cast<std::uint64_t>(Wide{*from}));
-      else
-        for (std::size_t i = 0; i < values.size; ++i) to[i] = static_cast<std::uint64_t>(Wide{from[i]});
-    }
-  });
+  const ElementType element = values.type.element();
+  visit_element(element == ElementType::character ? ElementType::uint8 : element,
+                [&]<class T>(std::type_identity<T>) {
+                  if constexpr (std::is_integral_v<T>) {
+                    using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+                    const T* from = values.as<T>();
+                    if (values.constant)
+                      std::fill_n(to, values.size, static_cast<std::uint64_t>(Wide{*from}));
+                    else
+                      for (std::size_t i = 0; i < values.size; ++i)
+                        to[i] = static_cast<std::uint64_t>(Wide{from[i]});
+                  }
+                });
 }
 
 const std::uint64_t* numbers(const std::shared_ptr<std::byte[]>& memory) {
@@ -326,6 +329,11 @@ Definition Join::column(const std::string& name, const std::string& entry_column
   return definition;
 }
 
+const ValueType& Join::type(const Definition& column) const {
+  const json part = json::parse(column.join_part);
+  return source_->type(*source_->find(part.at("column").get<std::string>()));
+}
+
 Definition Join::definition(const std::string& description, std::vector<std::string> arguments) {
   const json from = json::parse(description);
   if (from.contains("entry")) return entry(std::move(arguments));
@@ -574,7 +582,7 @@ void name_columns(const Join& join, JoinedColumns& wanted, std::string_view name
       throw Error(ErrorKind::not_found,
                   fmt::format("the joined data set has no column '{}' that can be taken", column),
                   fmt::format("one of: {}", fmt::join(all, ", ")));
-  for (const std::string& column : chosen.empty() ? std::span<const std::string>(all) : chosen) {
+  for (const std::string& column : chosen) {
     std::string known = identifier(column);
     const auto is_used = [&](const std::string& text) {
       return text == wanted.entry || is_taken(text) ||

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset/key_table.h"
+#include "dataset/joins/key_table.h"
 #include "frame/graph/graph.h"
 #include "frame/sources/source.h"
 
@@ -69,6 +69,8 @@ class Join : public std::enable_shared_from_this<Join> {
   // A column's value for the entry number in `entry_column`. `may_lack`: it is optional, and missing for -1;
   // else -1 is an error.
   Definition column(const std::string& name, const std::string& entry_column, bool may_lack);
+  // The type on the other side of a column's definition.
+  const ValueType& type(const Definition& column) const;
   // The description of the join in a plan ("join").
   Definition definition(const std::string& description, std::vector<std::string> arguments);
 
@@ -119,9 +121,9 @@ class Join : public std::enable_shared_from_this<Join> {
   std::atomic<std::uint64_t> held_{0};  // bytes of the columns that are not numbers
 };
 
-// Chooses the names of joined columns: of all columns of the join, or of `chosen`. Every name begins with
-// `prefix`; if that is empty, names for which `is_taken` is true get the prefix `name` and "_". Throws
-// ErrorKind::not_found for an unknown column.
+// Chooses the names of joined columns, those of `chosen`. Every name begins with `prefix`; if that is empty,
+// names for which `is_taken` is true get the prefix `name` and "_". Throws ErrorKind::not_found for an
+// unknown column.
 void name_columns(const Join& join, JoinedColumns& wanted, std::string_view name, std::string_view prefix,
                   std::span<const std::string> chosen,
                   const std::function<bool(const std::string&)>& is_taken);

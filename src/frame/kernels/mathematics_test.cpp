@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
+
+#include "base/test_sanitized.h"
 
 namespace colonnade::frame {
 namespace {
@@ -132,6 +135,7 @@ template <class T>
 void expect_same_bits(const std::vector<T>& a, const std::vector<T>& b, const Subject& subject,
                       const std::vector<T>& x, const std::vector<T>& y) {
   ASSERT_EQ(a.size(), b.size());
+  if (std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0) return;
   for (std::size_t i = 0; i < a.size(); ++i)
     ASSERT_EQ(std::memcmp(&a[i], &b[i], sizeof(T)), 0)
         << subject.name << "(" << x[i] << ", " << y[i] << "): " << a[i] << " and " << b[i];
@@ -143,14 +147,20 @@ std::vector<float> narrowed(const std::vector<double>& values) {
 
 // ---- Bits
 
+// The same arguments in each run, but for `make soak`.
+std::uint64_t seed_of_arguments() {
+  const char* const given = std::getenv("COLONNADE_RANDOM_SEED");
+  return given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
+}
+
 TEST(Mathematics, EveryInstructionSetGivesTheSameBits) {
   const std::vector<MathLoops> tables = all_math_loops();
   std::vector<Subject> all = subjects();
   all.push_back({"hypot3", Mathematics::hypot3, 3, -10, 10, nullptr, nullptr});
-  const std::uint64_t seed = std::random_device{}();
+  const std::uint64_t seed = seed_of_arguments();
   SCOPED_TRACE(seed);
   for (const Subject& subject : all) {
-    const auto [x, y] = arguments_of(subject, 20000, seed);
+    const auto [x, y] = arguments_of(subject, is_sanitized ? 1000 : 20000, seed);
     const auto expected = computed(tables.back(), subject.function, x, y);
     const auto expected_floats = computed(tables.back(), subject.function, narrowed(x), narrowed(y));
     for (const MathLoops& table : tables) {
@@ -256,7 +266,7 @@ void expect_close(const Subject& subject, const std::vector<T>& x, const std::ve
 // Among a million arguments in the worst region of each, the maxima were 0.695 (lgamma near 1), 0.673 (acos)
 // and 0.517 (atanh).
 TEST(Mathematics, IsWithinItsBoundsOfTheTruth) {
-  const std::uint64_t seed = std::random_device{}();
+  const std::uint64_t seed = seed_of_arguments();
   SCOPED_TRACE(seed);
   for (const Subject& subject : subjects()) {
     auto [x, y] = arguments_of(subject, 2000, seed);

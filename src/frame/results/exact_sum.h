@@ -87,6 +87,28 @@ class ExactSum {
     return parts;
   }
 
+  // The sum times 2^(32 * by), without bits below the smallest product of `factors` doubles.
+  ExactSum shifted(int by) const {
+    ExactSum size = *this;
+    const bool negative = size.make_positive();
+    ExactSum made;
+    for (int i = 0; i < static_cast<int>(chunks); ++i) {
+      const int from = i - by;
+      if (from < 0 || from >= static_cast<int>(chunks)) continue;
+      const std::int64_t chunk = size.chunk_[static_cast<std::size_t>(from)];
+      made.chunk_[static_cast<std::size_t>(i)] = negative ? -chunk : chunk;
+    }
+    made.special_ = special_;
+    return made;
+  }
+  // That of a power of two above the magnitude, which is at most 2^32 times as large; 0 for a sum of 0.
+  int exponent() const {
+    ExactSum size = *this;
+    size.make_positive();
+    const std::size_t used = size.used_chunks();
+    return used == 0 ? 0 : static_cast<int>(32 * used) + least_exponent;
+  }
+
   bool is_sum_of(const Parts& parts) const {
     ExactSum rest = *this;
     for (const double part : parts) rest.add(-part);
@@ -193,15 +215,25 @@ class ExactSum {
     added_ = 1;
   }
 
-  double rounded() {
+  // Settles the magnitude of the sum; whether it was negative.
+  bool make_positive() {
     settle();
     const bool negative = chunk_[chunks - 1] < 0;
     if (negative) {
       for (std::int64_t& chunk : chunk_) chunk = -chunk;
       settle();
     }
+    return negative;
+  }
+  std::size_t used_chunks() const {
     std::size_t top = chunks;
     while (top > 0 && chunk_[top - 1] == 0) --top;
+    return top;
+  }
+
+  double rounded() {
+    const bool negative = make_positive();
+    const std::size_t top = used_chunks();
     if (top == 0) return 0;
     // The upper 96 bits or so, with a sticky bit for all below, rounded to a double in one step.
     Wide bits = 0;

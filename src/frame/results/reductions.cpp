@@ -3,8 +3,10 @@
 // Sums of floating-point numbers are exact until the end (exact_sum.h), those of integers have 128 bits; so
 // the result does not depend on the partition of the entries.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 
@@ -68,11 +70,9 @@ struct IntegerSumState {
     if (const double* start = std::get_if<double>(&settings->start)) return static_cast<double>(sum) + *start;
     const Int128 total = sum + std::get<std::int64_t>(settings->start);
     const bool has_sign = is_signed(settings->element) || total < 0;
-    if (has_sign ? total == static_cast<std::int64_t>(total)
-                 : total == static_cast<Int128>(static_cast<std::uint64_t>(total))) {
-      if (has_sign) return static_cast<std::int64_t>(total);
+    if (has_sign && total == static_cast<std::int64_t>(total)) return static_cast<std::int64_t>(total);
+    if (total == static_cast<Int128>(static_cast<std::uint64_t>(total)))
       return static_cast<std::uint64_t>(total);
-    }
     return static_cast<double>(total);
   }
   void save(SavedWriter& to) const {
@@ -183,11 +183,31 @@ struct ExtremeState {
 
 // ---- Mean, stddev
 
+// A number as two doubles: an integer of 64 bits has more digits than one.
+template <class T>
+std::array<double, 2> exactly(T x) {
+  const auto rounded = static_cast<double>(x);
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 8)
+    return {rounded, static_cast<double>(static_cast<Int128>(x) - static_cast<Int128>(rounded))};
+  else
+    return {rounded, 0};
+}
+
+// Also where the sum is beyond the largest double and the mean is not.
+template <int factors>
+double mean_of(const ExactSum<factors>& sum, double weights) {
+  if (weights == 0) return no_value;
+  const double total = sum.value();
+  return std::isinf(total) ? std::ldexp(sum.shifted(-2).value() / weights, 64) : total / weights;
+}
+
 struct MeanState {
   explicit MeanState(const std::shared_ptr<const Settings>&) {}
   void add(const Rows&, std::span<const ValuesPtr> arguments) {
-    for_each_value(arguments[0], [&](auto x) {
-      sum.add(static_cast<double>(x));
+    for_each_value(arguments[0], [&](auto value) {
+      const auto [x, rest] = exactly(value);
+      sum.add(x);
+      if (rest != 0) sum.add(rest);
       ++count;
     });
   }
@@ -195,7 +215,7 @@ struct MeanState {
     sum.add(later.sum);
     count += later.count;
   }
-  ResultValue value() const { return count == 0 ? no_value : sum.value() / static_cast<double>(count); }
+  ResultValue value() const { return mean_of(sum, static_cast<double>(count)); }
   void save(SavedWriter& to) const {
     to.number(count);
     to.sum(sum);
@@ -231,13 +251,25 @@ double root_of(double variance) {
   return variance > 0 || std::isnan(variance) ? std::sqrt(variance) : 0;
 }
 
+// By how many times 32 bits values are moved before they are squared, so that the squares are doubles.
+template <int factors>
+int shift_for(const ExactSum<factors>& squares) {
+  const int exponent = squares.exponent();
+  return std::abs(exponent) < 600 ? 0 : -exponent / 64;
+}
+
 struct StdDevState {
   explicit StdDevState(const std::shared_ptr<const Settings>&) {}
   void add(const Rows&, std::span<const ValuesPtr> arguments) {
     for_each_value(arguments[0], [&](auto value) {
-      const auto x = static_cast<double>(value);
+      const auto [x, rest] = exactly(value);
       sum.add(x);
       squares.add_product(x, x);
+      if (rest != 0) {
+        sum.add(rest);
+        squares.add_product(2 * x, rest);
+        squares.add_product(rest, rest);
+      }
       ++count;
     });
   }
@@ -249,7 +281,10 @@ struct StdDevState {
   double result() const {
     if (count < 2) return no_value;
     const auto n = static_cast<double>(count);
-    return root_of(spread_of(parts_of(n), squares.parts(), sum.parts()) / n / (n - 1));
+    const int shift = shift_for(squares);
+    const double spread =
+        spread_of(parts_of(n), squares.shifted(2 * shift).parts(), sum.shifted(shift).parts());
+    return std::ldexp(root_of(spread / n / (n - 1)), -32 * shift);
   }
   ResultValue value() const { return result(); }
   void save(SavedWriter& to) const {
@@ -275,13 +310,13 @@ struct Range {
     if (x > max) max = x;
   }
   void merge(const Range& other) {
-    add(other.min);
-    add(other.max);
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
   }
   double least() const { return min <= max ? min : no_value; }
   double greatest() const { return min <= max ? max : no_value; }
-  double min = std::numeric_limits<double>::max();
-  double max = std::numeric_limits<double>::lowest();
+  double min = std::numeric_limits<double>::infinity();
+  double max = -std::numeric_limits<double>::infinity();
 };
 
 struct StatsState {
@@ -291,14 +326,14 @@ struct StatsState {
     for_each_value(arguments[0], [&](auto x) { range.add(static_cast<double>(x)); });
   }
   void merge(const StatsState& later) {
-    if (later.moments.count != 0) range.merge(later.range);
+    range.merge(later.range);
     moments.merge(later.moments);
   }
   ResultValue value() const {
     StatsValue stats;
     stats.count = moments.count;
     stats.sum = moments.sum.value();
-    stats.mean = moments.count == 0 ? no_value : stats.sum / static_cast<double>(moments.count);
+    stats.mean = mean_of(moments.sum, static_cast<double>(moments.count));
     stats.stddev = moments.result();
     stats.min = range.least();
     stats.max = range.greatest();
@@ -340,7 +375,7 @@ struct WeightedStatsState {
     }
   }
   void merge(const WeightedStatsState& later) {
-    if (later.count != 0) range.merge(later.range);
+    range.merge(later.range);
     count += later.count;
     weights.add(later.weights);
     squared_weights.add(later.squared_weights);
@@ -353,15 +388,19 @@ struct WeightedStatsState {
     stats.sum = sum.value();
     stats.sum_of_weights = weights.value();
     stats.sum_of_squared_weights = squared_weights.value();
-    stats.mean = stats.sum_of_weights == 0 ? no_value : stats.sum / stats.sum_of_weights;
+    stats.mean = mean_of(sum, stats.sum_of_weights);
     stats.min = range.least();
     stats.max = range.greatest();
     stats.stddev = no_value;
-    const auto n = static_cast<double>(count);
-    if (count > 1 && stats.sum_of_weights != 0)
-      stats.stddev = root_of(spread_of(weights.parts(), squares.parts(), sum.parts()) / stats.sum_of_weights /
-                             stats.sum_of_weights * (n / (n - 1)));
+    if (count > 1 && stats.sum_of_weights != 0) stats.stddev = spread(stats.sum_of_weights);
     return stats;
+  }
+  double spread(double total) const {
+    const auto n = static_cast<double>(count);
+    const int shift = shift_for(squares);
+    const double spread =
+        spread_of(weights.parts(), squares.shifted(2 * shift).parts(), sum.shifted(shift).parts());
+    return std::ldexp(root_of(spread / total / total * (n / (n - 1))), -32 * shift);
   }
   void save(SavedWriter& to) const {
     to.number(count);

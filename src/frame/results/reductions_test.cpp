@@ -53,7 +53,8 @@ TEST(Reductions, SumOfIntegersIsAnInteger) {
   EXPECT_EQ(reduce<double>("sum", column<std::int32_t>({1, 2}), R"({"start": 0.5})"), 3.5);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(reduce<std::int64_t>("sum", column<std::int64_t>({most, most, -most})), most);
-  EXPECT_EQ(reduce<double>("sum", column<std::int64_t>({most, most})), 0x1p64);
+  EXPECT_EQ(reduce<std::uint64_t>("sum", column<std::int64_t>({most, most})), ~std::uint64_t{0} - 1);
+  EXPECT_EQ(reduce<double>("sum", column<std::int64_t>({most, most, 2})), 0x1p64);
   EXPECT_EQ(reduce<std::uint64_t>("sum", column<std::uint64_t>({~std::uint64_t{0} - 1, 1})),
             ~std::uint64_t{0});
   EXPECT_EQ(reduce<double>("sum", column<std::uint64_t>({~std::uint64_t{0}, 1})), 0x1p64);
@@ -118,6 +119,40 @@ TEST(Reductions, SpreadSurvivesALargeMean) {
   for (int i = 0; i < 1000; ++i) values.push_back(1e9 + (i % 2 == 0 ? 0.25 : -0.25));
   EXPECT_DOUBLE_EQ(reduce<double>("stddev", column(values)), 0.25 * std::sqrt(1000. / 999));
   EXPECT_EQ(reduce<double>("mean", column(values)), 1e9);
+}
+
+TEST(Reductions, MeanAndSpreadKnowTheEndsOfTheirTypes) {
+  const double greatest = std::numeric_limits<double>::max();
+  EXPECT_EQ(reduce<double>("mean", column<double>({greatest, greatest})), greatest);
+  EXPECT_EQ(reduce<double>("mean", column<double>({greatest, infinity})), infinity);
+  for (const double x : {1e200, 1e-200, 1e-300}) {
+    const ValuesPtr both = column<double>({x, -x});
+    EXPECT_DOUBLE_EQ(reduce<double>("stddev", both), x * std::sqrt(2.));
+    const auto stats = Pass({"stats", {"x", "w"}}, {both, column<double>({2, 2})}).get<StatsValue>();
+    EXPECT_DOUBLE_EQ(stats.stddev, x * std::sqrt(2.));
+  }
+  const auto most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(reduce<double>("mean", column<std::int64_t>({most, -most - 1})), -0.5);
+  const ValuesPtr near = column<std::int64_t>({most, most - 1});
+  EXPECT_DOUBLE_EQ(reduce<double>("stddev", near), std::sqrt(0.5));
+  EXPECT_EQ(reduce<StatsValue>("stats", near).sum, 2 * static_cast<double>(most));
+  EXPECT_DOUBLE_EQ(reduce<double>("stddev", column<std::uint64_t>({~0ull, ~0ull - 2})), std::sqrt(2.));
+}
+
+TEST(Reductions, RangesAreThoseOfNumbersInWhateverPart) {
+  for (const std::vector<std::string>& names : {std::vector<std::string>{"x"}, {"x", "x"}}) {
+    std::vector<double> values(5000, nan);
+    values[1] = 3;
+    const ValuesPtr x = column(values);
+    const Pass pass({"stats", names}, std::vector<ValuesPtr>(names.size(), x));
+    for (const Way& way : ways()) {
+      const auto stats = std::get<StatsValue>(pass.value(way));
+      EXPECT_EQ(stats.min, 3);
+      EXPECT_EQ(stats.max, 3);
+    }
+  }
+  EXPECT_EQ(reduce<StatsValue>("stats", column<double>({infinity})).min, infinity);
+  EXPECT_EQ(reduce<StatsValue>("stats", column<double>({-infinity, nan})).max, -infinity);
 }
 
 TEST(Reductions, WeightedStatsAreThoseOfTStatistic) {

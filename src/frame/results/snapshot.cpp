@@ -14,6 +14,7 @@
 #include "colonnade/error.h"
 #include "colonnade/model.h"
 #include "colonnade/writer.h"
+#include "dataset/schema_walk.h"
 #include "frame/functions/physics_vectors.h"
 #include "frame/results/arrays.h"
 #include "frame/results/kinds.h"
@@ -71,10 +72,10 @@ std::unique_ptr<Field> make_field_for(const std::string& name, const ValueType& 
   }
   if (type.is_variant())
     throw Error(ErrorKind::schema, "a variant of records cannot be stored: they have no class of known name",
-                "store its alternatives, as columns of their own: \"v._0\"");
+                "store the members of its records, as columns of their own: \"v._0.x\"");
   std::vector<std::unique_ptr<Field>> members;
   for (const auto& [member, member_type] : type.members())
-    members.push_back(make_field_for(member, member_type));
+    members.push_back(make_field_for(dataset::stored_name(member), member_type));
   // For other classes some members may be missing, or members of base classes may be misplaced.
   if (vector_type(type)) return make_class_field(name, type.class_name(), std::move(members));
   return make_record_field(name, std::move(members));
@@ -102,7 +103,7 @@ void add_arrays(const std::string& path, const Values& values, Appended& to) {
       add_arrays(fmt::format("{}._{}", path, k), values.children[k]->items(), to);
   } else if (values.type.is_record()) {
     for (std::size_t i = 0; i < values.children.size(); ++i)
-      add_arrays(path + "." + values.type.members()[i].first, *values.children[i], to);
+      add_arrays(path + "." + dataset::stored_name(values.type.members()[i].first), *values.children[i], to);
   } else if (values.type.is_scalar()) {
     to.arrays.push_back(
         {path, ArrayView(ArrayRole::values, values.type.element(), values.data, values.size)});
@@ -240,7 +241,10 @@ std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
   settings->write.replace_at_close = true;  // the rows may be read from the replaced file
   settings->names = names_of(request);
   // Members of records become columns of their own, whose names may not have dots; as in RDataFrame.
-  for (std::string& name : settings->names) std::replace(name.begin(), name.end(), '.', '_');
+  for (std::string& name : settings->names) {
+    std::replace(name.begin(), name.end(), '.', '_');
+    name = dataset::stored_name(name);
+  }
   settings->types.assign(request.types.begin(), request.types.end());
   make_model(*settings);  // reports types that cannot be stored before anything runs
   return std::make_unique<SnapshotAccumulator>(std::move(settings));

@@ -10,11 +10,12 @@
 #include <set>
 #include <utility>
 
-#include "cache/settings.h"
 #include "colonnade/error.h"
-#include "dataset/file_names.h"
+#include "dataset/chains/file_names.h"
+#include "dataset/chains/offline_names.h"
 #include "frame/sources/chain_cursor.h"
 #include "frame/sources/specification.h"
+#include "io/places.h"
 
 namespace colonnade::frame {
 namespace {
@@ -301,7 +302,7 @@ std::vector<std::uint64_t> Chain::stored_bytes(std::span<const Part> parts,
 
 std::size_t Chain::parts_ahead() const {
   constexpr std::size_t of_server = 8;  // the memory budget and the line limit what is read of them
-  return cache::is_local(files_[0].uri) ? 1 : of_server;
+  return io::is_local(files_[0].uri) ? 1 : of_server;
 }
 
 std::unique_ptr<Cursor> Chain::open() const {
@@ -354,7 +355,7 @@ std::string Chain::specification(bool with_index) const {
   }
   made["uris"] = made["data_sets"] = nlohmann::json::array();
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    made["uris"].push_back(files_[i].uri);
+    made["uris"].push_back(files_[i].place);
     made["data_sets"].push_back(files_[i].data_set);
   }
   return made.dump();
@@ -362,6 +363,7 @@ std::string Chain::specification(bool with_index) const {
 
 std::shared_ptr<Source> open_chain(const std::string& name, std::span<const std::string> uris,
                                    const ReadOptions& options) {
+  dataset::refuse_offline_wildcards(uris, options.cache);
   return std::make_shared<Chain>(name, dataset::expand_names(name, uris), options);
 }
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "dataset/chain_files.h"
-#include "dataset/chain_index.h"
+#include "dataset/chains/files.h"
+#include "dataset/chains/index.h"
 #include "frame/sources/border_pages.h"
 #include "frame/sources/column_shape.h"
 #include "frame/sources/parts.h"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 
 #include "colonnade/error.h"
@@ -82,7 +81,7 @@ std::span<const Part> ChainCursor::next_in_other_file() const {
 void ChainCursor::open_ahead(unsigned sample) {
   if (next_file_.valid() || !chain_->is_closed(sample)) return;
   try {
-    next_file_ = std::async(std::launch::async, [chain = chain_, sample] { return chain->acquire(sample); });
+    next_file_ = NextFile::of([chain = chain_, sample] { return chain->acquire(sample); });
   } catch (const std::exception&) {  // no thread: it is opened when it is entered
     next_file_ = {};
   }
@@ -109,9 +108,7 @@ void ChainCursor::read_next_file_ahead() {
   if (next.empty() || ahead_of_ == next.front().sample) return;
   const unsigned sample = next.front().sample;
   if (!in_.cursor->source().pool().is_far()) return;
-  const bool is_open = next_file_.valid()
-                           ? next_file_.wait_for(std::chrono::seconds(0)) == std::future_status::ready
-                           : !chain_->is_closed(sample);
+  const bool is_open = next_file_.valid() ? next_file_.is_ready() : !chain_->is_closed(sample);
   if (!is_open) return;
   ahead_of_ = sample;
   try {
@@ -151,7 +148,7 @@ void ChainCursor::enter_file() {
     in_ = std::move(ahead_);
   } else {
     // What was opened ahead stays open until here.
-    const std::future<std::shared_ptr<const page::PageSource>> ahead = std::move(next_file_);
+    const NextFile ahead = std::move(next_file_);
     if (ahead.valid()) ahead.wait();
     in_ = open_file(part_.sample);
   }

@@ -2,12 +2,12 @@
 #ifndef COLONNADE_FRAME_SOURCES_CHAIN_CURSOR_H
 #define COLONNADE_FRAME_SOURCES_CHAIN_CURSOR_H
 
-#include <future>
 #include <memory>
 #include <optional>
 #include <set>
 #include <vector>
 
+#include "base/later_result.h"
 #include "frame/sources/chain.h"
 #include "frame/sources/data_set_cursor.h"
 #include "page/cluster_pool.h"
@@ -27,6 +27,8 @@ class ChainCursor final : public Cursor {
   ReadMetrics metrics() const override;
 
  private:
+  using NextFile = LaterResult<std::shared_ptr<const page::PageSource>>;
+
   void enter_file();
   void leave_file();
   // A file and a place in it.
@@ -51,7 +53,7 @@ class ChainCursor final : public Cursor {
   Open in_;  // null: in no file
   // The file of the next part, being opened while this one is read, and what is on its way of it. Errors come
   // when it is entered.
-  std::future<std::shared_ptr<const page::PageSource>> next_file_;
+  NextFile next_file_;
   std::optional<unsigned> ahead_of_;  // the sample of `ahead_`
   Open ahead_;
   std::vector<std::uint32_t> expected_;  // columns

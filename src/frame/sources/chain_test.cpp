@@ -379,12 +379,11 @@ TEST(Chain, SurveysOfItsFilesMakeItWithoutOpeningThem) {
   write<float>(uris[0], 0, 10);
   write<double>(uris[1], 10, 5);
   write<float>(uris[2], 15, 7);
+  const std::vector<dataset::NamedFile> files = dataset::expand_names("Data", uris);
   const std::string options = options_text({});
   std::vector<std::string> surveys;
-  for (const std::size_t first : {0u, 1u}) {
-    const auto some = std::span(uris).subspan(first, first + 1);
-    surveys.push_back(survey_files("Data", some, options).value());
-  }
+  for (const std::size_t first : {0u, 1u})
+    surveys.push_back(survey_files(std::span(files).subspan(first, first + 1), options).value());
   const auto whole = open(uris);
   const auto made = surveyed_chain("Data", surveys, {});
   EXPECT_EQ(made->specification(true), whole->specification(true));

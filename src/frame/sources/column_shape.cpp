@@ -11,6 +11,7 @@
 #include "colonnade/error.h"
 #include "dataset/element_types.h"
 #include "dataset/schema_walk.h"
+#include "field/field_tools.h"
 
 namespace colonnade::frame {
 namespace {
@@ -124,12 +125,13 @@ class Walk {
       return collect_left_out(descriptor_.fields[f.children.front()], path, left_out);
     if (kind != Kind::record) return;
     for (const dataset::NamedMember& member : dataset::members_of(descriptor_, f.id))
-      collect_left_out(descriptor_.fields[member.field], path + "." + member.name, left_out);
+      collect_left_out(descriptor_.fields[member.field], path + "." + dataset::shown_name(member.name),
+                       left_out);
   }
 
  private:
   Kind structure(const FieldDescriptor& f) const {
-    if (f.type_name == "std::string") return Kind::text;
+    if (field::is_text(f)) return Kind::text;
     if (f.type_name.starts_with("ROOT::RNTupleCardinality")) return Kind::count;
     if (f.role == FieldRole::collection && f.children.size() == 1) return Kind::list;
     if (f.role == FieldRole::record) return Kind::record;
@@ -231,7 +233,7 @@ class Walk {
     for (const dataset::NamedMember& named : dataset::members_of(descriptor_, f.id)) {
       auto member = whole_if_supported(descriptor_.fields[named.field]);
       if (!member) continue;
-      members.emplace_back(named.name, member->type);
+      members.emplace_back(dataset::shown_name(named.name), member->type);
       shape.children.push_back(std::move(*member));
     }
   }
@@ -283,16 +285,14 @@ class Walk {
       return collect_members(descriptor_.fields[f.children.front()], path, paths);
     if (kind != Kind::record) return;
     for (const dataset::NamedMember& member : dataset::members_of(descriptor_, f.id))
-      collect(descriptor_.fields[member.field], path + "." + member.name, paths);
+      collect(descriptor_.fields[member.field], path + "." + dataset::shown_name(member.name), paths);
   }
 
   const Descriptor& descriptor_;
   bool count_;
 };
 
-}  // namespace
-
-std::optional<ColumnShape> find_shape(const Descriptor& descriptor, std::string_view path) {
+std::optional<ColumnShape> find_stored(const Descriptor& descriptor, std::string_view path) {
   const auto top = descriptor.top_level_fields();
   if (auto found = Walk(descriptor, false).find_among(top, path)) return found;
   constexpr std::string_view size_of_list = "R_rdf_sizeof_";
@@ -302,11 +302,19 @@ std::optional<ColumnShape> find_shape(const Descriptor& descriptor, std::string_
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<ColumnShape> find_shape(const Descriptor& descriptor, std::string_view path) {
+  if (auto found = find_stored(descriptor, path)) return found;
+  const std::string stored = dataset::stored_name(path);
+  return stored == path ? std::nullopt : find_stored(descriptor, stored);
+}
+
 std::vector<std::string> column_paths(const Descriptor& descriptor) {
   std::vector<std::string> paths;
   const Walk walk(descriptor, false);
   for (const std::uint32_t id : descriptor.top_level_fields())
-    walk.collect(descriptor.fields[id], descriptor.fields[id].name, paths);
+    walk.collect(descriptor.fields[id], dataset::shown_name(descriptor.fields[id].name), paths);
   return paths;
 }
 
@@ -314,7 +322,7 @@ std::vector<LeftOut> left_out_paths(const Descriptor& descriptor) {
   std::vector<LeftOut> left_out;
   const Walk walk(descriptor, false);
   for (const std::uint32_t id : descriptor.top_level_fields())
-    walk.collect_left_out(descriptor.fields[id], descriptor.fields[id].name, left_out);
+    walk.collect_left_out(descriptor.fields[id], dataset::shown_name(descriptor.fields[id].name), left_out);
   return left_out;
 }
 

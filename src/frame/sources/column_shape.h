@@ -46,7 +46,8 @@ struct ColumnShape {
 // ErrorKind::unsupported if expressions do not support its type.
 std::optional<ColumnShape> find_shape(const Descriptor& descriptor, std::string_view path);
 
-// Every path with a supported type: top-level fields, each followed by the members of records.
+// Every path with a supported type: top-level fields, each followed by the members of records. Names that are
+// not UTF-8 are shown with "\xff", here and in the types of records.
 std::vector<std::string> column_paths(const Descriptor& descriptor);
 
 // A field that is not a column, and has no members that are.

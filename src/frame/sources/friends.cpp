@@ -82,12 +82,16 @@ class FriendsCursor final : public Cursor {
 Friends::Friends(std::shared_ptr<Source> first, std::vector<NamedSource> others) : first_(std::move(first)) {
   sources_.push_back({"", first_});
   std::set<std::string, std::less<>> names;
+  const std::vector<std::string> own = first_->names();
   for (NamedSource& other : others) {
     if (other.name.empty() || !names.insert(other.name).second)
       throw Error(ErrorKind::usage,
                   other.name.empty() ? "a friend has no name"
                                      : fmt::format("two friends are called '{}'", other.name),
                   "a name for each friend");
+    if (std::ranges::find(own, other.name) != own.end())
+      throw Error(ErrorKind::usage, fmt::format("'{}' cannot be the name of a friend", other.name),
+                  "a name that is not that of a column");
     if (other.source->entries() != entries())
       throw Error(ErrorKind::usage,
                   fmt::format("the friend '{}' has {} entries, but there are {}", other.name,

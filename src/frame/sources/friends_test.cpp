@@ -84,6 +84,8 @@ TEST_F(FriendsTest, WhatDoesNotFitIsRefused) {
               HasSubstr("two friends"));
   EXPECT_THAT(error_of([&] { friends_source(chain_of({a}), {{"", chain_of({a})}}); }).problem(),
               HasSubstr("no name"));
+  EXPECT_THAT(error_of([&] { friends_source(chain_of({a}), {{"v", chain_of({a})}}); }).problem(),
+              HasSubstr("'v' cannot be the name of a friend"));
   const auto both = friends_source(empty_source(1000), {{"f", chain_of({a, b})}, {"g", chain_of({a, b})}});
   EXPECT_THAT(error_of([&] { both->find("x"); }).problem(), HasSubstr("'f' and 'g'"));
   EXPECT_TRUE(both->find("g.x"));

@@ -20,7 +20,7 @@
 #include "colonnade/block.h"
 #include "colonnade/options.h"
 #include "colonnade/reader.h"
-#include "dataset/file_names.h"
+#include "dataset/chains/file_names.h"
 
 namespace colonnade::frame {
 

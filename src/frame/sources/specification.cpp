@@ -10,7 +10,7 @@
 
 #include "base/json_number.h"
 #include "colonnade/error.h"
-#include "dataset/chain_index.h"
+#include "dataset/chains/index.h"
 #include "frame/sources/chain.h"
 #include "frame/sources/late_source.h"
 #include "frame/sources/source.h"

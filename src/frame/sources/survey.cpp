@@ -28,11 +28,8 @@ std::vector<std::vector<std::uint64_t>> lists_of(const json& lists) {
 
 }  // namespace
 
-std::optional<std::string> survey_files(const std::string& name, std::span<const std::string> uris,
-                                        std::string_view options) {
-  std::vector<dataset::NamedFile> files;
-  for (const std::string& uri : uris) files.push_back({uri, name});
-  const Chain chain(name, files, read_options_from(json::parse(options)));
+std::optional<std::string> survey_files(std::span<const dataset::NamedFile> files, std::string_view options) {
+  const Chain chain("", files, read_options_from(json::parse(options)));
   const ChainSurvey found = chain.survey();
   auto index = dataset::to_json(found.index);
   if (!index) return std::nullopt;

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/interruption.h"
 #include "io/http/http_engine.h"
 #include "io/http/http_retry.h"
 
@@ -57,9 +58,10 @@ class HttpAttempts : public std::enable_shared_from_this<HttpAttempts> {
   bool may_be_done_ = false;
 };
 
-// Starts something that calls its argument once with a Result, and waits for that.
+// Starts something of `owner` that calls its argument once with a Result, and waits for that. Null: something
+// that must not be interrupted, as it may write.
 template <class Result, class Start>
-Result wait_for_answer(Start&& start) {
+Result wait_for_answer(HttpEngine& engine, const void* owner, Start&& start) {
   std::mutex mutex;
   std::condition_variable arrives;
   bool arrived = false;
@@ -70,8 +72,19 @@ Result wait_for_answer(Start&& start) {
     arrived = true;
     arrives.notify_one();  // within the lock: the waiting thread's stack must still be there
   });
+  const auto has_arrived = [&] { return arrived; };
   std::unique_lock lock(mutex);
-  arrives.wait(lock, [&] { return arrived; });
+  if (owner == nullptr) {
+    arrives.wait(lock, has_arrived);
+    return result;
+  }
+  try {
+    Interruption::wait(arrives, lock, has_arrived);
+  } catch (const Interrupted&) {
+    lock.unlock();
+    engine.cancel(owner);
+    throw;
+  }
   return result;
 }
 

@@ -35,8 +35,8 @@ std::chrono::milliseconds timeout_from_environment() {
 
 // 303 names what to read instead; to a request that writes, it is an answer.
 bool is_redirection(int status, HttpMethod method) noexcept {
-  const bool is_reading = method == HttpMethod::get || method == HttpMethod::head;
-  return status == 301 || status == 302 || status == 307 || status == 308 || (status == 303 && is_reading);
+  return status == 301 || status == 302 || status == 307 || status == 308 ||
+         (status == 303 && only_reads(method));
 }
 
 // Of where a redirection led: it holds for a while, the place that it came from knows the next one.
@@ -155,16 +155,18 @@ void HttpCaller::start(HttpEngine& engine, const void* owner, std::shared_ptr<co
 }
 
 HttpReply HttpCaller::call(HttpCall call) const {
-  return wait_for_answer<HttpReply>([&](auto done) {
-    start(HttpEngine::shared(), nullptr, std::make_shared<const HttpCall>(std::move(call)), done);
+  HttpEngine& engine = HttpEngine::shared();
+  const void* const owner = only_reads(call.method) ? &call : nullptr;
+  return wait_for_answer<HttpReply>(engine, owner, [&](auto done) {
+    start(engine, owner, std::make_shared<const HttpCall>(std::move(call)), done);
   });
 }
 
 std::pair<HttpReply, HttpReply> HttpCaller::call_both(HttpCall first, HttpCall second) const {
   HttpEngine& engine = HttpEngine::shared();
   std::pair<HttpReply, HttpReply> replies;
-  replies.first = wait_for_answer<HttpReply>([&](auto done) {
-    replies.second = wait_for_answer<HttpReply>([&](auto other_done) {
+  replies.first = wait_for_answer<HttpReply>(engine, &replies, [&](auto done) {
+    replies.second = wait_for_answer<HttpReply>(engine, &replies, [&](auto other_done) {
       try {
         start(engine, &replies, std::make_shared<const HttpCall>(std::move(first)), done);
         start(engine, &replies, std::make_shared<const HttpCall>(std::move(second)), other_done);

@@ -29,6 +29,9 @@
 namespace colonnade::io {
 
 enum class HttpMethod { get, head, put, post, remove, move };
+constexpr bool only_reads(HttpMethod method) noexcept {
+  return method == HttpMethod::get || method == HttpMethod::head;
+}
 const char* name_of(HttpMethod method) noexcept;  // "GET"
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;

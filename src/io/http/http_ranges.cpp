@@ -2,6 +2,7 @@
 #include "io/http/http_ranges.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <charconv>
@@ -129,9 +130,17 @@ void read_in_pieces(ReadQueue& queue, const IoTraits& traits, std::uint64_t offs
 
 }  // namespace
 
-FileWindows::FileWindows(std::vector<FileWindow> windows, std::uint64_t file_size)
-    : file_size_(file_size),
-      windows_(windows.empty() ? nullptr : std::make_shared<const Windows>(std::move(windows))) {}
+FileWindows::FileWindows(std::vector<FileWindow> windows, std::uint64_t file_size) : file_size_(file_size) {
+  if (windows.empty()) return;
+  // Of as many bytes whether the server knows ranges or not.
+  const Bytes& begin = windows.front().bytes;
+  begin_sum_ = fmt::format(" {:016x}", XXH3_64bits(begin.data(), std::min(begin.size(), head_window)));
+  windows_ = std::make_shared<const Windows>(std::move(windows));
+}
+
+std::string FileWindows::version(std::string said) const {
+  return said.empty() ? said : std::move(said) + begin_sum_;
+}
 
 void FileWindows::opened() noexcept {
   {

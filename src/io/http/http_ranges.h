@@ -38,6 +38,9 @@ struct FileWindow {
 class FileWindows {
  public:
   FileWindows(std::vector<FileWindow> windows, std::uint64_t file_size);
+  // What a server says of the version, with the checksum of the first bytes: times are in whole seconds, and
+  // entity tags may be made of them. Empty if the server says nothing.
+  std::string version(std::string said) const;
   // Whether the bytes were there at the opening and are still kept.
   bool copy(std::uint64_t offset, MutableByteSpan into) const;
   // A file that is known as a whole needs no further request, and is not large: it is kept.
@@ -48,6 +51,7 @@ class FileWindows {
   using Windows = std::vector<FileWindow>;
 
   const std::uint64_t file_size_;
+  std::string begin_sum_;  // empty: not known
   mutable std::mutex mutex_;
   std::shared_ptr<const Windows> windows_;
 };
@@ -80,6 +84,7 @@ class RangedFile : public RandomAccessFile {
 
  protected:
   RangedFile(std::string uri, std::uint64_t size, std::vector<FileWindow> windows);
+  const FileWindows& windows() const noexcept { return windows_; }
   // Requests for ranges that are not empty and lie in the file.
   virtual std::unique_ptr<ReadQueue> open_requests(unsigned depth) const = 0;
 

@@ -128,7 +128,9 @@ class HttpFile final : public RangedFile {
   HttpFile(std::shared_ptr<const OpenHttpFile> file, std::vector<FileWindow> windows)
       : RangedFile(file->caller.uri(), file->version.size, std::move(windows)), file_(std::move(file)) {}
 
-  std::string version() const override { return file_->version.etag + file_->version.modified; }
+  std::string version() const override {
+    return windows().version(file_->version.etag + file_->version.modified);
+  }
   IoTraits traits() const noexcept override { return http_traits; }
   std::chrono::steady_clock::duration round_trip() const noexcept override { return file_->round_trip; }
 

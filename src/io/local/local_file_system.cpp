@@ -74,9 +74,11 @@ class LocalFileSystem final : public FileSystem {
 
   std::string path_of(const std::string& uri) override {
     constexpr int most_links = 40;  // the kernel's limit
-    fs::path path = local_path(uri);
+    std::error_code failure;
+    const fs::path given = local_path(uri);
+    fs::path path = fs::absolute(given, failure);  // the working folder may change
+    if (failure) path = given;
     for (int links = 0;; ++links) {
-      std::error_code failure;
       const fs::path next = fs::read_symlink(path, failure);
       if (failure) return path.string();  // not a link
       if (links == most_links) fail_system(uri, "open for writing", ELOOP);

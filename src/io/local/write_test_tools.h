@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -34,9 +36,10 @@ inline Bytes content(const std::string& uri) {
 // Fills `into` with bytes that depend on the seed alone.
 inline void scramble(MutableByteSpan into, std::uint64_t seed) {
   std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
-  for (std::byte& byte : into) {
+  for (std::size_t at = 0; at < into.size(); at += sizeof state) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    byte = static_cast<std::byte>(state >> 56);
+    const std::uint64_t mixed = state ^ state >> 32;  // the low bits alone repeat soon
+    std::memcpy(into.data() + at, &mixed, std::min(sizeof mixed, into.size() - at));
   }
 }
 

@@ -210,16 +210,18 @@ void S3Caller::start(HttpEngine& engine, const void* owner, std::shared_ptr<cons
 }
 
 S3Answer S3Caller::call(S3Call call) const {
-  return wait_for_answer<S3Answer>([&](auto done) {
-    start(HttpEngine::shared(), nullptr, std::make_shared<const S3Call>(std::move(call)), done);
+  HttpEngine& engine = HttpEngine::shared();
+  const void* const owner = only_reads(call.method) ? &call : nullptr;
+  return wait_for_answer<S3Answer>(engine, owner, [&](auto done) {
+    start(engine, owner, std::make_shared<const S3Call>(std::move(call)), done);
   });
 }
 
 std::pair<S3Answer, S3Answer> S3Caller::call_both(S3Call first, S3Call second) const {
   HttpEngine& engine = HttpEngine::shared();
   std::pair<S3Answer, S3Answer> answers;
-  answers.first = wait_for_answer<S3Answer>([&](auto done) {
-    answers.second = wait_for_answer<S3Answer>([&](auto other_done) {
+  answers.first = wait_for_answer<S3Answer>(engine, &answers, [&](auto done) {
+    answers.second = wait_for_answer<S3Answer>(engine, &answers, [&](auto other_done) {
       try {
         start(engine, &answers, std::make_shared<const S3Call>(std::move(first)), done);
         start(engine, &answers, std::make_shared<const S3Call>(std::move(second)), other_done);

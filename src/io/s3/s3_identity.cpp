@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <map>
@@ -40,11 +41,15 @@ std::string text_in_file(const std::string& path, const char* what) {
   return text;
 }
 
-// "2026-11-22T21:15:01Z", with fractions and with "+00:00" in place of the Z as well.
+// "2026-11-22T21:15:01Z", with fractions and with an offset such as "+01:00" in place of the Z as well.
 std::optional<SystemClock::time_point> time_in(const std::string& text) {
   std::tm time{};
-  if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return std::nullopt;
-  return SystemClock::from_time_t(::timegm(&time));
+  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &time);
+  if (rest == nullptr) return std::nullopt;
+  if (*rest == '.') rest += 1 + std::strspn(rest + 1, "0123456789");
+  std::tm zone{};
+  ::strptime(rest, "%z", &zone);  // without one: UTC
+  return SystemClock::from_time_t(::timegm(&time) - zone.tm_gmtoff);
 }
 
 std::string member(const Json& object, const char* name) {

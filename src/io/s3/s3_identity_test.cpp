@@ -162,6 +162,17 @@ TEST_F(Identities, OfProcessesAreRead) {
   EXPECT_THAT(error_of([&] { key_now(); }).problem(), HasSubstr("returned no keys"));
 }
 
+TEST_F(Identities, ExpireWhateverTheClockOfTheirText) {
+  const auto expiry = [](const std::string& text) {
+    const std::string keys = R"({"AccessKeyId":"k","SecretAccessKey":"s","Expiration":")" + text + R"("})";
+    return credentials_in_json(keys, "a test").expiry;
+  };
+  const auto expected = std::chrono::system_clock::from_time_t(1795382101);
+  for (const char* text : {"2026-11-22T21:15:01Z", "2026-11-22T21:15:01", "2026-11-22T21:15:01.25+00:00",
+                           "2026-11-22T23:15:01+02:00", "2026-11-22T15:45:01.5-0530"})
+    EXPECT_EQ(expiry(text), expected) << text;
+}
+
 // What comes later in the order of the AWS tools is there in every step.
 TEST_F(Identities, AreTakenInTheOrderOfTheAwsTools) {
   const HttpTestServer server([](const TestRequest& request) -> TestAnswer {

@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "base/interruption.h"
 #include "base/process.h"
 
 namespace colonnade::io {
@@ -174,6 +177,41 @@ Retired& retired() {
   return all.get();
 }
 
+// An answer that a thread waits for. It may come when the thread has left.
+class Awaited {
+ public:
+  void answer(const XrdStatus& status, std::uint32_t bytes) {
+    std::function<void()> left;
+    {
+      const std::lock_guard lock(mutex_);
+      status_ = status;
+      bytes_ = bytes;
+      left.swap(left_);
+      arrives_.notify_all();
+    }
+    if (left) left();
+  }
+  // If the wait is interrupted, `left` is called when the answer comes.
+  XrdStatus wait(std::uint32_t& bytes, std::function<void()> left) {
+    std::unique_lock lock(mutex_);
+    try {
+      Interruption::wait(arrives_, lock, [this] { return status_.has_value(); });
+    } catch (const Interrupted&) {
+      left_ = std::move(left);
+      throw;
+    }
+    bytes = bytes_;
+    return *status_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrives_;
+  std::optional<XrdStatus> status_;
+  std::uint32_t bytes_ = 0;
+  std::function<void()> left_;
+};
+
 // Names of servers that were found: a chain has a thousand files of one.
 class KnownHosts {
  public:
@@ -247,9 +285,42 @@ XrootdHandle::~XrootdHandle() {
     static_cast<void>(memory_.release());
 }
 
-XrdStatus XrootdHandle::open(const std::string& url, int flags, int mode, bool recovers) {
-  if (!recovers) api_->set_property(self(), "ReadRecovery", "false");
+XrdStatus XrootdHandle::open(const std::string& url, int flags, int mode) {
   return api_->open(self(), url, flags, mode, timeout_);
+}
+
+XrdStatus XrootdHandle::open_to_read(const std::shared_ptr<XrootdHandle>& handle, const std::string& url,
+                                     int flags) {
+  XrootdHandle& file = *handle;
+  file.api_->set_property(file.self(), "ReadRecovery", "false");
+  const auto awaited = std::make_shared<Awaited>();
+  auto* handler = new Answer(
+      *file.api_, [awaited](const XrdStatus& status, std::uint32_t) { awaited->answer(status, 0); }, 0);
+  if (const XrdStatus status = file.api_->open_later(file.self(), url, flags, 0, handler, file.timeout_);
+      !status.ok())
+    handler->refuse(status);
+  std::uint32_t ignored = 0;
+  return awaited->wait(ignored, [handle = handle]() mutable { retire(std::move(handle)); });
+}
+
+XrdStatus XrootdHandle::read_windows(const std::shared_ptr<XrootdHandle>& handle,
+                                     std::vector<FileWindow>& windows, std::uint32_t& got) {
+  const auto awaited = std::make_shared<Awaited>();
+  const auto into = std::make_shared<std::vector<FileWindow>>(std::move(windows));
+  const Done done = [awaited, into](const XrdStatus& status, std::uint32_t bytes) {
+    awaited->answer(status, bytes);
+  };
+  if (into->size() == 1) {
+    handle->read_later(into->front().offset, into->front().bytes, done);
+  } else {
+    std::vector<XrdRange> ranges;
+    for (FileWindow& window : *into)
+      ranges.push_back({window.offset, static_cast<std::uint32_t>(window.bytes.size()), window.bytes.data()});
+    handle->read_ranges_later(ranges, done);
+  }
+  XrdStatus status = awaited->wait(got, [handle = handle]() mutable { retired().add(std::move(handle)); });
+  windows = std::move(*into);
+  return status;
 }
 
 XrdStatus XrootdHandle::info(bool ask_server, XrootdInfo& info) {

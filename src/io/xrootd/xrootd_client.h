@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/process.h"
 #include "colonnade/error.h"
+#include "io/http/http_ranges.h"
 #include "io/xrootd/xrootd_library.h"
 #include "io/xrootd/xrootd_place.h"
 
@@ -56,9 +57,8 @@ class XrootdHandle {
   XrootdHandle& operator=(const XrootdHandle&) = delete;
   ~XrootdHandle();
 
-  // With `recovers`, a connection that is lost is made again by the library, with whatever file then has the
-  // name.
-  XrdStatus open(const std::string& url, int flags, int mode, bool recovers);
+  // A connection that is lost is made again by the library, with whatever file then has the name.
+  XrdStatus open(const std::string& url, int flags, int mode);
   XrdStatus info(bool ask_server, XrootdInfo& info);
   XrdStatus read(std::uint64_t offset, MutableByteSpan into, std::uint32_t& got);
   XrdStatus truncate(std::uint64_t size);
@@ -70,6 +70,15 @@ class XrootdHandle {
   // At most most_ranges of at most most_range bytes; all or nothing. The bytes are not counted.
   void read_ranges_later(std::span<const XrdRange> ranges, Done done);
   void write_later(std::uint64_t offset, ByteSpan bytes, Done done);
+
+  // For a file that is only read: a lost connection stays lost. If the wait is interrupted, the
+  // library goes on with the request, and the file is closed when it is open.
+  static XrdStatus open_to_read(const std::shared_ptr<XrootdHandle>& handle, const std::string& url,
+                                int flags);
+  // Fills one window and says how many bytes came, or fills several with one request. If the wait is
+  // interrupted, the windows are left to the library.
+  static XrdStatus read_windows(const std::shared_ptr<XrootdHandle>& handle, std::vector<FileWindow>& windows,
+                                std::uint32_t& got);
 
   static constexpr std::size_t most_ranges = 1024;
   static constexpr std::size_t most_range = 2'097'136;  // bytes: 2 MiB without a header

@@ -26,7 +26,7 @@ XrdStatus open_for_update(const std::string& url, int flags, int mode,
   XrdStatus status;
   for (const int more : {0, XrdOpen::force + 0}) {
     handle = std::make_shared<XrootdHandle>();
-    status = handle->open(url, XrdOpen::update | flags | more, mode, true);
+    status = handle->open(url, XrdOpen::update | flags | more, mode);
     if (!is_answer(status, XrdAnswerCode::locked) || is_locked_by_writer(status)) break;
   }
   return status;
@@ -157,7 +157,7 @@ class XrootdFileSystem final : public FileSystem {
     if (lock == nullptr) return;
     // The name is this writer's already, for it has locked the file that was there.
     auto handle = std::make_shared<XrootdHandle>();
-    if (handle->open(target.url(), XrdOpen::update | XrdOpen::force, 0, true).ok()) *lock = std::move(handle);
+    if (handle->open(target.url(), XrdOpen::update | XrdOpen::force, 0).ok()) *lock = std::move(handle);
   }
 
   static std::string with_query(const std::string& path, const XrootdPlace& place) {
@@ -174,7 +174,7 @@ class XrootdFileSystem final : public FileSystem {
   // Whether the server keeps other writers from a file that is open for writing: only some do.
   static bool keeps_others_out(const XrootdPlace& place) {
     XrootdHandle second;
-    const XrdStatus status = second.open(place.url(), XrdOpen::update, 0, true);
+    const XrdStatus status = second.open(place.url(), XrdOpen::update, 0);
     if (status.ok()) second.close();
     return is_locked_by_writer(status);
   }

@@ -98,6 +98,7 @@ void find_file(const SymbolFinder& in, XrdApi& api) {
   in.find("_ZN5XrdCl4FileD1Ev", api.destroy_file);
   in.find("_ZN5XrdCl4File11SetPropertyERK" STRING "S8_", api.set_property);
   in.find_timed("_ZN5XrdCl4File4OpenERK" STRING "NS_9OpenFlags5FlagsENS_6Access4ModeE", api.open);
+  in.find_timed("_ZN5XrdCl4File4OpenERK" STRING "NS_9OpenFlags5FlagsENS_6Access4ModeE" LATER, api.open_later);
   in.find_timed("_ZN5XrdCl4File4StatEbRPNS_8StatInfoE", api.stat);
   in.find_timed("_ZN5XrdCl4File4StatEb" LATER, api.stat_later);
   in.find_timed("_ZN5XrdCl4File4ReadEmjPvRj", api.read);

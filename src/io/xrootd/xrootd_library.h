@@ -87,6 +87,7 @@ struct XrdApi {
   void (*destroy_file)(void* file);
   bool (*set_property)(void* file, const std::string& name, const std::string& value);
   XrdStatus (*open)(void* file, const std::string& url, int flags, int mode, long timeout);
+  XrdStatus (*open_later)(void* file, const std::string& url, int flags, int mode, XrdHandler*, long timeout);
   XrdStatus (*stat)(void* file, bool force, void*& info, long timeout);
   XrdStatus (*stat_later)(void* file, bool force, XrdHandler*, long timeout);
   XrdStatus (*read)(void* file, std::uint64_t offset, std::uint32_t size, void* into, std::uint32_t& got,

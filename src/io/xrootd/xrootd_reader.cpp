@@ -6,12 +6,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <future>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/interruption.h"
 #include "base/process.h"
 #include "io/http/http_ranges.h"
 #include "io/local/local_system.h"
@@ -57,7 +57,7 @@ XrdStatus open_handle(const std::string& url, std::shared_ptr<XrootdHandle>& han
   XrdStatus status;
   for (const int flags : {XrdOpen::read + 0, XrdOpen::read | XrdOpen::force}) {
     handle = std::make_shared<XrootdHandle>();
-    status = handle->open(url, flags, 0, false);
+    status = XrootdHandle::open_to_read(handle, url, flags);
     if (!is_answer(status, XrdAnswerCode::locked)) break;
   }
   if (status.ok()) status = handle->info(false, info);
@@ -87,7 +87,7 @@ class XrootdFile final : public RandomAccessFile {
   const std::string& uri() const noexcept override { return uri_; }
   std::uint64_t size() const override { return info_.size; }
   std::string version() const override {
-    return info_.time == 0 ? std::string() : fmt::format("{}", info_.time);
+    return windows_.version(info_.time == 0 ? "" : fmt::format("{}", info_.time));
   }
   IoTraits traits() const noexcept override { return xrootd_traits; }
   void read(std::uint64_t offset, MutableByteSpan into) const override;
@@ -248,12 +248,17 @@ void XrootdFile::read_patiently(std::uint64_t offset, MutableByteSpan into) cons
     if (open != nullptr) {
       check_later(*open);
       std::uint32_t got = 0;
-      status = open->read(offset, into, got);
+      std::vector<FileWindow> window{{offset, Bytes(into.size())}};
+      status = XrootdHandle::read_windows(open, window, got);
       if (status.ok() && got < into.size()) fail_short(*open, offset + got);
-      if (status.ok()) return check();
+      if (status.ok()) {
+        std::copy(window.front().bytes.begin(), window.front().bytes.end(), into.begin());
+        return check();
+      }
     }
     if (!is_transient(status) || Clock::now() + pause > deadline) fail(status, offset, into.size());
     if (open != nullptr) lose(open);
+    Interruption::check();
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, longest);
   }
@@ -333,7 +338,7 @@ void XrootdQueue::submit_batch(std::span<const QueuedRead> reads) {
         add_done(read.id);
         continue;
       }
-    } catch (const Error&) {
+    } catch (...) {  // an Interrupted, too: what was begun must end
       add_done(read.id, std::current_exception());
       continue;
     }
@@ -353,7 +358,7 @@ void XrootdQueue::send(std::vector<QueuedRead> reads) {
   Answered answer{.reads = std::move(reads)};
   try {
     answer.handle = file_.handle(answer.status);
-  } catch (const Error&) {
+  } catch (...) {  // an Interrupted, too: what was begun must end
     for (const QueuedRead& read : answer.reads) finish(read.id, std::current_exception());
     return;
   }
@@ -399,19 +404,15 @@ void XrootdQueue::settle(const Answered& answer) {
 
 // The first and the last bytes in one request, which is enough to open most files. Empty on failure: the read
 // that needs them reports why.
-std::vector<FileWindow> read_windows(XrootdHandle& handle, std::uint64_t size) {
+std::vector<FileWindow> read_windows(const std::shared_ptr<XrootdHandle>& handle, std::uint64_t size) {
   const std::uint64_t head = std::min<std::uint64_t>(size, head_window);
   const std::uint64_t tail =
       std::min(std::clamp<std::uint64_t>(size / 512, tail_window, largest_tail), size - head);
   std::vector<FileWindow> windows{{0, Bytes(head)}};
   if (tail > 0) windows.push_back({size - tail, Bytes(tail)});
-  std::vector<XrdRange> ranges;
-  for (FileWindow& window : windows)
-    ranges.push_back({window.offset, static_cast<std::uint32_t>(window.bytes.size()), window.bytes.data()});
-  std::promise<bool> is_there;
-  handle.read_ranges_later(ranges,
-                           [&](const XrdStatus& status, std::uint32_t) { is_there.set_value(status.ok()); });
-  if (!is_there.get_future().get()) windows.clear();
+  std::uint32_t got = 0;
+  const bool is_whole = XrootdHandle::read_windows(handle, windows, got).ok() && (tail > 0 || got == head);
+  if (!is_whole) windows.clear();
   return windows;
 }
 
@@ -433,7 +434,7 @@ std::unique_ptr<RandomAccessFile> open_xrootd_for_reading(const std::string& uri
     if (info.is_folder) throw Error(ErrorKind::io, "cannot open: it is a directory", "name a file inside it");
     const Clock::time_point begin = Clock::now();
     std::vector<FileWindow> windows;
-    if (info.size > 0) windows = read_windows(*handle, info.size);
+    if (info.size > 0) windows = read_windows(handle, info.size);
     return std::make_unique<XrootdFile>(uri, std::move(url), std::move(handle), info, std::move(windows),
                                         Clock::now() - begin);
   });

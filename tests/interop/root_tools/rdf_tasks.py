@@ -44,4 +44,4 @@ def tutorial(name: str, path: str) -> Any:
 def random_analysis(seed: int, path: str) -> dict[str, Any]:
     """What rdf_random finds with ROOT's RDataFrame."""
     ROOT = root_bridge.load()
-    return rdf_random.analysis(seed, ROOT.RDataFrame, path)
+    return rdf_random.analysis(seed, ROOT.RDataFrame, ROOT.RDF.Experimental.VariationsFor, path)

@@ -6,6 +6,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
+import histogram_tasks
 import rdf_tasks
 import root_bridge
 import root_dump
@@ -211,3 +212,15 @@ def process_entries(described: list[Any], fields: list[str], types: dict[str, st
 def frame_random(seed: int, path: str) -> dict[str, Any]:
     """The random analysis of a seed; see rdf_random.py."""
     return rdf_tasks.random_analysis(seed, path)
+
+
+def histogram_answers(
+    kind: str, model: list[Any], rows: list[list[float]], getters: histogram_tasks.Getters
+) -> dict[str, list[Any]]:
+    """See histogram_tasks.answers."""
+    return histogram_tasks.answers(histogram_tasks.filled(kind, model, rows), getters)
+
+
+def histogram_arrays(kind: str, model: list[Any], rows: list[list[float]]) -> dict[str, Any]:
+    """See histogram_tasks.arrays."""
+    return histogram_tasks.arrays(histogram_tasks.filled(kind, model, rows))

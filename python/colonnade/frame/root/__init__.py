@@ -1,0 +1,1 @@
+"""RDataFrame's and TChain's spelling over the data frame; `colonnade.root` has the names."""

@@ -1,0 +1,784 @@
+"""`RDataFrame` with ROOT's spelling over `colonnade.DataFrame`: scripts run after changing the import."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from colonnade.annotations import checked_methods
+from colonnade.arrays.lazy import awkward as ak
+from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.frame.callables import pickled
+from colonnade.frame.dataframe import DataFrame, run_graphs, variations_for
+from colonnade.frame.expressions import Expression
+from colonnade.frame.results import Result
+from colonnade.frame.sample_info import SampleInfo
+from colonnade.misuse import advised, column_name, files_of, function_of, path_text, thread_count
+
+from .chains import TChain
+from .histograms import GraphView, HistogramView, ProfileView, StatsView, refuse
+from .models import histogram_tuple, is_model, profile_tuple, snapshot_settings
+from .results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
+from .templates import Templated
+
+__all__ = [
+    "DisableImplicitMT",
+    "EnableImplicitMT",
+    "FromArrays",
+    "FromNumpy",
+    "FromSpec",
+    "GetThreadPoolSize",
+    "IsImplicitMTEnabled",
+    "LiveVisualize",
+    "RDataFrame",
+    "RunGraphs",
+    "SaveGraph",
+    "VariationsFor",
+    "initialize",
+]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+_threads = 0
+_setup = ""
+"""The pickled function that workers call first."""
+
+
+# ---- Threads
+
+
+def EnableImplicitMT(threads: int = 0) -> None:
+    """Set the number of threads of new RDataFrames; 0: one per processor, the default."""
+    global _threads  # noqa: PLW0603
+    _threads = thread_count(threads)
+
+
+def DisableImplicitMT() -> None:
+    """Let new RDataFrames use one thread."""
+    EnableImplicitMT(1)
+
+
+def IsImplicitMTEnabled() -> bool:
+    """Return whether an RDataFrame made now uses several threads."""
+    return _threads != 1
+
+
+def GetThreadPoolSize() -> int:
+    """Return how many threads an RDataFrame made now uses."""
+    return _threads or len(os.sched_getaffinity(0))
+
+
+_ADVICE = {
+    "Book": "Aggregate with callables, or colonnade.DataFrame.fill for a histogram of hist",
+    "Fill": "Histo1D and the like, or colonnade.DataFrame.fill for a histogram of hist",
+    "Jit": "nothing: there is no compilation",
+    "ForeachSlot": "Foreach with the column rdfslot_",
+    "ProgressBar": "RDF.Experimental.AddProgressBar",
+}
+
+
+@checked_methods
+class RDataFrame:
+    """A lazy analysis of the entries of data sets, with the methods of ROOT's class of that name.
+
+    `RDataFrame("Events", "f*.root")`, `RDataFrame("Events", ["a.root", "b.root"])`, `RDataFrame(1000)`. Expression
+    strings are ROOT's; Python callables are called for each entry, compiled by Numba where it is installed. What is not
+    supported raises when it is booked. With `executor`, as for `colonnade.DataFrame` (a client of Dask, ...), the work
+    is done there, in about `npartitions` tasks. `RDataFrame(chain)` takes a `TChain` with its friends; `friends` is
+    the argument of `colonnade.DataFrame`.
+    """
+
+    def __init__(
+        self,
+        name: Any,
+        files: Any = None,
+        columns: Sequence[str] | None = None,
+        *,
+        executor: Any = None,
+        npartitions: int | None = None,
+        friends: Mapping[str, Any] | None = None,
+    ) -> None:
+        if isinstance(name, TChain):
+            friends = {**{each: of.pairs() for each, of in name.friends.items()}, **(friends or {})}
+            name, files, columns = "", name.pairs(), columns or files
+        if isinstance(name, DataFrame):
+            self._frame: DataFrame = name
+        else:
+            if not isinstance(name, str | int | np.integer):
+                raise UnsupportedError(
+                    f"an RDataFrame cannot be made from a {type(name).__name__}",
+                    'RDataFrame("Events", "f.root"), a list of files, or RDataFrame(1000)',
+                )
+            listed = (
+                files
+                if files is None or isinstance(files, str | os.PathLike)
+                else files_of(files, 'RDataFrame("Events", "f.root"), or a list of files')
+            )
+            self._frame = DataFrame(
+                name,
+                listed,
+                threads=_threads,
+                executor=executor,
+                npartitions=npartitions,
+                friends=friends,
+            )
+            self._set_up()
+        self._columns = list(columns or [])
+
+    def _set_up(self) -> None:
+        self._frame._session.setup = _setup
+
+    def AsDataFrame(self) -> DataFrame:
+        """Return the same node as `colonnade.DataFrame`."""
+        return self._frame
+
+    def _at(self, frame: DataFrame) -> RDataFrame:
+        made = RDataFrame(frame)
+        made._columns = self._columns
+        return made
+
+    def __getattr__(self, name: str) -> NoReturn:
+        same = [each for each in dir(type(self)) if each.lower() == name.replace("_", "").lower()]
+        advice = f"{same[0]}(...)" if same else "the methods of colonnade.DataFrame: AsDataFrame()"
+        refuse("colonnade.RDataFrame", name, _ADVICE.get(name, advice))
+
+    def __repr__(self) -> str:
+        return repr(self._frame).replace("<DataFrame", "<RDataFrame", 1)
+
+    def _repr_html_(self) -> str:
+        return self._frame._repr_html_()
+
+    # ---- Transformations
+
+    def Define(self, name: str, value: Any, columns: Sequence[str] | None = None) -> RDataFrame:
+        """Add a column, by an expression or by a callable that is called for each entry."""
+        return self._at(self._frame.define(name, value, **self._callable(value, columns)))
+
+    def Redefine(self, name: str, value: Any, columns: Sequence[str] | None = None) -> RDataFrame:
+        """Give a column other values from here on."""
+        return self._at(self._frame.redefine(name, value, **self._callable(value, columns)))
+
+    def DefineSlot(self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()) -> RDataFrame:
+        """Add a column by a callable whose first argument is the number of the worker."""
+        return self.Define(name, value, ["rdfslot_", *_listed(columns)])
+
+    def DefineSlotEntry(
+        self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()
+    ) -> RDataFrame:
+        """Add a column by a callable whose first arguments are the numbers of the worker and of the entry."""
+        return self.Define(name, value, ["rdfslot_", "rdfentry_", *_listed(columns)])
+
+    def DefinePerSample(self, name: str, value: Any) -> RDataFrame:
+        """Add a column whose value depends on the file alone; a callable gets the number 0 and the file's name."""
+        return self._at(self._frame.define_per_sample(name, _of_sample(value)))
+
+    def RedefinePerSample(self, name: str, value: Any) -> RDataFrame:
+        """Give a column other values that depend on the file alone."""
+        return self._at(self._frame.redefine_per_sample(name, _of_sample(value)))
+
+    def Alias(self, name: str, column: str) -> RDataFrame:
+        """Give a column a second name, which has its values even if they are redefined or varied later."""
+        return self._at(self._frame.alias(name, column))
+
+    def Filter(self, condition: Any, columns: Any = None, name: str = "") -> RDataFrame:
+        """Keep the entries that pass a condition: `Filter("x > 0", "name")`, `Filter(callable, ["x"], "name")`."""
+        if isinstance(condition, str | Expression):
+            if columns is not None and not isinstance(columns, str):
+                raise UsageError(
+                    "the columns of a condition are named in its text", 'Filter("x > 0", "name")'
+                )
+            return self._at(self._frame.filter(condition, name=columns or name))
+        if isinstance(columns, str):
+            columns, name = None, columns
+        return self._at(self._frame.filter(condition, columns=self._inputs(columns), name=name, per_row=True))
+
+    def FilterAvailable(self, column: str) -> RDataFrame:
+        """Keep the entries of files that have a column."""
+        return self._at(self._frame.filter_available(column))
+
+    def FilterMissing(self, column: str) -> RDataFrame:
+        """Keep the entries of files that do not have a column."""
+        return self._at(self._frame.filter_missing(column))
+
+    def DefaultValueFor(self, column: str, value: Any) -> RDataFrame:
+        """Give a column a value for the files that do not have it."""
+        return self._at(self._frame.default_value_for(column, value))
+
+    def Range(self, begin: int, end: int | None = None, stride: int = 1) -> RDataFrame:
+        """Keep a range of the entries that reach this node: `Range(end)`, `Range(begin, end, stride)`; 0: no end."""
+        return self._at(self._frame.range(begin, end, stride))
+
+    def Vary(self, columns: Any, values: Any, *arguments: Any, **options: Any) -> RDataFrame:
+        """Add variations: `Vary("pt", "RVecD{pt*0.9, pt*1.1}", ["down", "up"], "scale")`.
+
+        Tags may be a number. A callable's columns precede the tags, and it returns a list with one value per tag.
+        """
+        rest = list(arguments)
+        inputs = options.pop("inputColumns", None)
+        if (
+            not isinstance(values, str | Expression)
+            and inputs is None
+            and rest
+            and not isinstance(rest[0], int)
+        ):
+            inputs = rest.pop(0)
+        tags = (
+            options.pop("variationTags", None)
+            or options.pop("nVariations", None)
+            or (rest.pop(0) if rest else None)
+        )
+        name = options.pop("variationName", None) or (rest.pop(0) if rest else "")
+        if tags is None or rest or options:
+            raise UsageError(
+                "the tags of variations are missing, or there are too many arguments", "['down', 'up']"
+            )
+        more: dict[str, Any] = {}
+        if not isinstance(values, str | Expression):
+            more = {"arguments": self._inputs(inputs), "per_row": True}
+        named = tags if isinstance(tags, int) else _names(tags)
+        return self._at(self._frame.vary(_names(columns), values, named, name, **more))
+
+    # ---- Numbers
+
+    def Count(self) -> RResultPtr[int]:
+        """Count the entries."""
+        return RResultPtr(self._frame.count(), _same)
+
+    @Templated
+    def Sum(self, column: Any = None, start: float = 0) -> RResultPtr[float]:
+        """Add values up."""
+        return RResultPtr(self._frame.sum(self._default(column), start), _same)
+
+    @Templated
+    def Mean(self, column: Any = None) -> RResultPtr[float]:
+        """Compute the arithmetic mean."""
+        return RResultPtr(self._frame.mean(self._default(column)), _same)
+
+    @Templated
+    def StdDev(self, column: Any = None) -> RResultPtr[float]:
+        """Compute the standard deviation, with n - 1 in the denominator."""
+        return RResultPtr(self._frame.stddev(self._default(column)), _same)
+
+    @Templated
+    def Min(self, column: Any = None) -> RResultPtr[float]:
+        """Find the smallest value."""
+        return RResultPtr(self._frame.min(self._default(column)), _same)
+
+    @Templated
+    def Max(self, column: Any = None) -> RResultPtr[float]:
+        """Find the largest value."""
+        return RResultPtr(self._frame.max(self._default(column)), _same)
+
+    @Templated
+    def Stats(self, column: Any = None, weight: Any = None) -> RResultPtr[StatsView]:
+        """Compute number, mean, standard deviation and range."""
+        return RResultPtr(self._frame.stats(self._default(column), weight), StatsView)
+
+    # ---- Histograms
+
+    @Templated
+    def Histo1D(self, *arguments: Any) -> RResultPtr[HistogramView]:
+        """Fill a histogram: `Histo1D(("h", "title", 100, 0, 200), "x", "weight")`, or `Histo1D("x")`."""
+        model, columns = _model_and_columns(arguments)
+        if not columns:
+            columns = [self._default(None)]
+        return self._histogram(model or _automatic_model(columns), columns, 1)
+
+    @Templated
+    def Histo2D(self, *arguments: Any) -> RResultPtr[HistogramView]:
+        """Fill a histogram with two axes: `Histo2D(model, "x", "y", "weight")`."""
+        return self._histogram(*_model_and_columns(arguments), 2)
+
+    @Templated
+    def Histo3D(self, *arguments: Any) -> RResultPtr[HistogramView]:
+        """Fill a histogram with three axes: `Histo3D(model, "x", "y", "z", "weight")`."""
+        return self._histogram(*_model_and_columns(arguments), 3)
+
+    @Templated
+    def HistoND(
+        self, model: Sequence[Any], columns: Sequence[Any], weight: Any = None
+    ) -> RResultPtr[HistogramView]:
+        """Fill a histogram with any number of axes; a column more than axes is the weight."""
+        named = _listed(columns)
+        listed = [*named, *([] if weight is None else [weight])]
+        has_dimensions = isinstance(model, Sequence) and len(model) > 3 and isinstance(model[3], Sequence)
+        dimensions = int(model[2]) if has_dimensions else len(named)
+        return self._histogram(model, listed, dimensions)
+
+    HistoNSparseD = HistoND
+
+    @Templated
+    def Profile1D(self, *arguments: Any) -> RResultPtr[ProfileView]:
+        """Compute the mean of y in bins of x: `Profile1D(model, "x", "y", "weight")`."""
+        return self._profile(*_model_and_columns(arguments), 1)
+
+    @Templated
+    def Profile2D(self, *arguments: Any) -> RResultPtr[ProfileView]:
+        """Compute the mean of z in bins of x and y: `Profile2D(model, "x", "y", "z", "weight")`."""
+        return self._profile(*_model_and_columns(arguments), 2)
+
+    @Templated
+    def Graph(self, x: Any, y: Any) -> RResultPtr[GraphView]:
+        """Collect points."""
+        return RResultPtr(self._frame.graph(x, y, **_graph_names(x, y)), GraphView)
+
+    @Templated
+    def GraphAsymmErrors(
+        self, x: Any, y: Any, exl: Any, exh: Any, eyl: Any, eyh: Any
+    ) -> RResultPtr[GraphView]:
+        """Collect points with errors: of x low and high, of y low and high."""
+        errors = [exl, exh, eyl, eyh]
+        return RResultPtr(self._frame.graph(x, y, errors, **_graph_names(x, y)), GraphView)
+
+    # ---- Values
+
+    @Templated
+    def Take(self, column: Any = None) -> RResultPtr[Any]:
+        """Collect values, in the order of the entries."""
+        return RResultPtr(self._frame.take(self._default(column)), _same)
+
+    def AsNumpy(self, columns: Any = None, exclude: Sequence[str] | None = None, lazy: bool = False) -> Any:
+        """Compute columns as NumPy arrays by name; lists are arrays of objects."""
+        names = self._named(columns if columns is not None else None)
+        excluded = [] if exclude is None else _listed(exclude)
+        left = [name for name in names if name not in excluded]
+        result = self._frame.lazy_numpy(left)
+        return RResultPtr(result, _same) if lazy else result.value
+
+    def Report(self) -> RResultPtr[ReportView]:
+        """Count how many entries reach and pass the named filters above."""
+        return RResultPtr(self._frame.report(), ReportView)
+
+    @Templated
+    def Display(self, columns: Any = "", rows: int = 5, items: int = 10) -> RResultPtr[DisplayView]:
+        """Show the first entries; `items` is the number of items of a list that are printed."""
+        names = self._frame._select(self._named(columns))
+        result = self._frame._displayed(names, rows, "rdfentry_")
+        return RResultPtr(result, lambda display: DisplayView(display, items))
+
+    @Templated
+    def Reduce(
+        self, function: Callable[[Any, Any], Any], column: Any = None, start: Any = None
+    ) -> RResultPtr[Any]:
+        """Combine all values by a function of two values, which must be associative."""
+        return RResultPtr(self._frame.reduce(function, self._default(column), start), _same)
+
+    @Templated
+    def Aggregate(
+        self,
+        aggregator: Callable[[Any, Any], Any],
+        merger: Callable[[Any, Any], Any],
+        column: Any = None,
+        start: Any = 0,
+    ) -> RResultPtr[Any]:
+        """Compute a value by aggregator(value so far, value of an entry) and merger(of a part, of a later part)."""
+
+        def add(state: Any, array: Any) -> Any:
+            for value in _rows(array):
+                state = aggregator(state, value)
+            return state
+
+        return RResultPtr(self._frame.aggregate(add, merger, self._default(column), start), _same)
+
+    @Templated
+    def Foreach(self, function: Callable[..., Any], columns: Sequence[str] | None = None) -> None:
+        """Call a function for each entry, in order, now."""
+        function_of(function, "Foreach(function, columns)")
+
+        def block(*arrays: Any) -> None:
+            for row in zip(*(_rows(array) for array in arrays), strict=True):
+                function(*row)
+
+        inputs = self._inputs(columns)
+        if inputs is None:
+            from colonnade.frame.callables import columns_of
+
+            inputs = columns_of(function, None)
+        self._frame.foreach(block, inputs)
+
+    # ---- New data
+
+    @Templated
+    @advised('Snapshot("Events", "out.root", columns)')
+    def Snapshot(
+        self, name: str, file: Any, columns: Any = "", options: Any = None
+    ) -> RResultPtr[RDataFrame]:
+        """Write columns to a new data set, as RNTuple; now, unless options.fLazy."""
+        name, target = column_name(name, "data set"), path_text(file)
+        if name.endswith(".root") and not target.endswith(".root"):
+            raise UsageError(
+                f"'{name}' is the name of a file, not of a data set",
+                f"Snapshot({target!r}, {name!r}), the name of the data set first",
+            )
+        settings, lazy = snapshot_settings(options)
+        result: Result[DataFrame] = self._frame.snapshot(
+            target, name, self._named(columns), lazy=True, **cast("Any", settings)
+        )
+        pointer = RResultPtr(result, RDataFrame)
+        if not lazy:
+            pointer.GetValue()
+        return pointer
+
+    @Templated
+    def Cache(self, columns: Any = "") -> RDataFrame:
+        """Compute columns now and keep them in memory."""
+        return RDataFrame(self._frame.cache(self._named(columns)))
+
+    # ---- Questions
+
+    def GetColumnNames(self) -> list[str]:
+        """Return all columns: those of the source with their members, then defined ones."""
+        return self._frame.column_names
+
+    def GetDefinedColumnNames(self) -> list[str]:
+        """Return the columns that were defined, and aliases."""
+        return self._frame.defined_column_names
+
+    def GetColumnType(self, column: str) -> str:
+        """Return the C++ name of a column's type, where lists are "ROOT::VecOps::RVec<float>"."""
+        return self._frame.column_type(column).replace("std::vector<", "ROOT::VecOps::RVec<")
+
+    def GetFilterNames(self) -> list[str]:
+        """Return the filters above, in order."""
+        return self._frame.filter_names
+
+    def GetVariations(self) -> DescriptionView:
+        """Return the variations above, one per line."""
+        return DescriptionView("\n".join(self._frame.variation_names))
+
+    def HasColumn(self, name: str) -> bool:
+        """Return whether there is already a column of that name."""
+        return self._frame.has_column(name)
+
+    def Describe(self) -> DescriptionView:
+        """Return a text about the source, the columns and the nodes."""
+        return DescriptionView(str(self._frame.describe()))
+
+    def GetNRuns(self) -> int:
+        """Return the number of passes over the entries."""
+        return self._frame.num_runs
+
+    def GetNSlots(self) -> int:
+        """Return the number of threads of a pass."""
+        return self._frame.threads or len(os.sched_getaffinity(0))
+
+    def GetNFiles(self) -> int:
+        """Return the number of files."""
+        return len(self._frame.files)
+
+    # ---- Inside
+
+    def _default(self, column: Any) -> Any:
+        if not _is_unnamed(column):
+            return column
+        if not self._columns:
+            raise UsageError("no column is named", "the name of a column")
+        return self._columns[0]
+
+    def _inputs(self, columns: Any) -> list[str] | None:
+        return None if columns is None else _listed(columns)
+
+    def _callable(self, value: Any, columns: Any) -> dict[str, Any]:
+        if isinstance(value, str | Expression) or not callable(value):
+            if columns is not None:
+                raise UsageError("the columns of an expression are named in its text", 'Define("z", "x + y")')
+            return {}
+        return {"columns": self._inputs(columns), "per_row": True}
+
+    def _named(self, columns: Any) -> list[str]:
+        """Names of columns; a single text is a regular expression, as in ROOT."""
+        if _is_unnamed(columns):
+            return self._frame._select(None)
+        if not isinstance(columns, str):
+            return _names(columns) or self._frame._select(None)
+        if self.HasColumn(columns):
+            return [columns]
+        try:
+            re.compile(columns)
+        except re.error as error:
+            raise UsageError(
+                f"'{columns}' is not a regular expression: {error}", "'.*' for all columns"
+            ) from None
+        found = [name for name in self._frame._select(None) if re.fullmatch(columns, name)]
+        found = found or [name for name in self.GetColumnNames() if re.fullmatch(columns, name)]
+        if not found:
+            raise NotFoundError(f"no column matches the regular expression '{columns}'")
+        return found
+
+    def _histogram(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr[HistogramView]:
+        if len(columns) not in (dimensions, dimensions + 1):
+            raise UsageError(
+                f"a histogram with {_counted(dimensions, 'axis', 'axes')} takes "
+                f"{_counted(dimensions, 'column', 'columns')} and at most one weight, not {len(columns)} columns",
+                'Histo1D(("name", "title", bins, low, high), "x")',
+            )
+        weight = columns[dimensions] if len(columns) > dimensions else None
+        given = None if model is None else histogram_tuple(model)
+        result = self._frame._booked_histogram(
+            given, columns[:dimensions], None if _is_unnamed(weight) else weight, _same
+        )
+        return RResultPtr(result, HistogramView)
+
+    def _profile(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr[ProfileView]:
+        if model is None or len(columns) not in (dimensions + 1, dimensions + 2):
+            raise UsageError(
+                f"a profile over {_counted(dimensions, 'axis', 'axes')} takes a model, {dimensions + 1} columns, "
+                "and at most one weight"
+            )
+        weight = columns[dimensions + 1] if len(columns) > dimensions + 1 else None
+        given, spread, limits = profile_tuple(model, dimensions)
+        result = self._frame._booked_profile(
+            given,
+            columns[:dimensions],
+            columns[dimensions],
+            None if _is_unnamed(weight) else weight,
+            spread,
+            limits,
+            _same,
+        )
+        return RResultPtr(result, ProfileView)
+
+
+def _counted(count: int, one: str, several: str) -> str:
+    return f"{count} {one if count == 1 else several}"
+
+
+def _same(value: T) -> T:
+    return value
+
+
+def _names(columns: Any) -> Any:
+    """Texts of any kind, one or several: ROOT's strings, too."""
+    if isinstance(columns, str):
+        return columns
+    if not isinstance(columns, Iterable) or isinstance(columns, bytes):
+        raise TypeMismatchError(f"{columns!r} is not the name of a column", "a name, or a list of names")
+    return [str(each) for each in columns]
+
+
+def _is_unnamed(column: Any) -> bool:
+    """Whether ROOT takes it for no column: an empty text."""
+    return column is None or (isinstance(column, str) and column == "")
+
+
+def _listed(columns: Any) -> list[str]:
+    names = _names(columns)
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _model_and_columns(arguments: Sequence[Any]) -> tuple[Any, list[Any]]:
+    listed = list(arguments)
+    if listed and (is_model(listed[0]) or hasattr(listed[0], "edges")):
+        return listed[0], listed[1:]
+    return None, listed
+
+
+def _automatic_model(columns: list[Any]) -> tuple[Any, ...]:
+    """The model of a histogram for which none is given: 128 bins over the range of the values."""
+    x, *weights = map(str, columns)
+    if not weights:
+        return x, f"{x};{x};count", 128, 0, 0
+    return f"{x}_weighted_{weights[0]}", f"{x}, weights: {weights[0]};{x};count * {weights[0]}", 128, 0, 0
+
+
+def _graph_names(x: Any, y: Any) -> dict[str, str]:
+    return {"name": f"{y}_vs_{x}", "title": f"{y} vs {x}"}
+
+
+def _of_sample(value: Any) -> Any:
+    if isinstance(value, str | Expression) or not callable(value):
+        return value
+    return lambda info: value(0, SampleInfoView(info))
+
+
+def _rows(array: Any) -> Any:
+    """Values one by one, numbers as Python has them."""
+    return (
+        array.tolist() if isinstance(array, np.ndarray) else [_item(each) for each in cast("ak.Array", array)]
+    )
+
+
+def _item(value: Any) -> Any:
+    if not isinstance(value, ak.Array) or value.ndim != 1 or value.layout.is_option or value.layout.is_union:
+        return value
+    return np.asarray(value)
+
+
+class SampleInfoView:
+    """A file of the source, with the methods of RSampleInfo."""
+
+    def __init__(self, info: SampleInfo) -> None:
+        self._info = info
+
+    def AsString(self) -> str:
+        """Return its name with that of the data set, "f.root/Events"."""
+        return str(self._info)
+
+    def Contains(self, text: str) -> bool:
+        """Return whether the name contains a text."""
+        return text in str(self._info)
+
+    def Empty(self) -> bool:
+        """Return whether there is no name."""
+        return not self._info
+
+    def EntryRange(self) -> tuple[int, int]:
+        """Return its first entry, counted through all files, and the entry after its last."""
+        return self._info.entries
+
+    def NEntries(self) -> int:
+        """Return its number of entries."""
+        return self._info.entries[1] - self._info.entries[0]
+
+    def NEntriesTotal(self) -> int:
+        """Return the number of entries of the file, all of which are looked at together here."""
+        return self.NEntries()
+
+    def GetSampleName(self) -> str:
+        """Return the name of its sample in the specification."""
+        self._check_sample()
+        return self._info.sample
+
+    def GetSampleId(self) -> int:
+        """Return the number of its sample in the specification."""
+        self._check_sample()
+        return self._info.sample_id
+
+    def GetI(self, key: str) -> int:
+        """Return a whole number of the metadata."""
+        return int(self._info.value(key))
+
+    def GetD(self, key: str) -> float:
+        """Return a number of the metadata."""
+        return float(self._info.value(key))
+
+    def GetS(self, key: str) -> str:
+        """Return a text of the metadata."""
+        return str(self._info.value(key))
+
+    def _check_sample(self) -> None:
+        if not self._info.sample:
+            raise UsageError(f"'{self._info}' belongs to no sample", "FromSpec, which knows samples")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SampleInfoView) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return str(self._info)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("a sample", name, "AsString(), GetSampleName(), GetD(key)")
+
+
+# ---- Functions
+
+
+def RunGraphs(results: Iterable[Any]) -> int:
+    """Compute the results of several RDataFrames in one pass."""
+    return run_graphs(each._result if isinstance(each, RResultPtr) else each._frame for each in results)
+
+
+def VariationsFor(result: RResultPtr[T]) -> RResultMap[T]:
+    """Book a result for all variations that reach it, too."""
+    return RResultMap(variations_for(result._result), result._view)
+
+
+def initialize(function: Callable[..., object], *arguments: Any, **named: Any) -> None:
+    """Have each worker call a function once, before the first task of new RDataFrames.
+
+    Raises:
+        UnsupportedError: it cannot be sent to workers.
+    """
+    global _setup  # noqa: PLW0603
+    _setup = pickled((function, arguments, named), "what workers call first")
+
+
+def _called_with_a_value(call: object) -> Callable[[Any], object]:
+    if callable(call):
+        try:
+            inspect.signature(call).bind(None)
+        except TypeError:
+            pass
+        except ValueError:  # compiled code has no signature
+            return call
+        else:
+            return call
+    raise UsageError(
+        f"{call!r} cannot be called with partial results",
+        "a callable with one parameter: functools.partial",
+    )
+
+
+def LiveVisualize(
+    drawables: Mapping[RResultPtr[Any], Callable[[Any], object] | None] | Iterable[RResultPtr[Any]],
+    callback: Callable[[Any], object] | None = None,
+) -> None:
+    """Show results while they are computed: by callbacks, or in the notebook, where each is redrawn as it fills.
+
+    Args:
+        drawables: results, or results with a callback of each.
+        callback: called for all of them with their partial values.
+    """
+    own = dict(drawables) if isinstance(drawables, Mapping) else dict.fromkeys(drawables)
+    for each in own:
+        if not isinstance(each, RResultPtr):
+            raise UsageError(
+                f"a {type(each).__name__} is not a result that can be shown while it is computed",
+                "what Histo1D, Graph, ... return",
+            )
+    for result, of_result in own.items():
+        calls = [_called_with_a_value(each) for each in (of_result, callback) if each is not None]
+        if result.IsReady():
+            warnings.warn("a result that is already computed is not shown as it fills", stacklevel=2)
+        for call in calls or [_drawing()]:
+            result.OnPartialResult(0, call)
+
+
+def _drawing() -> Callable[[Any], object]:
+    """Draws each value in the place of the one before."""
+    try:
+        from IPython.display import display
+    except ImportError:
+        raise UsageError(
+            "results are drawn as they fill only in a notebook", "LiveVisualize(results, callback)"
+        ) from None
+    handle: Any = display(display_id=True)
+    return lambda value: handle.update(value) if handle is not None else None
+
+
+def FromSpec(
+    specification: str | os.PathLike[str], executor: Any = None, npartitions: int | None = None
+) -> RDataFrame:
+    """Make an RDataFrame of the samples of a specification in JSON; `executor` and `npartitions` as there."""
+    made = RDataFrame(
+        DataFrame.from_spec(specification, threads=_threads, executor=executor, npartitions=npartitions)
+    )
+    made._set_up()
+    return made
+
+
+def SaveGraph(node: RDataFrame | RResultPtr[Any], path: str | None = None) -> str | None:
+    """Return the graph as text for Graphviz, or write it to a file (".dot" as text, else SVG)."""
+    session = node._result._session if isinstance(node, RResultPtr) else node._frame._session
+    if path is None:
+        return session.graph.dot()
+    DataFrame._over(session).save_graph(path)
+    return None
+
+
+def FromArrays(data: Any) -> RDataFrame:
+    """Make an RDataFrame of arrays in memory; see `colonnade.DataFrame.from_arrays`."""
+    return RDataFrame(DataFrame.from_arrays(data, threads=_threads))
+
+
+FromNumpy = FromArrays

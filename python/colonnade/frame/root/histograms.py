@@ -1,0 +1,778 @@
+"""Histograms, profiles and graphs with the methods of ROOT's classes that scripts use on results.
+
+They are views of values and cannot be changed or drawn; `to_hist()` returns a `hist.Hist`, which plots. Bins are
+numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 the overflow.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade.errors import UnsupportedError, UsageError
+from colonnade.frame.histograms import split_title, to_hist, to_profile
+from colonnade.frame.results import GraphPoints, Stats
+
+__all__ = ["AxisView", "GraphView", "HistogramView", "ProfileView", "StatsView"]
+
+Floats = NDArray[np.float64]
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class UnsupportedAttributeError(UnsupportedError, AttributeError):
+    """A method of ROOT's without a counterpart."""
+
+
+def refuse(what: str, name: str, advice: str) -> NoReturn:
+    """Raise for a missing attribute, so that `hasattr` and copies work as usual."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    raise UnsupportedAttributeError(f"{what} has no {name}", advice)
+
+
+class AxisView:
+    """An axis with the methods of TAxis."""
+
+    def __init__(self, edges: Floats, title: str, *, regular: bool) -> None:
+        self._edges, self._title, self._regular = edges, title, regular
+
+    def GetNbins(self) -> int:
+        """Return the number of bins, without underflow and overflow."""
+        return len(self._edges) - 1
+
+    def GetXmin(self) -> float:
+        """Return the lower edge of the first bin."""
+        return float(self._edges[0])
+
+    def GetXmax(self) -> float:
+        """Return the upper edge of the last bin."""
+        return float(self._edges[-1])
+
+    def GetBinLowEdge(self, number: int) -> float:
+        """Return the lower edge of a bin; bins beyond the axis have the mean width, as in ROOT."""
+        return self._edge(number - 1)
+
+    def GetBinUpEdge(self, number: int) -> float:
+        """Return the upper edge of a bin."""
+        return self._edge(number)
+
+    def GetBinCenter(self, number: int) -> float:
+        """Return the middle of a bin."""
+        return (self._edge(number - 1) + self._edge(number)) / 2
+
+    def GetBinWidth(self, number: int) -> float:
+        """Return the width of a bin."""
+        inside = min(max(number, 1), self.GetNbins())
+        return float(self._edges[inside] - self._edges[inside - 1])
+
+    def FindBin(self, value: float) -> int:
+        """Return the bin of a value."""
+        if np.isnan(value):
+            return self.GetNbins() + 1
+        return int(np.searchsorted(self._edges, value, side="right"))
+
+    FindFixBin = FindBin
+
+    def IsVariableBinSize(self) -> bool:
+        """Return whether the bins were given by their edges."""
+        return not self._regular
+
+    def GetTitle(self) -> str:
+        """Return the title of the axis."""
+        return self._title
+
+    GetName = GetTitle
+
+    def _edge(self, number: int) -> float:
+        if 0 <= number < len(self._edges):
+            return float(self._edges[number])
+        width = (self.GetXmax() - self.GetXmin()) / self.GetNbins()
+        return self.GetXmin() + number * width
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("an axis", name, "the axes of to_hist()")
+
+
+class _Binned(ABC):
+    """The common part of histograms and profiles."""
+
+    _value: Any
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+        self.name = str(value.name)
+        self._title, labels = split_title(value.title)
+        self._labels = dict(enumerate(labels))
+        self._axes = [
+            AxisView(axis.edges, self._labels.get(number, ""), regular=axis.regular)
+            for number, axis in enumerate(value.axes)
+        ]
+        self._shape = [axis.GetNbins() + 2 for axis in self._axes]
+
+    def _shaped(self, values: Any) -> Floats:
+        return np.reshape(values, self._shape, order="F")
+
+    @abstractmethod
+    def _contents(self) -> Floats:
+        """Return the contents of the bins, with underflow and overflow."""
+
+    def _summable(self) -> Floats:
+        """Return the contents for sums and comparisons: ROOT treats a mean with a negative weight as 0 there."""
+        return self._contents()
+
+    @abstractmethod
+    def _squared_errors(self) -> Floats:
+        """Return the squares of their errors."""
+
+    def GetName(self) -> str:
+        """Return the name that the model gave; of a variation, with that behind it."""
+        return self.name
+
+    def GetTitle(self) -> str:
+        """Return the title that the model gave."""
+        return self._title
+
+    def GetEntries(self) -> float:
+        """Return the number of fills."""
+        return float(self._value.entries)
+
+    def GetDimension(self) -> int:
+        """Return the number of axes."""
+        return len(self._axes)
+
+    def GetNcells(self) -> int:
+        """Return the number of bins with underflow and overflow."""
+        return int(np.prod(self._shape))
+
+    def _axis(self, number: int) -> AxisView:
+        if not 0 <= number < len(self._axes):
+            raise UsageError(f"a histogram with {len(self._axes)} axes has no axis {number + 1}")
+        return self._axes[number]
+
+    def _axis_or_contents(self, number: int) -> AxisView:
+        if number < len(self._axes):
+            return self._axes[number]
+        return AxisView(np.array([0.0, 1.0]), self._labels.get(number, ""), regular=True)
+
+    def GetXaxis(self) -> AxisView:
+        """Return the first axis."""
+        return self._axis(0)
+
+    def GetYaxis(self) -> AxisView:
+        """Return the second axis; one bin with the title of the contents if there is none, as in ROOT."""
+        return self._axis_or_contents(1)
+
+    def GetZaxis(self) -> AxisView:
+        """Return the third axis; one bin with the title of the contents if there is none, as in ROOT."""
+        return self._axis_or_contents(2)
+
+    def GetAxis(self, number: int) -> AxisView:
+        """Return an axis, counted from 0."""
+        return self._axis(number)
+
+    def GetNbinsX(self) -> int:
+        """Return the number of bins of the first axis."""
+        return self._axis(0).GetNbins()
+
+    def GetNbinsY(self) -> int:
+        """Return the number of bins of the second axis; 1 if there is none."""
+        return self._axes[1].GetNbins() if len(self._axes) > 1 else 1
+
+    def GetNbinsZ(self) -> int:
+        """Return the number of bins of the third axis; 1 if there is none."""
+        return self._axes[2].GetNbins() if len(self._axes) > 2 else 1
+
+    def GetBin(self, *bins: int) -> int:
+        """Return the global number of a bin."""
+        return int(np.ravel_multi_index(self._place(bins), self._shape, order="F"))
+
+    def GetBinContent(self, *bins: int) -> float:
+        """Return the content of a bin, by a number for each axis or by its global number."""
+        return float(self._contents()[self._place(bins)])
+
+    def GetBinError(self, *bins: int) -> float:
+        """Return the error of a bin."""
+        with np.errstate(invalid="ignore"):
+            return float(np.sqrt(self._squared_errors()[self._place(bins)]))
+
+    def GetBinCenter(self, number: int) -> float:
+        """Return the middle of a bin of the first axis."""
+        return self._axes[0].GetBinCenter(number)
+
+    def GetBinLowEdge(self, number: int) -> float:
+        """Return the lower edge of a bin of the first axis."""
+        return self._axes[0].GetBinLowEdge(number)
+
+    def GetBinWidth(self, number: int) -> float:
+        """Return the width of a bin of the first axis."""
+        return self._axes[0].GetBinWidth(number)
+
+    def FindBin(self, *values: float) -> int:
+        """Return the global number of the bin of a point."""
+        return self.GetBin(*(axis.FindBin(value) for axis, value in zip(self._axes, values, strict=True)))
+
+    FindFixBin = FindBin
+
+    def _place(self, bins: tuple[int, ...]) -> tuple[int, ...]:
+        if len(bins) == 1 and len(self._shape) > 1:
+            number = min(max(bins[0], 0), self.GetNcells() - 1)
+            return tuple(int(k) for k in np.unravel_index(number, self._shape, order="F"))
+        if len(bins) != len(self._shape):
+            raise UsageError(f"a histogram with {len(self._shape)} axes has no bin {bins}")
+        return tuple(min(max(k, 0), size - 1) for k, size in zip(bins, self._shape, strict=True))
+
+    def _inner(self, values: Floats) -> Floats:
+        return values[(slice(1, -1),) * len(self._shape)]
+
+    def GetMaximum(self, maxval: float = _LARGEST) -> float:
+        """Return the largest content below `maxval`."""
+        values = self._inner(self._summable())
+        return float(values.max(where=values < maxval, initial=-_LARGEST))
+
+    def GetMinimum(self, minval: float = -_LARGEST) -> float:
+        """Return the smallest content above `minval`."""
+        values = self._inner(self._summable())
+        return float(values.min(where=values > minval, initial=_LARGEST))
+
+    def GetMaximumBin(self) -> int:
+        """Return the global number of the first bin with the largest content; 0 if no content is a finite float."""
+        return self._extreme(self._inner(self._summable()))
+
+    def GetMinimumBin(self) -> int:
+        """Return the global number of the first bin with the smallest content; see `GetMaximumBin`."""
+        return self._extreme(-self._inner(self._summable()))
+
+    def FindFirstBinAbove(
+        self,
+        threshold: float = 0,
+        axis: int = 1,
+        first_bin: int = 1,
+        last_bin: int = -1,
+    ) -> int:
+        """Return the first bin along an axis with a content above the threshold; -1 if there is none."""
+        return self._above(threshold, axis, first_bin, last_bin, 0)
+
+    def FindLastBinAbove(
+        self,
+        threshold: float = 0,
+        axis: int = 1,
+        first_bin: int = 1,
+        last_bin: int = -1,
+    ) -> int:
+        """Return the last bin along an axis with a content above the threshold; -1 if there is none."""
+        return self._above(threshold, axis, first_bin, last_bin, -1)
+
+    def _above(self, threshold: float, axis: int, first: int, last: int, which: int) -> int:
+        bins = self._axis(axis - 1).GetNbins()
+        first = 1 if first < 1 else first
+        last = bins if last < first or last > bins else last
+        others = tuple(slice(None) if k == axis - 1 else slice(1, -1) for k in range(len(self._shape)))
+        contents = np.moveaxis(self._summable()[others], axis - 1, 0).reshape(bins + 2, -1)
+        found = np.flatnonzero((contents[first : last + 1] > threshold).any(axis=1))
+        return first + int(found[which]) if len(found) else -1
+
+    def GetBinErrorLow(self, *bins: int) -> float:
+        """Return the error of a bin: the same in both directions."""
+        return self.GetBinError(*bins)
+
+    GetBinErrorUp = GetBinErrorLow
+
+    def _extreme(self, inner: Floats) -> int:
+        # ROOT looks for contents above the least float, which NaN is not.
+        contents = np.where(inner > -_LARGEST, inner, -np.inf).ravel(order="F")
+        largest = int(np.argmax(contents))
+        if contents[largest] == -np.inf:
+            return 0
+        place = np.unravel_index(largest, inner.shape, order="F")
+        return self.GetBin(*(int(k) + 1 for k in place))
+
+    # ---- For mplhep and other programs that plot
+
+    @property
+    def axes(self) -> Any:
+        """The axes, as those of `hist`."""
+        return self.to_hist().axes
+
+    def values(self, flow: bool = False) -> Floats:
+        """Return the contents, without underflow and overflow."""
+        return self._contents().copy() if flow else self._inner(self._contents()).copy()
+
+    def variances(self, flow: bool = False) -> Floats:
+        """Return the squared errors."""
+        squared = self._squared_errors()
+        return squared if flow else self._inner(squared)
+
+    @abstractmethod
+    def GetEffectiveEntries(self) -> float:
+        """Return the number of fills without weights that would be as precise."""
+
+    @abstractmethod
+    def GetStdDev(self, axis: int = 1) -> float:
+        """Return the standard deviation along an axis, counted from 1."""
+
+    def GetMeanError(self, axis: int = 1) -> float:
+        """Return the error of the mean along an axis, counted from 1."""
+        effective = self.GetEffectiveEntries()
+        return self.GetStdDev(axis) / float(np.sqrt(effective)) if effective > 0 else 0.0
+
+    def GetStdDevError(self, axis: int = 1) -> float:
+        """Return the error of the standard deviation along an axis, as it is for a normal distribution."""
+        effective = self.GetEffectiveEntries()
+        return self.GetStdDev(axis) / float(np.sqrt(2 * effective)) if effective > 0 else 0.0
+
+    GetRMSError = GetStdDevError
+
+    @abstractmethod
+    def to_hist(self) -> Any:
+        """Return it as `hist.Hist`."""
+
+    def _repr_html_(self) -> Any:
+        return self.to_hist()._repr_html_()
+
+    def __repr__(self) -> str:
+        bins = " x ".join(str(axis.GetNbins()) for axis in self._axes)
+        return f"<{type(self).__name__} '{self.GetName()}': {bins} bins, {self.GetEntries():.0f} entries>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        advice = "to_hist(), which plots" if name.startswith(("Draw", "Set", "Paint")) else "to_hist()"
+        refuse("a histogram of colonnade.RDataFrame", name, advice)
+
+
+class HistogramView(_Binned):
+    """A histogram with the methods of TH1, TH2, TH3 and THn.
+
+    Statistics (GetMean, GetStdDev, GetEffectiveEntries) are those of fills within the axes, as in ROOT.
+    """
+
+    kind = "COUNT"
+
+    def _contents(self) -> Floats:
+        return self._shaped(self._value.values)
+
+    def _squared_errors(self) -> Floats:
+        return self._shaped(self._value.variances if self._value.weighted else self._value.values)
+
+    def counts(self, flow: bool = False) -> Floats:
+        """Return the effective number of entries per bin."""
+        values, variances = self.values(flow), self.variances(flow)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            return np.where(variances != 0, values**2 / variances, 0.0)
+
+    def GetSumOfWeights(self) -> float:
+        """Return the sum of the contents, without underflow and overflow."""
+        return float(self._inner(self._contents()).sum())
+
+    def GetEffectiveEntries(self) -> float:
+        """Return the square of the sum of weights over the sum of their squares, of fills within the axes."""
+        moments = self._value.moments
+        return float(moments.sum_w * moments.sum_w / moments.sum_w2) if moments.sum_w2 else 0.0
+
+    def GetStats(self, stats: Any = None) -> Floats:
+        """Return the sums of w, w^2, w x and w x^2, and write them to the given array, as ROOT does."""
+        if len(self._axes) != 1:
+            refuse("a histogram with several axes", "GetStats", "GetMean(axis) and GetStdDev(axis)")
+        moments = self._value.moments
+        found = np.array([moments.sum_w, moments.sum_w2, moments.sum_wx[0], moments.sum_wxx[0]])
+        if stats is not None:
+            for k, value in enumerate(found):
+                stats[k] = float(value)
+        return found
+
+    def Integral(self, *ranges: int | str) -> float:
+        """Return the sum of the contents of bins, (first, last) for each axis; of all inner bins if left out.
+
+        If the last argument is "width", contents are multiplied by the sizes of their bins.
+        """
+        bounds = [each for each in ranges if not isinstance(each, str)]
+        values = self._summable()
+        if "width" in "".join(each for each in ranges if isinstance(each, str)).lower():
+            for k, axis in enumerate(self._axes):
+                widths = np.array([axis.GetBinWidth(number) for number in range(self._shape[k])])
+                values = values * np.expand_dims(widths, [j for j in range(len(self._shape)) if j != k])
+        if not bounds:
+            return float(self._inner(values).sum())
+        if len(bounds) != 2 * len(self._shape):
+            raise UsageError(f"an integral over {len(self._shape)} axes has {2 * len(self._shape)} bounds")
+        chosen = []
+        for k, size in enumerate(self._shape):
+            first, last = bounds[2 * k], bounds[2 * k + 1]
+            last = (
+                size - 1 if last < first else min(last, size - 1)
+            )  # as ROOT reads a range that ends before it starts
+            chosen.append(slice(max(first, 0), last + 1))
+        return float(values[tuple(chosen)].sum())
+
+    def GetMean(self, axis: int = 1) -> float:
+        """Return the mean along an axis, counted from 1."""
+        return self._mean_and_square(axis)[0]
+
+    def GetStdDev(self, axis: int = 1) -> float:
+        """Return the standard deviation along an axis, counted from 1."""
+        mean, square = self._mean_and_square(axis)
+        # Negative with negative weights, or a bit below zero where all values are the same.
+        return float(np.sqrt(max(square - mean * mean, 0.0)))
+
+    GetRMS = GetStdDev
+
+    def GetSkewness(self, axis: int = 1) -> float:
+        """Return the skewness along an axis, of centers of bins; for axis 11 its error for a normal distribution."""
+        if axis > 10:
+            return self._error_of_shape(axis, 6)
+        return self._central_moment(axis, 3)
+
+    def GetKurtosis(self, axis: int = 1) -> float:
+        """Return the kurtosis, which is 0 for a normal distribution; see `GetSkewness`."""
+        if axis > 10:
+            return self._error_of_shape(axis, 24)
+        return self._central_moment(axis, 4) - 3
+
+    def _error_of_shape(self, axis: int, variance: float) -> float:
+        self._axis(axis - 11)
+        effective = self.GetEffectiveEntries()
+        return float(np.sqrt(variance / effective)) if effective > 0 else 0.0
+
+    def _central_moment(self, axis: int, power: int) -> float:
+        """Return the mean of a power of the distance from the mean, in standard deviations."""
+        along = self._axis(axis - 1)
+        centers = np.array([along.GetBinCenter(k + 1) for k in range(along.GetNbins())])
+        others = tuple(k for k in range(len(self._shape)) if k != axis - 1)
+        contents = self._inner(self._contents()).sum(axis=others)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            distances = (centers - self.GetMean(axis)) ** power
+            scale = contents.sum() * np.float64(self.GetStdDev(axis)) ** power
+            return float((contents * distances).sum() / scale)
+
+    def GetIntegral(self) -> Floats:
+        """Return the sums of the contents up to each inner bin in units of all, from 0 on."""
+        sums = np.concatenate([[0.0], np.cumsum(self._inner(self._contents()).ravel(order="F"))])
+        with np.errstate(invalid="ignore"):
+            return sums / sums[-1] if sums[-1] else sums
+
+    def GetQuantiles(self, number: int, quantiles: Any, probabilities: Any = None) -> int:
+        """Write quantiles to the given array, as ROOT does, and return their number.
+
+        Contents are spread evenly over their bins. A probability at which a bin ends gives its center, as in ROOT.
+
+        Args:
+            number: of quantiles.
+            quantiles: an array with room for them.
+            probabilities: of the quantiles; by default those of the edges of bins.
+        """
+        if len(self._axes) != 1:
+            refuse("a histogram with several axes", "GetQuantiles", "the quantiles of a projection")
+        integral, along = self.GetIntegral(), self._axes[0]
+        edges = len(integral)
+        if probabilities is None:
+            self._quantiles_at(integral[: min(number, edges)], quantiles, integral, along)
+            return edges
+        self._quantiles_at([float(probabilities[k]) for k in range(number)], quantiles, integral, along)
+        return number
+
+    @staticmethod
+    def _quantiles_at(probabilities: Any, quantiles: Any, integral: Floats, along: AxisView) -> None:
+        bins = along.GetNbins()
+        for k, probability in enumerate(probabilities):
+            # The number of bins completely below it.
+            below = int(np.searchsorted(integral, probability, side="right")) - 1
+            if probability >= 1:
+                filled = np.flatnonzero(np.diff(integral))
+                quantiles[k] = along.GetBinUpEdge(int(filled[-1]) + 1 if len(filled) else bins)
+            elif 0 < probability == integral[below]:  # ROOT's choice where a bin ends
+                quantiles[k] = along.GetBinCenter(below)
+            else:
+                below = min(max(below, 0), bins - 1)
+                step = integral[below + 1] - integral[below]
+                inside = (probability - integral[below]) / step if step > 0 else 0.0
+                quantiles[k] = along.GetBinLowEdge(below + 1) + along.GetBinWidth(below + 1) * inside
+
+    def GetCumulative(self, forward: bool = True, suffix: str = "_cumulative") -> HistogramView:
+        """Return the histogram of the sums up to each bin, or from it on, without underflow and overflow."""
+        step = 1 if forward else -1
+
+        def summed(values: Any) -> Floats:
+            sums = np.zeros(self._shape)
+            inner = self._inner(self._shaped(values))
+            # Along all axes at once, the first one fastest, as ROOT does.
+            along = np.cumsum(inner.ravel(order="F")[::step])[::step]
+            self._inner(sums)[...] = along.reshape(inner.shape, order="F")
+            return sums
+
+        contents, nothing = summed(self._value.values), [0.0] * len(self._shape)
+        return HistogramView(
+            SimpleNamespace(
+                name=self.GetName() + suffix,
+                title=self._value.title,
+                axes=self._value.axes,
+                weighted=self._value.weighted,
+                entries=0.0,  # it is filled with nothing, and has no statistics, as ROOT's
+                values=contents.ravel(order="F"),
+                variances=summed(self._value.variances).ravel(order="F") if self._value.weighted else None,
+                moments=SimpleNamespace(sum_w=0.0, sum_w2=0.0, sum_wx=nothing, sum_wxx=nothing),
+            )
+        )
+
+    def GetSumw2(self) -> Floats:
+        """Return the sums of the squares of weights by the global numbers of bins; nothing without weights."""
+        return self._squared_errors().ravel(order="F") if self._value.weighted else np.zeros(0)
+
+    def GetSumw2N(self) -> int:
+        """Return the number of sums of squares: 0 without weights."""
+        return self.GetNcells() if self._value.weighted else 0
+
+    def IntegralAndError(self, first: int, last: int, error: Any) -> float:
+        """Return the sum of the contents of bins, and write its error to the first element of the given array."""
+        if len(self._axes) != 1:
+            refuse("a histogram with several axes", "IntegralAndError", "Integral(...) and GetBinError(...)")
+        bins = self._shape[0]
+        last = bins - 1 if last < first else min(last, bins - 1)
+        error[0] = float(np.sqrt(self._squared_errors()[max(first, 0) : last + 1].sum()))
+        return self.Integral(first, last)
+
+    def Interpolate(self, x: float) -> float:
+        """Return the content at a point, on straight lines between the centers of bins."""
+        if len(self._axes) != 1:
+            refuse("a histogram with several axes", "Interpolate", "scipy.interpolate")
+        axis, contents = self._axes[0], self._contents()
+        bins = axis.GetNbins()
+        centers = np.array([axis.GetBinCenter(k + 1) for k in range(bins)])
+        return float(np.interp(x, centers, contents[1:-1]))
+
+    def _mean_and_square(self, axis: int) -> tuple[float, float]:
+        """Return the mean of the coordinates and that of their squares."""
+        self._axis(axis - 1)
+        moments = self._value.moments
+        if moments.sum_w == 0:
+            return 0.0, 0.0
+        with np.errstate(invalid="ignore", over="ignore"):
+            return float(moments.sum_wx[axis - 1] / moments.sum_w), float(
+                moments.sum_wxx[axis - 1] / moments.sum_w
+            )
+
+    def to_hist(self) -> Any:
+        """Return it as `hist.Hist`."""
+        return to_hist(self._value)
+
+
+class ProfileView(_Binned):
+    """A profile with the methods of TProfile and TProfile2D."""
+
+    kind = "MEAN"
+
+    def _contents(self) -> Floats:
+        sums = self._shaped(self._value.sum_w)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            return np.where(sums != 0, self._shaped(self._value.sum_wy) / sums, 0.0)
+
+    def _squared_errors(self) -> Floats:
+        sums, squares = self._shaped(self._value.sum_w), self._shaped(self._value.sum_w2)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            effective = sums**2 / squares
+            spread = abs(self._shaped(self._value.sum_wyy) / sums - self._contents() ** 2)
+            errors = {
+                "mean": spread / effective,
+                "s": spread,
+                "i": np.where(spread > 0, spread, 1 / 12) / effective,
+                "g": 1 / sums,
+            }[self._value.spread]
+        return np.where(sums != 0, errors, 0.0)
+
+    def GetBinEntries(self, number: int) -> float:
+        """Return the sum of weights in a bin, by its global number."""
+        return float(self._shaped(self._value.sum_w)[self._place((number,))])
+
+    def GetBinEffectiveEntries(self, number: int) -> float:
+        """Return the square of the sum of weights in a bin over the sum of their squares."""
+        sums = self.GetBinEntries(number)
+        squares = float(self._shaped(self._value.sum_w2)[self._place((number,))])
+        return sums * sums / squares if squares else 0.0
+
+    def GetErrorOption(self) -> str:
+        """Return the kind of errors: "" for errors of the means, or "s", "i", "g"."""
+        return "" if self._value.spread == "mean" else self._value.spread
+
+    def _summable(self) -> Floats:
+        return np.where(self._shaped(self._value.sum_w) > 0, self._contents(), 0.0)
+
+    def GetSumOfWeights(self) -> float:
+        """Return the sum of the contents, without underflow and overflow."""
+        return float(self._inner(self._summable()).sum())
+
+    def Integral(self) -> float:
+        """Return the sum of the contents, without underflow and overflow."""
+        return self.GetSumOfWeights()
+
+    # ---- Of the coordinates and of what is averaged, within the axes
+
+    def GetEffectiveEntries(self) -> float:
+        """Return the square of the sum of weights over the sum of their squares, of fills within the axes."""
+        weights, squares = self._sum("sum_w"), self._sum("sum_w2")
+        return weights * weights / squares if squares else abs(weights)
+
+    def GetMean(self, axis: int = 1) -> float:
+        """Return the mean along an axis; the axis after the binned ones, 2 of a TProfile, has the averaged values."""
+        weights = self._sum("sum_w")
+        return self._sums(axis)[0] / weights if weights else 0.0
+
+    def GetStdDev(self, axis: int = 1) -> float:
+        """Return the standard deviation along an axis; see `GetMean`."""
+        mean = self.GetMean(axis)
+        weights = self._sum("sum_w")
+        return float(np.sqrt(max(self._sums(axis)[1] / weights - mean * mean, 0.0))) if weights else 0.0
+
+    GetRMS = GetStdDev
+
+    def _sum(self, which: str) -> float:
+        return float(self._inner(self._shaped(getattr(self._value, which))).sum())
+
+    def _sums(self, axis: int) -> tuple[float, float]:
+        """Return the sums of the values along an axis, counted from 1, and of their squares."""
+        if axis == len(self._axes) + 1:
+            return self._sum("sum_wy"), self._sum("sum_wyy")
+        self._axis(axis - 1)
+        return float(self._value.sum_wx[axis - 1]), float(self._value.sum_wxx[axis - 1])
+
+    def counts(self, flow: bool = False) -> Floats:
+        """Return the sums of weights."""
+        sums = self._shaped(self._value.sum_w)
+        return sums if flow else self._inner(sums)
+
+    def to_hist(self) -> Any:
+        """Return it as `hist.Hist` with the storage WeightedMean."""
+        return to_profile(self._value)
+
+
+class GraphView:
+    """Points with the methods of TGraph and TGraphAsymmErrors."""
+
+    def __init__(self, points: GraphPoints) -> None:
+        self.points, self.name = points, points.name
+
+    def GetN(self) -> int:
+        """Return the number of points."""
+        return len(self.points)
+
+    def GetX(self) -> Floats:
+        """Return the first coordinates."""
+        return self.points.x
+
+    def GetY(self) -> Floats:
+        """Return the second coordinates."""
+        return self.points.y
+
+    def GetPointX(self, number: int) -> float:
+        """Return the first coordinate of a point."""
+        return float(self.points.x[number])
+
+    def GetPointY(self, number: int) -> float:
+        """Return the second coordinate of a point."""
+        return float(self.points.y[number])
+
+    def GetErrorXlow(self, number: int) -> float:
+        """Return an error of a point."""
+        return self._error(0, number)
+
+    def GetErrorXhigh(self, number: int) -> float:
+        """Return an error of a point."""
+        return self._error(1, number)
+
+    def GetErrorYlow(self, number: int) -> float:
+        """Return an error of a point."""
+        return self._error(2, number)
+
+    def GetErrorYhigh(self, number: int) -> float:
+        """Return an error of a point."""
+        return self._error(3, number)
+
+    def _error(self, which: int, number: int) -> float:
+        return float(self.points.errors[which][number]) if self.points.errors else -1.0
+
+    def GetName(self) -> str:
+        """Return the name; of a variation, with that behind it."""
+        return self.name
+
+    def GetTitle(self) -> str:
+        """Return the title."""
+        return self.points.title
+
+    def __repr__(self) -> str:
+        return f"<GraphView: {self.GetN()} points>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("a graph of colonnade.RDataFrame", name, "the arrays points.x and points.y")
+
+
+class StatsView:
+    """Statistics with the methods of TStatistic."""
+
+    def __init__(self, stats: Stats) -> None:
+        self.stats = stats
+
+    def GetN(self) -> int:
+        """Return the number of values."""
+        return self.stats.count
+
+    def GetMean(self) -> float:
+        """Return the mean."""
+        return self.stats.mean
+
+    def GetRMS(self) -> float:
+        """Return the standard deviation."""
+        return self.stats.stddev
+
+    def GetVar(self) -> float:
+        """Return the square of the standard deviation."""
+        return self.stats.stddev * self.stats.stddev
+
+    def GetM2(self) -> float:
+        """Return the sum of the squared distances to the mean, with their weights."""
+        s = self.stats
+        return self.GetVar() * s.sum_of_weights * (s.count - 1) / s.count if s.count > 1 else 0.0
+
+    def GetMin(self) -> float:
+        """Return the smallest value."""
+        return self.stats.min
+
+    def GetMax(self) -> float:
+        """Return the largest value."""
+        return self.stats.max
+
+    def GetW(self) -> float:
+        """Return the sum of weights."""
+        return self.stats.sum_of_weights
+
+    def GetW2(self) -> float:
+        """Return the sum of the squared weights."""
+        return self.stats.sum_of_squared_weights
+
+    def GetNeff(self) -> int:
+        """Return the equivalent number of unweighted values, rounded down as in ROOT; 0 if a weight is not finite."""
+        s = self.stats
+        effective = s.sum_of_weights * s.sum_of_weights / (s.sum_of_squared_weights or 1.0)
+        return int(effective) if np.isfinite(effective) else 0
+
+    def GetMeanErr(self) -> float:
+        """Return the error of the mean: the standard deviation over the root of `GetNeff()`."""
+        effective = self.GetNeff()
+        return self.stats.stddev / effective**0.5 if effective else 0.0
+
+    def GetName(self) -> str:
+        """Return "", the name of results of RDataFrame."""
+        return ""
+
+    def Print(self) -> None:
+        """Print the statistics."""
+        s = self.stats
+        print(
+            f" OBJ: TStatistic\t  \t Mean = {s.mean:.4g} +- {self.GetMeanErr():.4g} \t RMS = {s.stddev:.5g} "
+            f"\t Count = {s.count} \t Min = {s.min:.5g} \t Max = {s.max:.5g}"
+        )
+
+    def __repr__(self) -> str:
+        return repr(self.stats)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("the statistics of colonnade.RDataFrame", name, "the attributes of .stats")

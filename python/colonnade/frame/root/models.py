@@ -1,0 +1,143 @@
+"""Models of histograms, and the options of snapshots, with ROOT's spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from colonnade.errors import UnsupportedError, UsageError
+
+__all__ = [
+    "RSnapshotOptions",
+    "TH1DModel",
+    "TH2DModel",
+    "TH3DModel",
+    "THnDModel",
+    "TProfile1DModel",
+    "TProfile2DModel",
+    "histogram_tuple",
+    "profile_tuple",
+    "snapshot_settings",
+]
+
+
+class _Model(tuple[Any, ...]):
+    """A model, represented as a tuple."""
+
+    __slots__ = ()
+
+    def __new__(cls, *arguments: Any) -> _Model:
+        return super().__new__(cls, arguments)
+
+
+class TH1DModel(_Model):
+    """("name", "title", bins, low, high) or ("name", "title", bins, edges)."""
+
+
+class TH2DModel(_Model):
+    """("name", "title", x bins, low, high, y bins, low, high)."""
+
+
+class TH3DModel(_Model):
+    """("name", "title", and bins, low, high of each axis)."""
+
+
+class THnDModel(_Model):
+    """("name", "title", axes, [bins], [low], [high]) or ("name", "title", axes, [bins], [edges])."""
+
+
+class TProfile1DModel(_Model):
+    """("name", "title", bins, low, high, option), or edges for low and high; with limits of y before the option."""
+
+
+class TProfile2DModel(_Model):
+    """("name", "title", x bins, low, high, y bins, low, high, option)."""
+
+
+def is_model(value: object) -> bool:
+    """Return whether an argument is a model, not a column."""
+    return not isinstance(value, str) and isinstance(value, Sequence)
+
+
+def histogram_tuple(model: Sequence[Any]) -> tuple[Any, ...]:
+    """Convert the model of a histogram for `colonnade.DataFrame`."""
+    if not is_model(model):
+        raise UsageError(f"{model!r} is not the model of a histogram", '("name", "title", bins, low, high)')
+    given = tuple(model)
+    if len(given) < 5 or not isinstance(given[3], Sequence) or np.isscalar(given[4]):
+        return given
+    # THnDModel: lists of bins, of lower and of upper edges.
+    name, title, axes, bins, *rest = given
+    if int(axes) != len(bins):
+        raise UsageError(f"a histogram with {axes} axes needs as many numbers of bins, not {len(bins)}")
+    if len(rest) == 2:
+        parts = [part for each in zip(bins, *rest, strict=True) for part in each]
+        return (name, title, *parts)
+    if len(rest) == 1:
+        return (name, title, *(part for each in zip(bins, rest[0], strict=True) for part in each))
+    raise UsageError(f"the model {given!r} has neither ranges nor edges")
+
+
+def profile_tuple(
+    model: Sequence[Any], dimensions: int
+) -> tuple[tuple[Any, ...], str, tuple[float, float] | None]:
+    """Convert the model of a profile for `colonnade.DataFrame`, with the kind of errors and limits of values."""
+    given = list(model)
+    option = given.pop() if len(given) > 2 and isinstance(given[-1], str) else ""
+    spread = option.strip().lower() or "mean"
+    if spread not in ("mean", "s", "i", "g"):
+        raise UsageError(f"the option of a profile is '', 's', 'i' or 'g', not '{option}'")
+    limits = None
+    size = 2
+    for _ in range(dimensions):
+        size += 2 if len(given) > size + 1 and not np.isscalar(given[size + 1]) else 3  # edges, or a range
+    if len(given) == size + 2:
+        low, high = given[-2:]
+        limits = (float(low), float(high)) if low != high else None
+        given = given[:-2]
+    return tuple(given), spread, limits
+
+
+class RSnapshotOptions:
+    """The options of a snapshot: fCompressionAlgorithm, fCompressionLevel, fLazy, fMode."""
+
+    _known = (
+        "fMode",
+        "fCompressionAlgorithm",
+        "fCompressionLevel",
+        "fLazy",
+        "fOutputFormat",
+        "fOverwriteIfExists",
+    )
+
+    def __init__(self) -> None:
+        self.fMode = "RECREATE"
+        self.fCompressionAlgorithm: Any = 5
+        self.fCompressionLevel = 5
+        self.fLazy = False
+        self.fOutputFormat: Any = "RNTuple"
+        self.fOverwriteIfExists = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._known:
+            raise UnsupportedError(
+                f"snapshots have no option {name}",
+                f"{', '.join(self._known)}; or the options of colonnade.DataFrame.snapshot",
+            )
+        object.__setattr__(self, name, value)
+
+
+def snapshot_settings(options: Any) -> tuple[dict[str, Any], bool]:
+    """Return the options of `DataFrame.snapshot`, and whether it is lazy."""
+    if options is None:
+        return {}, False
+    if str(options.fMode).upper() != "RECREATE":
+        raise UnsupportedError(
+            f"snapshots are written with fMode='RECREATE', not {options.fMode!r}", "another file"
+        )
+    if "TTREE" in str(options.fOutputFormat).upper():
+        raise UnsupportedError("snapshots are written as RNTuple, not as TTree")
+    setting = 100 * int(options.fCompressionAlgorithm) + int(options.fCompressionLevel)
+    return {"compression": setting if options.fCompressionLevel else "none"}, bool(options.fLazy)

@@ -1,0 +1,236 @@
+"""The results of `colonnade.RDataFrame`, with the methods of ROOT's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, NoReturn, TypeVar
+
+from colonnade.frame.results import Cut, Display, Report, Result, Variations
+from colonnade.misuse import function_of
+
+from .histograms import GraphView, HistogramView, ProfileView, refuse
+
+__all__ = ["CutView", "DescriptionView", "DisplayView", "RResultMap", "RResultPtr", "ReportView"]
+
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class RResultPtr(Generic[T]):
+    """A booked result: GetValue() computes it. Other attributes are those of the value."""
+
+    def __init__(self, result: Result[S], view: Callable[[S], T]) -> None:
+        self._result: Result[Any]
+        self._view: Callable[[Any], T]
+        self._result, self._view = result, view
+
+    def GetValue(self) -> T:
+        """Return the value; computed in a pass over the entries if needed."""
+        return self._view(self._result.value)
+
+    GetPtr = GetValue
+
+    def IsReady(self) -> bool:
+        """Return whether the value is available without a pass."""
+        return self._result.is_ready
+
+    def OnPartialResult(self, every: int, callback: Callable[[T], object]) -> RResultPtr[T]:
+        """Call back with partial values from time to time; `every` is ROOT's number of entries, a hint."""
+        function_of(callback, "OnPartialResult(every, callback)")
+        self._result.on_partial(lambda value: callback(self._view(value)))
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name == "OnPartialResultSlot":
+            refuse("a result", name, "OnPartialResult: there are no slots")
+        return getattr(self.GetValue(), name)
+
+    def __iter__(self) -> Iterator[Any]:
+        value: Any = self.GetValue()
+        return iter(value)
+
+    def __len__(self) -> int:
+        value: Any = self.GetValue()
+        return len(value)
+
+    def __getitem__(self, key: Any) -> Any:
+        value: Any = self.GetValue()
+        return value[key]
+
+    def __repr__(self) -> str:
+        return f"<RResultPtr of {self._result!r}>"
+
+    def _repr_html_(self) -> str:
+        return self._result._repr_html_()
+
+
+class RResultMap(Generic[T]):
+    """A result with its variations, by "nominal" and "name:tag"."""
+
+    def __init__(self, variations: Variations[S], view: Callable[[S], T]) -> None:
+        self._variations: Variations[Any]
+        self._view: Callable[[Any], T]
+        self._variations, self._view = variations, view
+
+    def GetKeys(self) -> list[str]:
+        """Return the names of the variations."""
+        return list(self._variations)
+
+    keys = GetKeys
+
+    def __getitem__(self, name: str) -> T:
+        view = self._view(self._variations[name])
+        if name != "nominal" and isinstance(view, HistogramView | ProfileView | GraphView):
+            view.name += f"_{name.replace(':', '_')}"
+        return view
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._variations)
+
+    def __len__(self) -> int:
+        return len(self._variations)
+
+    def __repr__(self) -> str:
+        return repr(self._variations)
+
+
+class CutView:
+    """A line of a cut flow with the methods of TCutInfo."""
+
+    def __init__(self, cut: Cut) -> None:
+        self.cut = cut
+
+    def GetName(self) -> str:
+        """Return the name of the filter."""
+        return self.cut.name
+
+    def GetAll(self) -> int:
+        """Return the number of entries that reached it."""
+        return self.cut.all
+
+    def GetPass(self) -> int:
+        """Return the number of entries that passed."""
+        return self.cut.passed
+
+    def GetEff(self) -> float:
+        """Return the percentage that passed."""
+        return 100 * self.cut.efficiency
+
+    def __repr__(self) -> str:
+        return repr(self.cut)
+
+
+class ReportView:
+    """A cut flow with the methods of RCutFlowReport."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+
+    def Print(self) -> None:
+        """Print the cut flow, one filter per line."""
+        self.report.print()
+
+    def At(self, name: str) -> CutView:
+        """Return the filter of a name."""
+        return CutView(self.report[name])
+
+    __getitem__ = At
+
+    def __iter__(self) -> Iterator[CutView]:
+        return (CutView(cut) for cut in self.report)
+
+    def __len__(self) -> int:
+        return len(self.report)
+
+    def __repr__(self) -> str:
+        return repr(self.report)
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+
+class DisplayView:
+    """The first entries with the methods of RDisplay."""
+
+    def __init__(self, display: Display, most_items: int = 10) -> None:
+        """`most_items` is the number of items of a list that are printed."""
+        self.display, self._most_items = display, most_items
+
+    def Print(self) -> None:
+        """Print the table, with the first items of lists."""
+        print(self._table(self._most_items), end="")
+
+    def AsString(self) -> str:
+        """Return the table as ROOT draws it: one line per item of a list, a rule after each entry."""
+        return self._table(None)
+
+    def _table(self, most_items: int | None) -> str:
+        shown, full = self._rows(most_items), self._rows(None)
+        # A column is as wide as all of its items, as in ROOT.
+        widths = [max(len(line) for row in shown + full for line in row[k]) for k in range(len(full[0]))]
+        rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
+        return rule + "".join(_drawn(row, widths) + rule for row in shown)
+
+    def _rows(self, most_items: int | None) -> list[list[list[str]]]:
+        names = self.display.arrays.fields
+        rows = zip(self.display.numbers, self.display.arrays.to_list(), strict=True)
+        cells = [[[str(number)], *(_lines(row[name], most_items) for name in names)] for number, row in rows]
+        return [[["Row"], *([name] for name in names)], *cells]
+
+    def __repr__(self) -> str:
+        return self.AsString()
+
+    def _repr_html_(self) -> str:
+        return self.display._repr_html_()
+
+
+def _lines(value: Any, most: int | None) -> list[str]:
+    if not isinstance(value, list):
+        return [_cell(value)]
+    return [*map(_cell, value[:most]), *(["..."] if most is not None and most < len(value) else [])]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:f}"
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, list):
+        return "{ " + ", ".join(map(_cell, value)) + " }" if value else "{}"
+    return str(value)
+
+
+def _drawn(row: list[list[str]], widths: list[int]) -> str:
+    """The lines of an entry: "| 0   | 1.500000 | "."""
+    height = max(1, *map(len, row))
+    lines = [[cell[k] if k < len(cell) else "" for cell in row] for k in range(height)]
+    return "".join(
+        "| " + "".join(f"{text:<{width}} | " for text, width in zip(line, widths, strict=True)) + "\n"
+        for line in lines
+    )
+
+
+class DescriptionView:
+    """A text with the methods of RDFDescription."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def Print(self) -> None:
+        """Print the text."""
+        print(self._text)
+
+    def AsString(self) -> str:
+        """Return the text."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("a description", name, "AsString()")

@@ -1,0 +1,15 @@
+// Text in UTF-8 (RFC 3629).
+#ifndef COLONNADE_BASE_UTF8_H
+#define COLONNADE_BASE_UTF8_H
+
+#include <cstddef>
+#include <string_view>
+
+namespace colonnade {
+
+// The length of the sequence at the front of a text that is not empty, 0 if it is invalid.
+std::size_t utf8_length(std::string_view text);
+
+}  // namespace colonnade
+
+#endif

@@ -1,0 +1,49 @@
+// CopiedRanges: pages that wait to be copied by the system as ranges of their file, those that lie together
+// at once.
+#ifndef COLONNADE_PAGE_COPIED_RANGES_H
+#define COLONNADE_PAGE_COPIED_RANGES_H
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "page/data_set_sink.h"
+#include "page/page_copy_stream.h"
+
+namespace colonnade::page {
+
+class CopiedRanges {
+ public:
+  struct CopiedPage {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    std::size_t part = 0;  // of the cluster
+  };
+
+  CopiedRanges(const PageSource& source, const DataSetSink& sink);
+
+  // Whether any pages can be copied so.
+  bool is_possible() const noexcept { return largest_ > 0; }
+  bool fits(const PageDescriptor& page) const noexcept;
+  // Whether all of these pages are copied so, and that pays: they are as they were read, and lie in few
+  // places.
+  bool takes(std::span<const SealedPage> pages, bool at_any_rate) const;
+  void add(const SealedPage& page, std::size_t part);
+  bool is_enough() const noexcept { return bytes_ >= std::uint64_t{16} << 20; }
+  std::span<const CopiedPage> pages() const noexcept { return pages_; }
+  // In order.
+  std::vector<container::FileRange> merged() const { return merge(pages_); }
+  void clear();
+
+ private:
+  std::vector<container::FileRange> merge(std::vector<CopiedPage> pages) const;
+
+  const PageSource& source_;
+  const std::uint64_t largest_;
+  std::vector<CopiedPage> pages_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace colonnade::page
+
+#endif

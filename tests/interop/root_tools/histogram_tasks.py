@@ -1,0 +1,44 @@
+"""Histograms and profiles of ROOT on behalf of the tests: filled row by row, asked through their getters."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import root_bridge
+
+Getters = dict[str, list[tuple[Any, ...]]]
+
+
+def filled(kind: str, model: list[Any], rows: list[list[float]]) -> Any:
+    """An object of the class `kind`, made from `model` and filled with rows."""
+    ROOT = root_bridge.load()
+    ROOT.TH1.AddDirectory(False)  # the next one may have the same name
+    histogram = getattr(ROOT, kind)(*model)
+    for row in rows:
+        histogram.Fill(*row)
+    return histogram
+
+
+def answers(histogram: Any, getters: Getters) -> dict[str, list[Any]]:
+    """What the getters return for each list of arguments."""
+    return {name: [getattr(histogram, name)(*call) for call in calls] for name, calls in getters.items()}
+
+
+def arrays(histogram: Any) -> dict[str, Any]:
+    """Sums, quantiles and what else comes as an array, of a histogram of ROOT's or ours."""
+    cells = histogram.GetNbinsX() * histogram.GetNbinsY() + 1
+    found: dict[str, Any] = {"integral": [histogram.GetIntegral()[k] for k in range(cells)]}
+    for forward in (True, False):
+        sums = histogram.GetCumulative(forward)
+        found[f"sums {forward}"] = [sums.GetBinContent(k) for k in range(histogram.GetNcells())]
+        found[f"errors {forward}"] = [sums.GetBinError(k) for k in range(histogram.GetNcells())]
+        found[f"rest {forward}"] = [sums.GetMean(), sums.GetStdDev(), sums.GetEntries()]
+    if histogram.GetDimension() == 1:
+        asked = array("d", [0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1])
+        quantiles, edges, error = array("d", [0] * 9), array("d", [0] * 9), array("d", [0])
+        found["count"] = histogram.GetQuantiles(9, quantiles, asked)
+        found["edge count"] = histogram.GetQuantiles(9, edges)
+        found["quantiles"], found["edges"] = list(quantiles), list(edges)
+        found["sum"] = [histogram.IntegralAndError(2, 5, error), error[0]]
+    return found
