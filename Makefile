@@ -20,7 +20,7 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-cache bench-ml bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations soak $(STAGES)
+.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-cache bench-ml bench-gpu bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations soak $(STAGES)
 
 help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
@@ -30,7 +30,7 @@ help:
 	@echo "make soak [SECONDS=60]      tests of random cases with other cases each time, for at least so long"
 	@echo "make simulate [SECONDS=60 SEED=1]  commits under every fault, from seeds; make simulate-mutations: does it bite?"
 	@echo "make bench                  read and write against ROOT, with ratios; also with targets (BENCH_OPTIONS=...):"
-	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, XRootD, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints, bench-cache, bench-ml (batches for training)"
+	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, XRootD, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints, bench-cache, bench-ml (batches for training), bench-gpu (on a GPU)"
 	@echo "make wheel                  the wheel and the source archive, in dist/; make wheel-check: on a bare Debian 12; as root"
 	@echo "make packages               the C++ library as packages of Debian and archives, in dist/"
 	@echo "make api-docs               the reference of the C++ interface, in build/api-docs/html"
@@ -254,6 +254,10 @@ bench-checkpoints: setup-bench
 bench-ml: setup-bench
 	$(MAKE) --no-print-directory python-package
 	$(PYTHON_ENV) benchmarks/ml.py $(BENCH_OPTIONS)
+
+# The package in .venv is measured, with CuPy, nvCOMP and KvikIO, which are installed by hand: they depend on the driver.
+bench-gpu:
+	$(PYTHON_ENV) benchmarks/gpu.py $(BENCH_OPTIONS)
 
 # The package in .venv is measured.
 bench-cache:

@@ -12,7 +12,7 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -51,48 +51,55 @@ def side(engine: str, workers: int, files: list[Path], times: int = 1) -> Callab
     return partial(run_python, "cluster_side.py", engine, workers, times, *files)
 
 
-def rate(run: Run) -> float:
+def rate(run: Run, times: int) -> float:
     """Seconds for the sample, of what is proportional to the entries."""
-    return (float(run["seconds"]) - float(run["short_seconds"])) / (TIMES - 1)
+    return (float(run["seconds"]) - float(run["short_seconds"])) / (times - 1)
 
 
-def scaling(session: Session) -> None:
-    """Two workers against one, on each engine; beside it threads of one process, and processes without an engine.
+def scaling(
+    session: Session, engines: Sequence[str] = ENGINES, workers: Sequence[int] = (2,), times: int = TIMES
+) -> None:
+    """More workers against one, on each engine; beside it threads of one process, and processes without an engine.
 
-    What two processes lose that have nothing to do with each other is lost by the machine: they share its memory.
+    What processes lose that have nothing to do with each other is lost by the machine: they share its memory.
     """
     files = sample(session)
-    label = f"B mass, Zstd 5, {TIMES} times"
-    names = ("alone", "threads", *ENGINES)
-    sides = {f"{name} {n}": side(name, n, files, TIMES) for name in names for n in (1, 2)}
+    label = f"B mass, Zstd 5, {times} times"
+    names = ("alone", "threads", *engines)
+    counts = [1, *workers]
+    sides = {f"{name} {n}": side(name, n, files, times) for name in names for n in counts}
     series = session.turns(label, sides)
     session.same(label, series, "candidates", "bins")
-    most = ratios(series["alone 1"], series["alone 2"])
+    for n in workers:
+        most = ratios(series["alone 1"], series[f"alone {n}"])
+        for name in names:
+            one, more = series[f"{name} 1"], series[f"{name} {n}"]
+            target = 0.95 if name in engines and n == 2 else None
+            session.add(
+                Row(
+                    "scaling",
+                    f"{label}, {name}",
+                    f"efficiency from 1 to {n}",
+                    [ratio / n for ratio in ratios(one, more)],
+                    target,
+                    ours=seconds_of(more),
+                    reference=f"1 {seconds_of(one)}",
+                )
+            )
+            if name in engines:
+                against = [ratio / alone for ratio, alone in zip(ratios(one, more), most, strict=True)]
+                gain = f"of what {n} processes without an engine gain"
+                session.add(Row("scaling", f"{label}, {name}", gain, against))
     for name in names:
-        one, two = series[f"{name} 1"], series[f"{name} 2"]
-        session.add(
-            Row(
-                "scaling",
-                f"{label}, {name}",
-                "efficiency from 1 to 2",
-                [ratio / 2 for ratio in ratios(one, two)],
-                0.95 if name in ENGINES else None,
-                ours=seconds_of(two),
-                reference=f"1 {seconds_of(one)}",
-            )
-        )
-        if name in ENGINES:
-            against = [ratio / alone for ratio, alone in zip(ratios(one, two), most, strict=True)]
-            session.add(
-                Row("scaling", f"{label}, {name}", "of what processes without an engine gain", against)
-            )
-        for workers, runs in (("1", one.runs), ("2", two.runs)):
-            fixed = [1000 * (float(run["short_seconds"]) - rate(run)) for run in runs]
-            slope = spread([1e9 * rate(run) / session.events for run in runs])
-            work = f"a job on {name}, {workers} at work"
-            session.add(
-                Row("fixed", work, "milliseconds beyond the entries", fixed, ours=f"{slope} ns per entry")
-            )
+        for n in counts:
+            runs = series[f"{name} {n}"].runs
+            slopes = [rate(run, times) for run in runs]
+            fixed = [
+                1000 * (float(run["short_seconds"]) - slope) for run, slope in zip(runs, slopes, strict=True)
+            ]
+            work = f"a job on {name}, {n} at work"
+            per_entry = f"{spread([1e9 * slope / session.events for slope in slopes])} ns per entry"
+            session.add(Row("fixed", work, "milliseconds beyond the entries", fixed, ours=per_entry))
 
 
 def distrdf(session: Session) -> None:
@@ -273,8 +280,18 @@ def save(results: Results, folder: Path) -> str:
 
 
 def main() -> int:
-    options = parse(parser(__doc__, list(GROUPS), events=8_000_000))
+    known = parser(__doc__, list(GROUPS), events=8_000_000)
+    known.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES, help="those that are scaled")
+    known.add_argument(
+        "--workers", nargs="+", type=int, default=[2], help="numbers of workers, against one (default: 2)"
+    )
+    known.add_argument("--times", type=int, default=TIMES, help=f"how often a job has the files ({TIMES})")
+    options = parse(known)
     groups = {name: GROUPS[name] for name in options.only}
+    if "scaling" in groups:
+        groups["scaling"] = partial(
+            scaling, engines=options.engines, workers=options.workers, times=options.times
+        )
     return measure(groups, options, Report("cluster", save), bytes_per_event=250)
 
 

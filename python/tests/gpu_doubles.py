@@ -1,16 +1,18 @@
-"""Stand-ins for CuPy, nvCOMP and KvikIO on machines without a GPU.
+"""CuPy, nvCOMP and KvikIO for tests: the real ones on machines with a GPU, and stand-ins on others.
 
-They compute with NumPy and cramjam, take only calls that CuPy 14, nvCOMP 6 and KvikIO 26 have, and refuse what those
-refuse: arrays of the processor among those of the device, blocks at odd addresses. What runs on them is the code that
-a GPU would get; that a GPU gets the same results is not shown by them. Awkward takes their arrays for NumPy's, so its
-arrays on a device have no stand-in.
+Stand-ins compute with NumPy and cramjam, take only calls that CuPy 14, nvCOMP 6 and KvikIO 26 have, and refuse what
+those refuse: arrays of the processor among those of the device, blocks at odd addresses. What runs on them is the code
+that a GPU would get; that a GPU gets the same results is not shown by them. Awkward takes their arrays for NumPy's, so
+its arrays on a device have no stand-in.
 """
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import types
 import zlib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,9 @@ _FUNCTIONS = {
     "empty",
     "full",
     "isinf",
+    "isnan",
     "minimum",
+    "rint",
     "searchsorted",
     "uint8",
     "where",
@@ -39,6 +43,11 @@ _FUNCTIONS = {
 
 class DeviceArray(np.ndarray):
     """An array that does not mix with those of NumPy."""
+
+    @property
+    def data(self) -> Any:  # type: ignore[override]
+        """What has the address."""
+        return types.SimpleNamespace(ptr=self.ctypes.data)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         given = _unwrapped([*inputs, *options.get("out", ())])
@@ -81,7 +90,22 @@ def _wrapped(value: Any) -> Any:
     return value.view(DeviceArray) if isinstance(value, np.ndarray) else value
 
 
+class _CopyRanges:
+    """The kernel of that name."""
+
+    def __init__(self, code: str, name: str) -> None:
+        assert f"void {name}(" in code
+        assert name == "copy_ranges"
+
+    def __call__(self, grid: tuple[int, int], block: tuple[int], ranges: tuple[Any, Any, Any]) -> None:
+        assert all(isinstance(each, DeviceArray) and each.dtype == "<u8" for each in ranges)
+        assert {len(each) for each in ranges} == {grid[0]}
+        for source, target, size in zip(*(each.tolist() for each in ranges), strict=True):
+            ctypes.memmove(target, source, size)
+
+
 class _Cupy(types.ModuleType):
+    RawKernel = _CopyRanges
     cuda = types.SimpleNamespace(
         is_available=lambda: True, get_current_stream=lambda: types.SimpleNamespace(ptr=7)
     )
@@ -162,26 +186,53 @@ class _CuFile:
         return types.SimpleNamespace(get=get)
 
 
-@pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Put the stand-ins in place; returns the list of algorithms that nvCOMP was asked for."""
-    cupy = _Cupy("cupy")
-    asked: list[str] = []
+@dataclass
+class Device:
+    """What tests need to know of a GPU, or of what stands in for it."""
 
-    def codec(**options: Any) -> _Codec:
-        asked.append(options["algorithm"])
-        return _Codec(**options)
+    array: type
+    """The type of its arrays."""
+    asked: list[str] = field(default_factory=list)
+    """The algorithms that nvCOMP was asked for."""
+
+    def recording(self, codec: Any) -> Any:
+        """Wrap nvCOMP's `Codec`."""
+
+        def record(**options: Any) -> Any:
+            self.asked.append(options["algorithm"])
+            return codec(**options)
+
+        return record
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> Device:
+    """A GPU if there is one, else the stand-ins."""
+    real = backends.usable_cupy()
+    if real is None:
+        return _stand_in(monkeypatch)
+    nvcomp = backends.library("nvidia.nvcomp")
+    device = Device(real.ndarray)
+    monkeypatch.setattr(nvcomp, "Codec", device.recording(nvcomp.Codec))
+    return device
+
+
+def _stand_in(monkeypatch: pytest.MonkeyPatch) -> Device:
+    device = Device(DeviceArray)
+    cupy = _Cupy("cupy")
 
     def as_arrays(buffer: Any, offsets: list[int], sizes: list[int], cuda_stream: int = 0) -> _Batch:
         return _Batch(buffer, offsets, sizes)
 
     nvcomp = types.ModuleType("nvidia.nvcomp")
-    nvcomp.__dict__.update(Codec=codec, as_arrays=as_arrays, BitstreamKind=types.SimpleNamespace(RAW="raw"))
+    nvcomp.__dict__.update(
+        Codec=device.recording(_Codec), as_arrays=as_arrays, BitstreamKind=types.SimpleNamespace(RAW="raw")
+    )
     cupyx, kvikio = types.ModuleType("cupyx"), types.ModuleType("kvikio")
     cupyx.__dict__["empty_pinned"] = np.empty
     kvikio.__dict__["CuFile"] = _CuFile
     nvidia = types.ModuleType("nvidia")
     for module in (cupy, cupyx, nvcomp, kvikio, nvidia):
         monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(backends, "_usable_cupy", lambda: cupy)
-    return asked
+    monkeypatch.setattr(backends, "usable_cupy", lambda: cupy)
+    return device

@@ -23,6 +23,10 @@ class AwkwardBuilder:
     unions (of options where a variant has no value), strings strings, fixed-size arrays regular arrays.
     """
 
+    def __init__(self, backend: str = "cpu") -> None:
+        """Build arrays of this backend of Awkward: "cuda" if the flat arrays are in GPU memory."""
+        self._backend = backend
+
     def numbers(self, values: Flat) -> Content:
         """See `Builder`."""
         return ak.contents.NumpyArray(values)
@@ -50,12 +54,17 @@ class AwkwardBuilder:
         index = np.where(present, offsets[:-1], -1)
         if content.is_union:
             tags, inner_index, parts, _ = split_alternatives(content)
-            return _union(*_taken(index, tags, inner_index), parts, optional=True)
-        return ak.contents.IndexedOptionArray.simplified(ak.index.Index64(index), content)
+            return _union(_at(index, tags, -1), _at(index, inner_index, 0), parts, optional=True)
+        if content.is_option:  # not by Awkward, whose kernels for GPUs need a package more
+            inner = content.to_IndexedOptionArray64()
+            index, content = _at(index, inner.index.data, -1), inner.content
+        return ak.contents.IndexedOptionArray(ak.index.Index64(index), content)
 
     def record(self, names: Sequence[str] | None, contents: Sequence[Content], count: int) -> Content:
         """See `Builder`."""
-        return ak.contents.RecordArray(list(contents), None if names is None else list(names), length=count)
+        fields = None if names is None else list(names)
+        record = ak.contents.RecordArray(list(contents), fields, length=count)
+        return record if contents else record.to_backend(self._backend)
 
     def variant(self, tags: Flat, contents: Sequence[Content]) -> Content:
         """See `Builder`; variants inside a variant become one union, and types are never merged."""
@@ -90,7 +99,8 @@ def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], boo
     if content.is_option:
         option = content.to_IndexedOptionArray64()
         tags, index, parts, _ = split_alternatives(option.content)
-        return *_taken(option.index.data, tags, index), parts, True
+        positions = option.index.data
+        return _at(positions, tags, -1), _at(positions, index, 0), parts, True
     if content.is_union:
         tags = content.tags.data[:count].copy()
         index = content.index.data[:count].astype(np.int64)
@@ -111,12 +121,11 @@ def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], boo
     return xp.zeros(count, dtype=np.int8), xp.arange(count, dtype=np.int64), [plain], False
 
 
-def _taken(positions: Flat, tags: Flat, index: Flat) -> tuple[Flat, Flat]:
-    """Tags and index of the values at these positions; -1 is a missing one."""
+def _at(positions: Flat, values: Flat, missing: int) -> Flat:
+    """The values at these positions; -1 is the position of a missing one."""
     present = positions >= 0
-    taken = np.full_like(positions, -1, dtype=np.int8), np.zeros_like(positions, dtype=np.int64)
-    taken[0][present] = tags[positions[present]]
-    taken[1][present] = index[positions[present]]
+    taken = np.full_like(positions, missing, dtype=values.dtype)
+    taken[present] = values[positions[present]]
     return taken
 
 
@@ -140,6 +149,6 @@ def _union(tags: Flat, index: Flat, parts: list[Content], optional: bool) -> Con
     )
 
 
-def zip_fields(contents: dict[str, Content], count: int) -> ak.Array:
-    """One record per entry."""
-    return ak.Array(ak.contents.RecordArray(list(contents.values()), list(contents), length=count))
+def zip_fields(contents: dict[str, Content], count: int, backend: str = "cpu") -> ak.Array:
+    """One record per entry; `backend` is that of arrays without fields."""
+    return ak.Array(AwkwardBuilder(backend).record(list(contents), list(contents.values()), count))

@@ -6,7 +6,7 @@ to ranges of its items. The ends of collections count from the beginning of thei
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -36,6 +36,9 @@ from .pages import (
 )
 
 __all__ = ["FlatField", "arrays", "flat_arrays"]
+
+_AT_ONCE = 1 << 29
+"""Bytes of contents that a GPU decompresses together, if clusters are smaller; it needs them three times meanwhile."""
 
 _COUNTED = (FieldKind.collection, FieldKind.nullable, FieldKind.cardinality, FieldKind.string)
 _COLUMNS = {**dict.fromkeys(_COUNTED, ElementType.index), FieldKind.variant: ElementType.switch}
@@ -77,12 +80,13 @@ def arrays(
         ChecksumError, FormatError: the file is damaged.
     """
     walk = _read(data_set, fields, clusters, backend, direct)
-    assembler = Assembler(walk.found, AwkwardBuilder())
+    kind = "cpu" if backend == "numpy" else "cuda"
+    assembler = Assembler(walk.found, AwkwardBuilder(kind))
     layouts = {
         name: _located(data_set, info, lambda info=info: assembler.field(info, walk.entries))
         for name, info in walk.selected.items()
     }
-    return zip_fields(layouts, walk.entries)
+    return zip_fields(layouts, walk.entries, kind)
 
 
 def flat_arrays(
@@ -135,31 +139,44 @@ def _read(
     columns = columns_of(wanted)
     numbers = cluster_numbers(data_set, clusters)
     walk = _Walk(data_set, place.xp, selected, wanted)
-    for cluster in read_clusters(data_set, columns, numbers, place, direct):
-        walk.add(cluster, _decoded(data_set, cluster, list(columns), place))
+    for group in _groups(read_clusters(data_set, columns, numbers, place, direct), place):
+        for cluster, decoded in zip(group, _decoded(data_set, group, list(columns), place), strict=True):
+            walk.add(cluster, decoded)
     walk.run(place)
     return walk
 
 
+def _groups(clusters: Iterable[SealedCluster], backend: Backend) -> Iterator[list[SealedCluster]]:
+    """The clusters that are decoded together."""
+    group: list[SealedCluster] = []
+    held = 0
+    for cluster in clusters:
+        group.append(cluster)
+        held += sum(column.content_size for column in cluster.columns)
+        if backend.name == "numpy" or held >= _AT_ONCE:
+            yield group
+            group, held = [], 0
+    if group:
+        yield group
+
+
 def _decoded(
-    data_set: DataSet, cluster: SealedCluster, keys: list[ColumnKey], backend: Backend
-) -> dict[ColumnKey, _Elements]:
-    """The elements of the columns; a physical column used by several fields is decoded once."""
-    known: dict[int, Any] = {}
-    for column in cluster.columns:
-        if column.column not in known:
-            known[column.column] = _elements(data_set, column, backend)
-    return {
-        key: (column._place.element, known[column.column])
-        for key, column in zip(keys, cluster.columns, strict=True)
-    }
+    data_set: DataSet, group: list[SealedCluster], keys: list[ColumnKey], backend: Backend
+) -> Iterator[dict[ColumnKey, _Elements]]:
+    """The elements of the columns, by cluster; a physical column used by several fields is decoded once."""
+    distinct = [{column.column: column for column in cluster.columns} for cluster in group]
+    contents = iter(_contents(data_set, [column for each in distinct for column in each.values()], backend))
+    for cluster, columns in zip(group, distinct, strict=True):
+        known = {number: _elements(column, next(contents), backend) for number, column in columns.items()}
+        yield {
+            key: (column._place.element, known[column.column])
+            for key, column in zip(keys, cluster.columns, strict=True)
+        }
 
 
-def _elements(data_set: DataSet, column: SealedColumn, backend: Backend) -> Any:
+def _elements(column: SealedColumn, content: Any, backend: Backend) -> Any:
     require_readable(column.encoding.type, column._place.element)
-    elements = decode(
-        backend.xp, column.encoding, _content(data_set, column, backend), column.pages["elements"]
-    )
+    elements = decode(backend.xp, column.encoding, content, column.pages["elements"])
     if not column.leading_zeros:
         return elements
     if isinstance(elements, tuple):
@@ -171,13 +188,28 @@ def _after_zeros(xp: Any, zeros: int, elements: Any) -> Any:
     return xp.concatenate([xp.zeros(zeros, elements.dtype), elements])
 
 
-def _content(data_set: DataSet, column: SealedColumn, backend: Backend) -> Any:
-    """The decompressed pages, by nvCOMP if it supports them, otherwise by the processor."""
-    if backend.name == "cupy" and can_decompress(column.blocks):
-        return decompress(backend, column, column.blocks)
-    content = np.empty(column.content_size, np.uint8)
-    reader_of(data_set).decompress_sealed(column._place, backend.to_host(column.data), content)
-    return backend.from_host(content)
+def _contents(data_set: DataSet, columns: list[SealedColumn], backend: Backend) -> Iterator[Any]:
+    """The decompressed pages: by nvCOMP if it supports them and what it gets is verified, else by the processor.
+
+    A damaged block can keep nvCOMP busy for ever. Who opens a data set with `checksums=False` trusts it.
+    """
+    trusted = not data_set._settings["checksums"]
+
+    def fits_device(column: SealedColumn) -> bool:
+        is_sound = trusted or column.pages["has_checksum"].all()
+        return backend.name == "cupy" and bool(is_sound) and can_decompress(column.blocks)
+
+    by_device = [fits_device(column) for column in columns]
+    decompressed = iter(
+        decompress(backend, [column for column, on in zip(columns, by_device, strict=True) if on])
+    )
+    for column, on in zip(columns, by_device, strict=True):
+        if on:
+            yield next(decompressed)
+            continue
+        content = np.empty(column.content_size, np.uint8)
+        reader_of(data_set).decompress_sealed(column._place, column.host(), content)
+        yield backend.from_host(content)
 
 
 def _located(data_set: DataSet, info: FieldInfo, work: Any) -> Any:

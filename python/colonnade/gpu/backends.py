@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from colonnade.errors import UnsupportedError, UsageError
 
-__all__ = ["Backend", "BackendName", "backend_of", "library"]
+__all__ = ["Backend", "BackendName", "backend_of", "library", "usable_cupy"]
 
 BackendName: TypeAlias = Literal["cupy", "numpy"]
 
 _PACKAGES = {
-    "cupy": "CuPy, as 'pip install cupy-cuda12x'",
-    "nvidia.nvcomp": "nvCOMP, as 'pip install nvidia-nvcomp-cu12'",
-    "kvikio": "KvikIO, as 'pip install kvikio-cu12'",
+    "cupy": "CuPy, as 'pip install cupy-cuda13x', or cupy-cuda12x for CUDA 12",
+    "nvidia.nvcomp": "nvCOMP, as 'pip install nvidia-nvcomp-cu13', or nvidia-nvcomp-cu12 for CUDA 12",
+    "kvikio": "KvikIO, as 'pip install kvikio-cu13', or kvikio-cu12 for CUDA 12",
 }
 
 
@@ -43,7 +43,7 @@ class Backend:
 
     def buffer(self, size: int) -> NDArray[np.uint8]:
         """Make a buffer in host memory, page-locked if CuPy and a GPU are available."""
-        cupy = self.xp if self.xp is not np else _usable_cupy()
+        cupy = self.xp if self.xp is not np else usable_cupy()
         if cupy is None or size == 0:
             return np.empty(size, np.uint8)
         buffer: NDArray[np.uint8] = importlib.import_module("cupyx").empty_pinned(size, np.uint8)
@@ -88,7 +88,8 @@ def library(name: str) -> Any:
         ) from error
 
 
-def _usable_cupy() -> Any:
+def usable_cupy() -> Any:
+    """Return CuPy if it is installed and finds a GPU, else None."""
     if importlib.util.find_spec("cupy") is None:
         return None
     try:

@@ -6,7 +6,8 @@ of the block, three for that of its content, both least significant byte first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,14 +41,13 @@ ALGORITHMS = {0: "none", 1: "zlib", 2: "lzma", 3: "deflate", 4: "lz4", 5: "zstd"
 _HEADER = 9
 _TAGS = {b"ZL\x08": 1, b"XZ\x00": 2, b"CS\x08": 3, b"L4\x01": 4, b"ZS\x01": 5}
 _ALIGNMENT = 16
-_MOST_MOVED = 1 << 25
 # Per page. Writers make one per plane or per 16 MiB; processing more one by one could take hours.
 _MOST_BLOCKS = 4096
 # nvCOMP's names, and the bytes before and after its stream: zlib's header and checksum, LZ4's checksum.
 _ON_DEVICE = {1: ("Deflate", 2, 4), 3: ("Deflate", 0, 0), 4: ("LZ4", 8, 0), 5: ("Zstd", 0, 0)}
 
 
-def find_blocks(backend: Backend, column: SealedColumn) -> NDArray[Any]:
+def find_blocks(column: SealedColumn) -> NDArray[Any]:
     """List the blocks of all pages; an uncompressed page is a block with algorithm 0.
 
     Parses the headers of the first blocks of all pages together, then those of the second ones, and so on.
@@ -70,8 +70,7 @@ def find_blocks(backend: Backend, column: SealedColumn) -> NDArray[Any]:
         ends = (pages["position"] + pages["size"])[open_pages]
         content_ends = starts[open_pages + 1]
         _require(column, open_pages, ends - at >= _HEADER, "a compressed block has no room for its header")
-        index = at[:, None].astype("<i8") + np.arange(_HEADER)
-        headers = backend.to_host(column.data[backend.from_host(index)])
+        headers = column.bytes_at(at, _HEADER)
         algorithms = _algorithms(column, open_pages, headers)
         sizes, content_sizes = _number(headers[:, 3:6]), _number(headers[:, 6:9])
         at = at + np.uint64(_HEADER)
@@ -107,32 +106,43 @@ def can_decompress(blocks: NDArray[Any]) -> bool:
         return False
 
 
-def decompress(backend: Backend, column: SealedColumn, blocks: NDArray[Any]) -> Any:
-    """Decompress the blocks of a column in GPU memory.
+def decompress(backend: Backend, columns: Sequence[SealedColumn]) -> list[Any]:
+    """Decompress the blocks of columns in GPU memory; returns their contents.
 
-    nvCOMP requires blocks and their contents at multiples of 16 bytes, so both are moved.
+    A GPU takes as long for one block as for thousands, so those of all columns are decompressed together. nvCOMP
+    requires blocks and their contents at multiples of 16 bytes, so both are moved.
 
     Raises:
         FormatError: the size of a block's content differs from its header.
     """
     xp = backend.xp
-    content = xp.empty(column.content_size, np.uint8)
-    plain = blocks[blocks["algorithm"] == 0]
-    _move(backend, column.data, plain["position"], content, plain["content_position"], plain["size"])
+    contents = [xp.empty(column.content_size, np.uint8) for column in columns]
+    if not columns:
+        return contents
+    blocks = np.concatenate([column.blocks for column in columns])
+    owners = np.repeat(np.arange(len(columns)), [len(column.blocks) for column in columns])
+    stored_at = _addresses([column.data for column in columns])[owners] + blocks["position"]
+    content_at = _addresses(contents)[owners] + blocks["content_position"]
+    plain = blocks["algorithm"] == 0
+    _move(backend, stored_at[plain], content_at[plain], blocks["size"][plain])
     for algorithm, (name, before, behind) in _ON_DEVICE.items():
-        some = blocks[blocks["algorithm"] == algorithm]
-        if not len(some):
+        chosen = np.flatnonzero(blocks["algorithm"] == algorithm)
+        if not len(chosen):
             continue
-        _require(column, some["page"], some["size"] >= before + behind, f"a block of {name} is too short")
+        some = blocks[chosen]
+        _require_all(
+            columns, owners[chosen], some, some["size"] >= before + behind, f"a block of {name} is too short"
+        )
         sizes = some["size"] - np.uint64(before + behind)
         sealed_at, sealed_size = _aligned(sizes)
         opened_at, opened_size = _aligned(some["content_size"])
         sealed, opened = xp.empty(sealed_size, np.uint8), xp.empty(opened_size, np.uint8)
-        _move(backend, column.data, some["position"] + np.uint64(before), sealed, sealed_at, sizes)
+        _move(backend, stored_at[chosen] + np.uint64(before), _addresses([sealed]) + sealed_at, sizes)
         given = _decode(name, (sealed, sealed_at, sizes), (opened, opened_at, some["content_size"]), xp)
-        _require(column, some["page"], given == some["content_size"], f"nvCOMP could not decompress {name}")
-        _move(backend, opened, opened_at, content, some["content_position"], some["content_size"])
-    return content
+        problem = f"nvCOMP could not decompress {name}"
+        _require_all(columns, owners[chosen], some, given == some["content_size"], problem)
+        _move(backend, _addresses([opened]) + opened_at, content_at[chosen], some["content_size"])
+    return contents
 
 
 def _decode(name: str, sealed: tuple[Any, ...], opened: tuple[Any, ...], xp: Any) -> NDArray[Any]:
@@ -185,32 +195,44 @@ def _require(column: SealedColumn, pages: NDArray[Any], holds: NDArray[Any], pro
         )
 
 
+def _require_all(
+    columns: Sequence[SealedColumn], owners: Any, blocks: NDArray[Any], holds: NDArray[Any], problem: str
+) -> None:
+    """Name the column and the page of the first block for which a condition does not hold."""
+    if not holds.all():
+        first = int(np.argmin(holds))
+        _require(columns[owners[first]], blocks["page"][first : first + 1], holds[first : first + 1], problem)
+
+
 def _aligned(sizes: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Aligned positions for ranges of these sizes, and the total size."""
     ends = np.cumsum((sizes + np.uint64(_ALIGNMENT - 1)) // np.uint64(_ALIGNMENT) * np.uint64(_ALIGNMENT))
     return np.concatenate([[0], ends[:-1]]).astype("<u8"), int(ends[-1])
 
 
-def _move(backend: Backend, source: Any, from_: Any, target: Any, to: Any, sizes: NDArray[Any]) -> None:
-    """Copy byte ranges, many at a time: one operation per range would cost more than the copy."""
-    xp = backend.xp
-    for first, last in _batches(sizes):
-        ends = np.cumsum(sizes[first:last]).astype("<i8")
-        starts = ends - sizes[first:last].astype("<i8")
-        number = xp.arange(int(ends[-1]) if len(ends) else 0, dtype="<i8")
-        stretch = xp.searchsorted(backend.from_host(ends), number, side="right")
-        come = backend.from_host(from_[first:last].astype("<i8") - starts)
-        go = backend.from_host(to[first:last].astype("<i8") - starts)
-        target[number + go[stretch]] = source[number + come[stretch]]
+def _addresses(arrays: Sequence[Any]) -> NDArray[Any]:
+    return np.array([array.data.ptr for array in arrays], "<u8")
 
 
-def _batches(sizes: NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Ranges in batches of about `_MOST_MOVED` bytes."""
-    first, held = 0, 0
-    for number, size in enumerate(sizes.tolist()):
-        held += size
-        if held >= _MOST_MOVED:
-            yield first, number + 1
-            first, held = number + 1, 0
-    if first < len(sizes):
-        yield first, len(sizes)
+_COPY_RANGES = """
+extern "C" __global__ void copy_ranges(const unsigned long long* from, const unsigned long long* to,
+                                       const unsigned long long* sizes) {
+  const unsigned char* source = reinterpret_cast<const unsigned char*>(from[blockIdx.x]);
+  unsigned char* target = reinterpret_cast<unsigned char*>(to[blockIdx.x]);
+  const unsigned long long step = static_cast<unsigned long long>(blockDim.x) * gridDim.y;
+  unsigned long long at = static_cast<unsigned long long>(blockIdx.y) * blockDim.x + threadIdx.x;
+  for (; at < sizes[blockIdx.x]; at += step) target[at] = source[at];
+}
+"""
+
+
+@cache
+def _copy_ranges(xp: Any) -> Any:
+    return xp.RawKernel(_COPY_RANGES, "copy_ranges")
+
+
+def _move(backend: Backend, from_: Any, to: Any, sizes: Any) -> None:
+    """Copy ranges of bytes between addresses, all in one kernel."""
+    if len(sizes):
+        arguments = tuple(backend.from_host(np.asarray(each, "<u8")) for each in (from_, to, sizes))
+        _copy_ranges(backend.xp)((len(sizes), 64), (256,), arguments)

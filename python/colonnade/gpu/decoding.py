@@ -17,7 +17,7 @@ from colonnade import _core
 from colonnade._core import ElementType
 from colonnade.errors import ConversionError, TypeMismatchError, UnsupportedError
 
-__all__ = ["convert", "decode", "require_readable"]
+__all__ = ["convert", "decode", "doubled", "halved", "require_readable"]
 
 _PLAIN = {
     "Byte": "<u1",
@@ -125,10 +125,39 @@ def convert(xp: Any, values: Any, element: ElementType) -> Any:
     elif values.dtype == dtype:
         converted = values
     else:
-        with np.errstate(over="ignore"):
+        if values.dtype.kind == "f":
+            converted = doubled(xp, values) if dtype.itemsize == 8 else halved(xp, values)
+        else:
             converted = values.astype(dtype)
         _require_fit(xp, values, converted, element)
     return converted.view("<u1") if element == ElementType.character else converted
+
+
+# Processors keep the sign and the payload of NaNs, and subnormal numbers; GPUs, as CuPy compiles for them, do not.
+
+
+def doubled(xp: Any, values: Any) -> Any:
+    """Single to double precision, in integers."""
+    bits = values.view("<u4").astype("<u8")
+    magnitude = bits & 0x7FFFFFFF
+    normal = (magnitude << 29) + (896 << 52)
+    subnormal = (magnitude.astype("<f8") * 2.0**-149).view("<u8")
+    finite = xp.where(magnitude < 0x800000, subnormal, normal)
+    quiet = (magnitude > 0x7F800000).astype("<u8") << 51
+    special = xp.where(magnitude >= 0x7F800000, (normal + (896 << 52)) | quiet, finite)
+    return (((bits >> 31) << 63) | special).view("<f8")
+
+
+def halved(xp: Any, values: Any) -> Any:
+    """Double to single precision, rounded to the nearest: subnormal numbers and NaNs in integers."""
+    bits = values.view("<u8")
+    sign = ((bits >> 63) << 31).astype("<u4")
+    with np.errstate(over="ignore", invalid="ignore"):
+        normal = values.astype("<f4").view("<u4")
+        is_subnormal = abs(values) < 2.0**-126
+        subnormal = xp.rint(abs(xp.where(is_subnormal, values, 0.0)) * 2.0**149).astype("<u4") | sign
+    nan = (((bits & ((1 << 52) - 1)) >> 29) | 0x7FC00000).astype("<u4") | sign
+    return xp.where(xp.isnan(values), nan, xp.where(is_subnormal, subnormal, normal)).view("<f4")
 
 
 def _require_fit(xp: Any, values: Any, converted: Any, element: ElementType) -> None:

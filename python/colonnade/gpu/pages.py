@@ -78,6 +78,8 @@ class SealedColumn:
     """One `PAGE` each."""
     data: Any
     """The pages: bytes in host memory, page-locked if possible, or in GPU memory."""
+    _host: NDArray[np.uint8] | None = dataclasses.field(repr=False)
+    """The same bytes in host memory, unless they were read straight to the GPU."""
     _place: _core.SealedColumn = dataclasses.field(repr=False)
     _backend: Backend = dataclasses.field(repr=False)
 
@@ -93,17 +95,27 @@ class SealedColumn:
         Raises:
             FormatError: they are damaged.
         """
-        return find_blocks(self._backend, self)
+        return find_blocks(self)
 
     @cached_property
     def checksums(self) -> NDArray[np.uint64]:
         """The checksums of the pages, 0 if there is none."""
         sums = np.zeros(len(self.pages), "<u8")
         summed = np.flatnonzero(self.pages["has_checksum"])
-        at = (self.pages["position"] + self.pages["size"])[summed].astype("<i8")
-        found = self._backend.to_host(self.data[self._backend.from_host(at[:, None] + np.arange(8))])
+        found = self.bytes_at((self.pages["position"] + self.pages["size"])[summed], 8)
         sums[summed] = np.ascontiguousarray(found).view("<u8").reshape(-1)
         return sums
+
+    def host(self) -> NDArray[np.uint8]:
+        """Return `data` in host memory."""
+        return self._backend.to_host(self.data) if self._host is None else self._host
+
+    def bytes_at(self, positions: NDArray[Any], count: int) -> NDArray[np.uint8]:
+        """Return `count` bytes of `data` from each position, as rows in host memory."""
+        index = positions[:, None].astype("<i8") + np.arange(count)
+        if self._host is not None:
+            return np.asarray(self._host[index])
+        return self._backend.to_host(self.data[self._backend.from_host(index)])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -256,8 +268,12 @@ def cluster_numbers(data_set: DataSet, clusters: Sequence[int] | None) -> list[i
 # ---- Inside
 
 
+_Read = tuple[Any, NDArray[np.uint8] | None]
+"""The pages of a column where they were asked for, and in host memory unless they were read straight to the GPU."""
+
+
 def _column(
-    info: FieldInfo, number: int, place: _core.SealedColumn, data: Any, backend: Backend
+    info: FieldInfo, number: int, place: _core.SealedColumn, data: _Read, backend: Backend
 ) -> SealedColumn:
     return SealedColumn(
         info.path,
@@ -269,19 +285,19 @@ def _column(
         place.elements,
         place.leading_zeros,
         place.places.view(PAGE),
-        data,
+        *data,
         place,
         backend,
     )
 
 
-def _read(data_set: DataSet, places: list[_core.SealedColumn], backend: Backend) -> list[Any]:
+def _read(data_set: DataSet, places: list[_core.SealedColumn], backend: Backend) -> list[_Read]:
     buffers = [backend.buffer(place.size) for place in places]
     reader_of(data_set).read_sealed(places, buffers)
-    return [backend.from_host(buffer) for buffer in buffers]
+    return [(backend.from_host(buffer), buffer) for buffer in buffers]
 
 
-def _read_direct(data_set: DataSet, places: list[_core.SealedColumn], backend: Backend) -> list[Any]:
+def _read_direct(data_set: DataSet, places: list[_core.SealedColumn], backend: Backend) -> list[_Read]:
     """Reads pages straight to GPU memory, and copies them to the host to verify their checksums."""
     kvikio = library("kvikio")
     buffers = [backend.xp.empty(place.size, np.uint8) for place in places]
@@ -310,7 +326,7 @@ def _read_direct(data_set: DataSet, places: list[_core.SealedColumn], backend: B
     if data_set._settings["checksums"]:
         for place, buffer in zip(places, buffers, strict=True):
             reader_of(data_set).verify_sealed(place, backend.to_host(buffer))
-    return buffers
+    return [(buffer, None) for buffer in buffers]
 
 
 def _local_path(data_set: DataSet) -> str:
