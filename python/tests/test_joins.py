@@ -382,7 +382,7 @@ def test_what_exceeds_the_memory_lies_in_a_file(sides: Sides, monkeypatch: pytes
         colonnade.Error, match="non-numeric columns of a join exceed the memory limit: 'text'"
     ):
         frames(sides)["texts"].value  # noqa: B018
-    monkeypatch.setenv("TMPDIR", "/nonexistent")
+    monkeypatch.setenv("TMPDIR", f"{sides.left[0]}.missing")
     with pytest.raises(colonnade.Error, match="COLONNADE_JOIN_MEMORY_MIB or TMPDIR"):
         numbers()
     monkeypatch.setenv("COLONNADE_JOIN_MEMORY_MIB", "much")

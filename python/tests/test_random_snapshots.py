@@ -161,7 +161,7 @@ def end_of(client: subprocess.Popen[str]) -> None:
     below = psutil.Process(client.pid).children(recursive=True)
     client.kill()
     client.wait()
-    _, alive = psutil.wait_procs(below, timeout=60)
+    _, alive = psutil.wait_procs(below, timeout=300)
     assert not alive, "workers outlive their client"
 
 

@@ -63,7 +63,7 @@ def read_side_by_side(uri, home, processes=3):
     for child in children:
         child.stdin.write("\n")
         child.stdin.flush()
-    told = [child.communicate(timeout=120)[0].split() for child in children]
+    told = [child.communicate(timeout=500)[0].split() for child in children]
     assert all(child.returncode == 0 for child in children)
     return told
 

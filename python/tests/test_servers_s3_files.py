@@ -137,9 +137,9 @@ def test_wrong_credentials(s3, s3_uri, monkeypatch, name):
 
 
 def test_server_gone_while_writing(own_s3, s3_uri, monkeypatch):
-    monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(TIMEOUT))
     old = events(1000)
     write(s3_uri("f.root"), old)
+    monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(TIMEOUT))
 
     def write_on():
         more = events(1_500_000)
@@ -157,8 +157,8 @@ def test_server_gone_while_writing(own_s3, s3_uri, monkeypatch):
 
 
 def test_server_gone_while_reading(own_s3, s3_uri, monkeypatch):
-    monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(TIMEOUT))
     write(s3_uri("f.root"), events(), compression="none")
+    monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(TIMEOUT))
     with colonnade.open(s3_uri("f.root"), "Events") as data_set:
         own_s3.kill()
         with pytest.raises(colonnade.Error, match=r"127\.0\.0\.1"):

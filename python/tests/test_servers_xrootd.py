@@ -31,7 +31,7 @@ def run(program, *arguments, **environment):
     """A program of its own: what it printed. The client library reads its settings once."""
     command = [sys.executable, "-c", program, *arguments]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment}, check=False
+        command, capture_output=True, text=True, timeout=500, env={**os.environ, **environment}, check=False
     )
     return done.stdout + done.stderr
 
@@ -364,9 +364,9 @@ def test_forked_processes_read(xrootd_uri):
             children = [context.Process(target=read_in_child, args=(uri, answers)) for _ in range(2)]
             for child in children:
                 child.start()
-            assert [answers.get(timeout=60) for _ in children] == [total] * 2
+            assert [answers.get(timeout=300) for _ in children] == [total] * 2
             for child in children:
-                child.join(60)
+                child.join(300)
                 assert child.exitcode == 0
     finally:
         stop.set()

@@ -56,7 +56,7 @@ def use(warm: Path, path: Path, reads: bool = False) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=500,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)

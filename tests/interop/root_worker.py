@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 # Seconds for one call. After a crash ROOT's own handler may hang.
-_TIMEOUT = 120
+_TIMEOUT = 500
 _TOOLS = Path(__file__).resolve().parent / "root_tools"
 
 
@@ -75,7 +75,7 @@ class RootWorker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connection.close()
-        self._process.wait(60)
+        self._process.wait(300)
         self._output.close()
 
 

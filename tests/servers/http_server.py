@@ -157,14 +157,14 @@ class HttpServer(Server):
         """Lines about all that was answered: the server writes them after the answer, in this order."""
         self._questions += 1
         last = f"/logged-{self._questions}"
-        client = http.client.HTTPConnection(HOST, self.port, timeout=10)
+        client = http.client.HTTPConnection(HOST, self.port, timeout=120)
         if self.tls:
             context = ssl._create_unverified_context()
-            client = http.client.HTTPSConnection(HOST, self.port, timeout=10, context=context)
+            client = http.client.HTTPSConnection(HOST, self.port, timeout=120, context=context)
         client.request("GET", last)
         client.getresponse().read()
         client.close()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 120
         while True:
             lines = self.log.read_text().splitlines()
             if any(f" {last} " in line for line in lines):

@@ -21,7 +21,7 @@ from typing import Self
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"
-START_SECONDS = 60.0
+START_SECONDS = 240.0
 GONE_SECONDS = 30.0
 """How long an outage waits to be noticed."""
 STOP_SECONDS = 10.0

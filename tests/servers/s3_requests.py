@@ -70,9 +70,9 @@ class S3Requests:
         headers = self._signed(method, encoded_path, encoded_query, body)
         host = self._endpoint.netloc
         connection = (
-            http.client.HTTPSConnection(host, timeout=60, context=self._tls)
+            http.client.HTTPSConnection(host, timeout=300, context=self._tls)
             if self._tls
-            else http.client.HTTPConnection(host, timeout=60)
+            else http.client.HTTPConnection(host, timeout=300)
         )
         try:
             connection.request(method, f"{encoded_path}?{encoded_query}", body or None, headers)

@@ -47,7 +47,7 @@ class Toxiproxy(Server):
         raise AssertionError
 
     def call(self, method: str, path: str, content: dict[str, Any] | None = None) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=10)
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=120)
         try:
             connection.request(method, path, json.dumps(content) if content is not None else None)
             answer = connection.getresponse()
