@@ -107,7 +107,8 @@ class _CopyRanges:
 class _Cupy(types.ModuleType):
     RawKernel = _CopyRanges
     cuda = types.SimpleNamespace(
-        is_available=lambda: True, get_current_stream=lambda: types.SimpleNamespace(ptr=7)
+        is_available=lambda: True,
+        get_current_stream=lambda: types.SimpleNamespace(ptr=7, synchronize=lambda: None),
     )
 
     @staticmethod

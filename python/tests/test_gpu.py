@@ -26,7 +26,7 @@ from test_round_trip import QUIET, samples
 import colonnade
 from colonnade import gpu
 from colonnade.gpu.backends import usable_cupy
-from colonnade.gpu.decoding import doubled, halved
+from colonnade.gpu.decoding import to_double, to_single
 
 pytestmark = pytest.mark.filterwarnings("ignore::colonnade.LeftOutWarning")
 
@@ -459,13 +459,13 @@ def test_damage_on_a_device(tmp_path, device, events):  # noqa: F811
         for direct in (False, True):
             with pytest.raises(colonnade.ChecksumError):
                 gpu.flat_arrays(data_set, direct=direct)
-        if device.array is DeviceArray:  # real ones may never end
+        if device.array is DeviceArray:  # a GPU may take minutes
             trusting = colonnade.open(broken, checksums=False)
             outcome(lambda: ak.Array(gpu.flat_arrays(trusting, "x")["x"].values))  # noqa: B023
 
 
 def test_pages_without_checksums_are_decompressed_by_the_processor(tmp_path, device):  # noqa: F811
-    """A damaged block can keep nvCOMP busy for ever."""
+    """A damaged block can keep nvCOMP busy for minutes."""
     path = tmp_path / "plain.root"
     with colonnade.create(path, "Events", {"x": "float"}, checksums=False) as writer:
         writer.extend({"x": np.arange(10_000)})
@@ -488,9 +488,9 @@ def test_conversions_of_reals_are_those_of_the_processor():
     tiny = (random_.integers(0, 1 << 24, 100_000) + random_.choice([0, 0.25, 0.5, 0.75], 100_000)) * 2.0**-149
     wide = np.concatenate([doubles, tiny, REALS])
     with np.errstate(all="ignore"):
-        assert doubled(np, singles).tobytes() == singles.astype(np.float64).tobytes()
+        assert to_double(np, singles).tobytes() == singles.astype(np.float64).tobytes()
         for values in (wide, -wide):
-            assert halved(np, values).tobytes() == values.astype(np.float32).tobytes()
+            assert to_single(np, values).tobytes() == values.astype(np.float32).tobytes()
 
 
 @pytest.fixture(params=["store", "split"])

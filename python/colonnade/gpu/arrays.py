@@ -191,7 +191,7 @@ def _after_zeros(xp: Any, zeros: int, elements: Any) -> Any:
 def _contents(data_set: DataSet, columns: list[SealedColumn], backend: Backend) -> Iterator[Any]:
     """The decompressed pages: by nvCOMP if it supports them and what it gets is verified, else by the processor.
 
-    A damaged block can keep nvCOMP busy for ever. Who opens a data set with `checksums=False` trusts it.
+    A damaged block can keep nvCOMP busy for minutes. `checksums=False` says that the data set is trusted.
     """
     trusted = not data_set._settings["checksums"]
 

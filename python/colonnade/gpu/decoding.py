@@ -17,7 +17,7 @@ from colonnade import _core
 from colonnade._core import ElementType
 from colonnade.errors import ConversionError, TypeMismatchError, UnsupportedError
 
-__all__ = ["convert", "decode", "doubled", "halved", "require_readable"]
+__all__ = ["convert", "decode", "require_readable", "to_double", "to_single"]
 
 _PLAIN = {
     "Byte": "<u1",
@@ -126,7 +126,7 @@ def convert(xp: Any, values: Any, element: ElementType) -> Any:
         converted = values
     else:
         if values.dtype.kind == "f":
-            converted = doubled(xp, values) if dtype.itemsize == 8 else halved(xp, values)
+            converted = to_double(xp, values) if dtype.itemsize == 8 else to_single(xp, values)
         else:
             converted = values.astype(dtype)
         _require_fit(xp, values, converted, element)
@@ -136,7 +136,7 @@ def convert(xp: Any, values: Any, element: ElementType) -> Any:
 # Processors keep the sign and the payload of NaNs, and subnormal numbers; GPUs, as CuPy compiles for them, do not.
 
 
-def doubled(xp: Any, values: Any) -> Any:
+def to_double(xp: Any, values: Any) -> Any:
     """Single to double precision, in integers."""
     bits = values.view("<u4").astype("<u8")
     magnitude = bits & 0x7FFFFFFF
@@ -148,7 +148,7 @@ def doubled(xp: Any, values: Any) -> Any:
     return (((bits >> 31) << 63) | special).view("<f8")
 
 
-def halved(xp: Any, values: Any) -> Any:
+def to_single(xp: Any, values: Any) -> Any:
     """Double to single precision, rounded to the nearest: subnormal numbers and NaNs in integers."""
     bits = values.view("<u8")
     sign = ((bits >> 63) << 31).astype("<u4")

@@ -300,6 +300,8 @@ def _read(data_set: DataSet, places: list[_core.SealedColumn], backend: Backend)
 def _read_direct(data_set: DataSet, places: list[_core.SealedColumn], backend: Backend) -> list[_Read]:
     """Reads pages straight to GPU memory, and copies them to the host to verify their checksums."""
     kvikio = library("kvikio")
+    # KvikIO does not wait for the current stream, whose work may still use memory that is given out here again.
+    backend.xp.cuda.get_current_stream().synchronize()
     buffers = [backend.xp.empty(place.size, np.uint8) for place in places]
     reads: list[tuple[_core.SealedColumn, Callable[[], int], int]] = []
     with kvikio.CuFile(_local_path(data_set), "r") as file:
