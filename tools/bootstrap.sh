@@ -11,7 +11,7 @@ build_packages="build-essential cmake ninja-build pkg-config ccache mold python3
   libcurl4-openssl-dev libssl-dev"
 test_packages="xfsprogs libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev graphviz doxygen rustc bindgen
   clang-19 llvm-19 libclang-rt-19-dev clang-format-19 clang-tidy-19
-  openssl ca-certificates nginx-light ceph-mon ceph-osd ceph-common librados2 librados-dev
+  openssl ca-certificates curl nginx-light ceph-mon ceph-osd ceph-common librados2 librados-dev
   xrootd-server xrootd-scitokens-plugins libxrdcl3 openjdk-17-jre-headless"
 bench_packages="fio xrootd-client"
 cross_packages="cmake ninja-build pkg-config make git python3 graphviz crossbuild-essential-arm64 qemu-user-static libboost-dev nlohmann-json3-dev
