@@ -133,6 +133,7 @@ inside() {
   unshare --mount --pid --ipc --fork --kill-child bash -c '
     root=$1 cache=$2
     shift 2
+    mount --bind "$root" "$root"  # tests make mount namespaces, which need a root that is a mount
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     mount -t tmpfs tmpfs "$root/dev/shm"

@@ -16,6 +16,8 @@ import colonnade
 from colonnade import DataFrame, cache
 from colonnade.cli import main
 
+NAMESPACE = ["unshare", "-m" if os.geteuid() == 0 else "-rm"]
+
 
 @pytest.fixture
 def events(tmp_path):
@@ -161,8 +163,7 @@ def test_a_full_disk_is_no_failure(events, tmp_path):
     )
     mounted = subprocess.run(
         [
-            "unshare",
-            "-rm",
+            *NAMESPACE,
             "sh",
             "-c",
             f'mount -t tmpfs -o size=16k none {home} && exec {sys.executable} -c "$0"',
@@ -191,8 +192,7 @@ def test_a_home_that_cannot_be_written_is_read(events, tmp_path):
     )
     mounted = subprocess.run(
         [
-            "unshare",
-            "-rm",
+            *NAMESPACE,
             "sh",
             "-c",
             f'mount --bind {home} {home} && mount -o remount,ro,bind {home} && exec {sys.executable} -c "$0"',

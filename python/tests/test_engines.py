@@ -481,7 +481,7 @@ def test_edited_modules(source: str, file: str, tmp_path: Path, monkeypatch: pyt
     package.mkdir()
     use = f"from {package.name}.helper import FACTOR"
     (package / "__init__.py").touch()
-    (package / "helper.py").write_text("FACTOR = 0\n")
+    (package / "helper.py").write_text("FACTOR = 10_000\n")
     inside = f"def scaled(x):\n    {use}\n    return FACTOR * x\n"
     outside = f"{use}\n\ndef scaled(x):\n    return FACTOR * x\n"
     (tmp_path / "edited.py").write_text(outside if source == "module" else inside)
@@ -494,7 +494,7 @@ def test_edited_modules(source: str, file: str, tmp_path: Path, monkeypatch: pyt
 
     engine = Processes(1)
     try:
-        for factor in (2, 30, 400):  # of different sizes: compiled modules know only seconds
+        for factor in (2, 30, 400):  # all files have different sizes: compiled modules know only seconds
             (package / "helper.py").write_text(f"FACTOR = {factor}\n")
             if source == "module":
                 importlib.reload(sys.modules[f"{package.name}.helper"])
