@@ -22,11 +22,10 @@ class CopiedRanges {
 
   CopiedRanges(const PageSource& source, const DataSetSink& sink);
 
-  // Whether any pages can be copied so.
+  // Whether any pages can be copied as ranges.
   bool is_possible() const noexcept { return largest_ > 0; }
   bool fits(const PageDescriptor& page) const noexcept;
-  // Whether all of these pages are copied so, and that pays: they are as they were read, and lie in few
-  // places.
+  // Whether to copy these pages as ranges: all are unchanged, and they lie in few places.
   bool takes(std::span<const SealedPage> pages, bool at_any_rate) const;
   void add(const SealedPage& page, std::size_t part);
   bool is_enough() const noexcept { return bytes_ >= std::uint64_t{16} << 20; }

@@ -84,8 +84,8 @@ def open(  # noqa: A001
         friends: other data sets with as many entries, by name, whose fields are beside those of this one: anything
             that `target` accepts, or open data sets; see `DataSet.with_friends`. `DataSet.join` joins by keys.
         missing: for several files, what to do about fields that some lack: "error" raises `SchemaError`, "fill" gives
-            them missing values in the entries of these files, "skip" leaves the fields out. The default is
-            the policy of the chains in the list, or "error" if it has none.
+            them missing values in the entries of these files, "skip" leaves the fields out. By default the
+            policy of the chains in the list applies, or "error" if there are none.
         max_open_files: for several files, the maximum number open at a time.
         index: for several files, a small file with their lengths and types, so that they need not be opened before they
             are read. It is written if it does not exist or belongs to other files.

@@ -82,7 +82,7 @@ TEST(WriteOptions, TinyKeysGiveTheSameValues) {
         expect_same_with(
             {.compression = setting, .max_page_size = 512, .max_key_size = limit, .container = container}, 40,
             20);
-  // At one of these limits, the footer fits into a key by itself, but not together with the record behind it.
+  // At one of these limits, the footer alone fits into a key, but not with the record that follows it.
   for (const auto container : {Container::root_file, Container::bare_file})
     for (std::uint64_t limit = 120; limit < 600; limit += 8)
       expect_same_with({.compression = "none",
