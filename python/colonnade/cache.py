@@ -6,6 +6,7 @@ configuration, or is this user's folder.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -108,7 +109,7 @@ def ls(home: PathLike | None = None) -> list[CachedDataSet]:
     try:
         found = [_data_set(one) for one in _core.cached_data_sets(_text(home))]
     except FileMissingError:
-        if not trees:
+        if not trees and not _has_trees(home):
             raise
         found = []
     return found + [_tree(one) for one in trees]
@@ -161,7 +162,7 @@ def verify(home: PathLike | None = None) -> CacheCheck:
         except Error:
             damaged += 1
             _core.remove_file(one.path)
-    if trees and not _is_there(home):
+    if (trees or _has_trees(home)) and not _is_there(home):
         return CacheCheck(pages, moved, damaged, 0)
     found = _core.verify_cache(_text(home))
     return CacheCheck(found.pages + pages, found.bytes + moved, found.damaged + damaged, found.unknown)
@@ -192,7 +193,7 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
         if one.uri == _core.cached_origin(uri) and (not wanted or wanted & set(one.branches)):
             _core.remove_file(one.path)
             removed += one.bytes
-    if removed and not _is_there(home):
+    if (removed or _has_trees(home)) and not _is_there(home):
         return removed
     return removed + _core.remove_cached(uri, list(columns or ()), _text(home))
 
@@ -204,7 +205,8 @@ def gc(home: PathLike | None = None) -> CacheGarbage:
 
     uri, budget = _core.cache_home(_text(home), True)
     leftovers, outdated, evicted, left = collect_garbage(uri, budget)
-    if leftovers + outdated + evicted + left and not _is_there(home):
+    found_some = leftovers + outdated + evicted + left
+    if (found_some or _has_trees(home)) and not _is_there(home):
         return CacheGarbage(leftovers, outdated, evicted, left)
     found = _core.collect_cache_garbage(_text(home))
     return CacheGarbage(
@@ -226,6 +228,14 @@ def _trees(home: PathLike | None) -> list[KeptFile]:
 
     uri, _ = _core.cache_home(_text(home), True)
     return kept_files(uri) if uri else []
+
+
+def _has_trees(home: PathLike | None) -> bool:
+    """True if there is a folder for imported columns, even if it is empty."""
+    from .importing.tree_columns import trees_of
+
+    uri, _ = _core.cache_home(_text(home), True)
+    return bool(uri) and os.path.isdir(trees_of(uri))
 
 
 def _tree(one: KeptFile) -> CachedDataSet:

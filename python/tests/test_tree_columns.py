@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -440,6 +441,69 @@ def test_a_cache_keeps_imported_columns(tmp_path, tree, imported):
     assert cache.gc(home).evicted == 0
     assert cache.gc(f"{home}?budget=1").evicted > 0
     assert tree_columns.kept_files(str(home)) == []
+    assert cache.ls(home) == []
+    assert cache.verify(home).pages == cache.gc(home).bytes == cache.rm(tree, home=home) == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_used_survives_a_cache_with_little_room(tmp_path, seed):
+    random = np.random.default_rng(seed)
+    chosen = [bool(random.integers(0, 2)) for _ in range(2)]
+    files = [random_tree_of_names(tmp_path / f"{k}.root", factor=k + 1) for k in range(3)]
+    home = str(tmp_path / "home") + f"?budget={random.choice([1, 5000, 20000])}"
+    expected = colonnade.open(files)
+    data_set = colonnade.open(files, cache=home)
+    frames = [DataFrame("Events", list(map(str, files)), cache=home, threads=2) for _ in range(2)]
+    columns = ["run", "met", "Muon_pt", "nMuon"]
+    for _ in range(4):
+        name = str(random.choice(columns))
+        for frame in frames if chosen[0] else reversed(frames):
+            assert ak.to_list(frame.take(name).value) == ak.to_list(expected[name])
+        if chosen[1]:
+            cache.gc(f"{home.partition('?')[0]}?budget=1")
+        names = list(random.choice(columns, 2, replace=False))
+        for step, there in zip(data_set.iterate(names), expected.iterate(names), strict=True):
+            same(step, there)
+    links = tmp_path / "home-trees" / ".used"
+    assert list(links.rglob("*.root"))
+    del frame, frames, data_set, step
+    gc.collect()
+    assert not list(links.rglob("*.root"))
+
+
+def test_columns_survive_other_processes_that_make_room(tmp_path, tree):
+    home = f"{tmp_path / 'home'}?budget=1"
+    code = (
+        "import sys, colonnade\n"
+        "for name in ('run', 'met', 'Muon_pt'):\n"
+        "    for _ in range(4):\n"
+        "        got = colonnade.DataFrame('Events', sys.argv[1:], cache=%r, threads=1).sum(name + ' * 2.')\n"
+        "        assert got.value == colonnade.DataFrame('Events', sys.argv[1:], threads=1).sum(name + ' * 2.').value\n"
+    )
+    files = [str(random_tree_of_names(tmp_path / f"{k}.root", factor=k + 1)) for k in range(3)]
+    command = [sys.executable, "-c", code % home, *files]
+    children = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    for child in children:
+        assert child.communicate()[1] == ""
+        assert child.returncode == 0
+    assert not list((tmp_path / "home-trees" / ".used").iterdir())
+
+
+def test_links_of_killed_processes_are_removed(tmp_path, tree):
+    code = (
+        "import sys, os, colonnade\n"
+        "data_set = colonnade.open(sys.argv[1], cache=sys.argv[2])\n"
+        "data_set['run']\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    home, links = tmp_path / "home", tmp_path / "home-trees" / ".used"
+    for remove in (lambda: cache.gc(home), lambda: colonnade.open(tree, cache=home)["run"]):
+        subprocess.run([sys.executable, "-c", code, str(tree), str(home)], check=False)
+        (lock,) = links.glob("*.lock")
+        assert list(links.rglob("*.root"))
+        remove()
+        assert not lock.exists()
+        assert not lock.with_suffix("").exists()
 
 
 def test_a_tree_that_changed_is_imported_again(tmp_path, tree):

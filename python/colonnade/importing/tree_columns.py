@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import glob
 import hashlib
 import json
@@ -16,15 +17,17 @@ import shutil
 import tempfile
 import threading
 import uuid
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from colonnade import _core
 from colonnade.errors import (
     Error,
+    FileMissingError,
     FormatError,
     SchemaError,
     StorageError,
@@ -37,11 +40,12 @@ from colonnade.writing.options import write_options
 from .tree_schema import Leaf, PlannedField, TreePlan, plan_fields
 from .trees import ImportProgress, _data_set_names, _Import, _opened, _probe, _tree, _tree_names, _Writer
 
-__all__ = ["KeptFile", "TreeColumns", "collect_garbage", "evict", "kept_files", "kept_in"]
+__all__ = ["KeptFile", "TreeColumns", "collect_garbage", "evict", "kept_files", "kept_in", "trees_of"]
 
 _RULES = 3
 """The version of names and types; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
+_LINKS = ".used"
 _SIZEOF = ("#", "R_rdf_sizeof_")
 _OPENED = 16
 """The maximum number of open files."""
@@ -272,6 +276,71 @@ class KeptFile:
     last_use: float
 
 
+class _Links:
+    """Hard links of a process to files of a folder of a cache: what it uses stays if another process makes room.
+
+    A process holds the lock of a file beside its links, so that those of killed ones can be told and removed.
+    """
+
+    _lock = threading.Lock()
+    _made: ClassVar[dict[tuple[int, str], _Links]] = {}
+
+    def __init__(self, base: str) -> None:
+        place = f"{base}/{_LINKS}"
+        os.makedirs(place, exist_ok=True)
+        self.remove_orphaned(base)
+        self._process, self._count = os.getpid(), 0
+        self._file, self._path = self._locked(place)
+        self._folder = self._path.removesuffix(".lock")
+        atexit.register(self._remove)
+
+    @classmethod
+    def of(cls, base: str) -> _Links:
+        """Return those of this process; makes them on first use. Raises `OSError` if that is impossible."""
+        with cls._lock:
+            key = (os.getpid(), base)  # a forked child makes its own
+            if key not in cls._made or not os.path.exists(cls._made[key]._path):
+                cls._made[key] = cls(base)
+            return cls._made[key]
+
+    @staticmethod
+    def _locked(place: str) -> tuple[int, str]:
+        while True:
+            file, path = tempfile.mkstemp(prefix=f"{os.getpid()}-", suffix=".lock", dir=place)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.path.exists(path):
+                return file, path
+            os.close(file)  # another process took it for that of a killed one
+
+    def folder(self) -> str:
+        """Make a folder for links."""
+        with self._lock:
+            self._count += 1
+            folder = f"{self._folder}/{self._count}"
+        os.makedirs(folder)
+        return folder
+
+    def _remove(self) -> None:
+        if self._process == os.getpid():  # not in a forked child
+            shutil.rmtree(self._folder, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+
+    @staticmethod
+    def remove_orphaned(base: str) -> None:
+        """Remove links of killed processes."""
+        for path in Path(base, _LINKS).glob("*.lock"):
+            with contextlib.suppress(OSError), open(path, "rb+") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+                path.unlink()
+
+
+def _remove_links(folder: str, process: int) -> None:
+    if process == os.getpid():  # not in a forked child
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 _IMPORTING: dict[tuple[int, str, str, frozenset[str]], threading.Lock] = {}
 
 
@@ -280,11 +349,18 @@ class _Kept:
 
     In folders, the names of files contain a checksum, which is verified when a process first uses one. From elsewhere
     each process copies the files that it uses, and checks all their pages. None of these files makes a read fail.
+
+    Args:
+        base: the folder.
+        budget: the maximum size of all files.
+        shared: whether others may remove files.
     """
 
-    def __init__(self, base: str, budget: int | None = None) -> None:
+    def __init__(self, base: str, budget: int | None = None, *, shared: bool = False) -> None:
         self.base = base
         self._budget = budget
+        self._shared = shared
+        self._links = ""
         self._is_local = _core.is_local_file(base)
         self._known: dict[str, frozenset[str]] = {}
         self._whole: set[str] = set()
@@ -292,15 +368,36 @@ class _Kept:
 
     def find(self, tree: _TreeFile, branches: frozenset[str]) -> str:
         """Return a file that has the branches; empty if none has all of them."""
-        for path in _listed(f"{glob.escape(self.base)}/{tree.identity}/*.root"):
+        # What this process uses may have been removed from the cache meanwhile.
+        linked = _listed(f"{glob.escape(self._links)}/{tree.identity}-*.root") if self._links else []
+        for path in [*_listed(f"{glob.escape(self.base)}/{tree.identity}/*.root"), *linked]:
             if path not in self._known:
                 self._known[path] = _branches_in(path)
             if self._known[path] >= branches and self._is_whole(path):
                 with contextlib.suppress(OSError):
                     if self._is_local:
                         os.utime(path)
-                return self._copies.get(path, path)
+                used = path if path in linked else self._linked(path, tree, Path(path).name)
+                if used:
+                    return self._copies.get(used, used)
         return ""
+
+    def _linked(self, path: str, tree: _TreeFile, name: str) -> str:
+        """Return what to use for a file: a link if others may remove it. Empty if it has been removed."""
+        if not self._is_local or not self._shared:
+            return path
+        try:
+            if not self._links:
+                self._links = _Links.of(self.base).folder()
+                weakref.finalize(self, _remove_links, self._links, os.getpid())
+            link = f"{self._links}/{tree.identity}-{name}"
+            with contextlib.suppress(FileExistsError):
+                os.link(path, link)
+        except OSError:
+            # Some file systems have no links, and a folder of others may only be read.
+            return path if os.path.exists(path) else ""
+        self._whole.add(link)
+        return link
 
     def _is_whole(self, path: str) -> bool:
         if path in self._whole:
@@ -349,13 +446,15 @@ class _Kept:
         """Import branches to a file; raises `Error` if it cannot be written."""
         name = hashlib.sha256("\n".join(sorted(branches)).encode()).hexdigest()[:20]
         folder = f"{self.base}/{tree.identity}"
-        path = f"{folder}/{name}.root"
+        path = used = f"{folder}/{name}.root"
         if self._is_local:
             aside = f"{folder}/.{name}.{os.getpid()}-{threading.get_ident()}.root"
             try:
                 os.makedirs(folder, exist_ok=True)
                 tree.write(branches, aside, watch)
-                path = f"{folder}/{name}-{_core.sum_of_file(aside):016x}.root"
+                path = used = f"{folder}/{name}-{_core.sum_of_file(aside):016x}.root"
+                linked = self._linked(aside, tree, Path(path).name)
+                used = path if linked == aside else linked
                 os.replace(aside, path)
             except OSError as error:
                 raise StorageError(
@@ -368,10 +467,10 @@ class _Kept:
         self._known[path] = branches
         if self._is_local and self._budget is not None:
             evict(kept_in(self.base), self._budget, spare=path)
-        return path
+        return used
 
 
-def _trees_of(home: str) -> str:
+def trees_of(home: str) -> str:
     """The folder of imported columns that belongs to a cache home."""
     path = home.removeprefix("obj://").rstrip("/")
     if path.startswith("s3://") and path.count("/") == 2:
@@ -408,7 +507,7 @@ def _record(path: str) -> dict[str, Any] | None:
 
 def kept_files(home: str) -> list[KeptFile]:
     """Imported columns of the cache with that home, most recently used first."""
-    return kept_in(_trees_of(home))
+    return kept_in(trees_of(home))
 
 
 def kept_in(base: str) -> list[KeptFile]:
@@ -433,7 +532,8 @@ def evict(files: list[KeptFile], budget: int, spare: str = "") -> int:
             break
         if one.path == spare:
             continue
-        _core.remove_file(one.path)
+        with contextlib.suppress(FileMissingError):  # another process makes room, too
+            _core.remove_file(one.path)
         left -= one.bytes
         removed += one.bytes
     return removed
@@ -445,6 +545,7 @@ def collect_garbage(home: str, budget: int) -> tuple[int, int, int, int]:
     Returns:
         The number of leftovers; the outdated bytes; the bytes above the budget; the remaining bytes.
     """
+    _Links.remove_orphaned(trees_of(home))
     files = kept_files(home)
     latest: dict[tuple[str, str], KeptFile] = {}
     for one in files:  # most recently used first
@@ -573,7 +674,7 @@ class TreeColumns:
         home, budget = _core.cache_home("" if cache is None else path_text(cache), remote)
         # Data sets of other stores have no file names.
         usable = home and ("://" not in home or home.startswith(("obj://", "s3://")))
-        return _Kept(_trees_of(home), budget) if usable else None
+        return _Kept(trees_of(home), budget, shared=True) if usable else None
 
     @property
     def samples(self) -> list[tuple[str, int, str, str]]:
