@@ -153,6 +153,8 @@ def warm(
 @checked
 def verify(home: PathLike | None = None) -> CacheCheck:
     """Check every page of a cache, and remove damaged ones."""
+    from .importing.tree_columns import remove_kept
+
     trees = _trees(home)
     pages = moved = damaged = 0
     for one in trees:
@@ -161,7 +163,7 @@ def verify(home: PathLike | None = None) -> CacheCheck:
             pages += DataSet(one.path, cache="off").verify()
         except Error:
             damaged += 1
-            _core.remove_file(one.path)
+            remove_kept(one.path)
     if (trees or _has_trees(home)) and not _is_there(home):
         return CacheCheck(pages, moved, damaged, 0)
     found = _core.verify_cache(_text(home))
@@ -186,12 +188,14 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
 
     Columns of a TTree that were imported together are removed together.
     """
+    from .importing.tree_columns import remove_kept
+
     uri = split_target(target)[0]
     wanted = set(columns or ())
     removed = 0
     for one in _trees(home):
         if one.uri == _core.cached_origin(uri) and (not wanted or wanted & set(one.branches)):
-            _core.remove_file(one.path)
+            remove_kept(one.path)
             removed += one.bytes
     if (removed or _has_trees(home)) and not _is_there(home):
         return removed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import random
 import signal
 import subprocess
 import sys
@@ -21,9 +22,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from locations import FIXTURES
 from root_values import assert_as_uproot
+from shuffled_engine import Shuffled
 
 import colonnade
-from colonnade import DataFrame, cache
+from colonnade import DataFrame, cache, distributed
 from colonnade.importing import tree_columns
 from colonnade.importing.trees import _Import
 
@@ -439,6 +441,7 @@ def test_a_cache_keeps_imported_columns(tmp_path, tree, imported):
     assert cache.rm(tree, ["met"], home) > 0
     assert len(cache.ls(home)) == 2
     assert cache.gc(home).evicted == 0
+    gc.collect()  # what is used stays
     assert cache.gc(f"{home}?budget=1").evicted > 0
     assert tree_columns.kept_files(str(home)) == []
     assert cache.ls(home) == []
@@ -464,11 +467,10 @@ def test_what_is_used_survives_a_cache_with_little_room(tmp_path, seed):
         names = list(random.choice(columns, 2, replace=False))
         for step, there in zip(data_set.iterate(names), expected.iterate(names), strict=True):
             same(step, there)
-    links = tmp_path / "home-trees" / ".used"
-    assert list(links.rglob("*.root"))
     del frame, frames, data_set, step
     gc.collect()
-    assert not list(links.rglob("*.root"))
+    cache.gc(f"{home.partition('?')[0]}?budget=1")
+    assert tree_columns.kept_files(home.partition("?")[0]) == []
 
 
 def test_columns_survive_other_processes_that_make_room(tmp_path, tree):
@@ -486,24 +488,74 @@ def test_columns_survive_other_processes_that_make_room(tmp_path, tree):
     for child in children:
         assert child.communicate()[1] == ""
         assert child.returncode == 0
-    assert not list((tmp_path / "home-trees" / ".used").iterdir())
+    assert not list((tmp_path / "home-trees" / ".used").glob("*.uses"))
 
 
-def test_links_of_killed_processes_are_removed(tmp_path, tree):
+@pytest.mark.parametrize("seed", range(6))
+def test_frames_that_use_the_same_columns_do_not_disturb_each_other(tmp_path, seed):
+    chosen = random.Random(seed)
+    files = [str(random_tree_of_names(tmp_path / f"{k}.root", entries=300, factor=k + 1)) for k in range(3)]
+    whole = colonnade.open(files)
+    options = {"cache": f"{tmp_path / 'home'}?budget={chosen.choice(['1', '1GB'])}"} if seed % 2 else {}
+    engines = [{}, {"executor": Shuffled(seed), "npartitions": 4}]
+    frames = [DataFrame("Events", files, **chosen.choice(engines), **options) for _ in range(3)]
+    plans = []
+    for _ in range(6):
+        booked = []
+        for frame in chosen.sample(frames, chosen.randint(1, 3)):
+            column = chosen.choice(["run", "met", "Muon_pt"])
+            expected = ak.sum(whole[column])
+            booked.append((frame.sum(column), expected))
+            if chosen.random() < 0.3:
+                booked[-1][0].on_partial(lambda value: None)
+            if chosen.random() < 0.5:
+                result = frame.sum(f"{column} + 0")
+                plans.append((frame.freeze(result), result, expected))
+        if chosen.random() < 0.5:
+            colonnade.run_graphs(frames)
+        for result, expected in booked:
+            assert result.value == pytest.approx(expected)
+    for plan, result, expected in plans:
+        partials = [distributed.run_task(plan, task) for task in plan.tasks(3)]
+        plan.finish(distributed.merge(plan, partials))
+        assert result.value == pytest.approx(expected)
+
+
+def test_the_least_recently_used_columns_are_removed_first(tmp_path, tree):
+    home = str(tmp_path / "home")
+    for name in ("run", "met", "Muon_pt"):
+        assert colonnade.open(tree, cache=home)[name] is not None
+    for age, one in enumerate(tree_columns.kept_files(home)):
+        os.utime(one.path, ns=(0, (1000 - age) * 10**9))
+        for mark in Path(one.path).parent.glob(".*.used"):
+            mark.unlink()
+    oldest = tree_columns.kept_files(home)[-1]
+    assert colonnade.open(tree, cache=home)[oldest.branches[0]] is not None
+    newest, second, last = tree_columns.kept_files(home)
+    assert newest.path == oldest.path
+    assert cache.gc(f"{home}?budget={newest.bytes + second.bytes}").evicted == last.bytes
+    assert {one.path for one in tree_columns.kept_files(home)} == {newest.path, second.path}
+    assert cache.rm(tree, home=home) > 0
+    assert not [
+        path
+        for path in (tmp_path / "home-trees").rglob("*")
+        if path.is_file() and path.parent.name != ".used"
+    ]
+
+
+def test_what_killed_processes_used_can_be_removed(tmp_path, tree):
     code = (
         "import sys, os, colonnade\n"
         "data_set = colonnade.open(sys.argv[1], cache=sys.argv[2])\n"
         "data_set['run']\n"
         "os.kill(os.getpid(), 9)\n"
     )
-    home, links = tmp_path / "home", tmp_path / "home-trees" / ".used"
-    for remove in (lambda: cache.gc(home), lambda: colonnade.open(tree, cache=home)["run"]):
-        subprocess.run([sys.executable, "-c", code, str(tree), str(home)], check=False)
-        (lock,) = links.glob("*.lock")
-        assert list(links.rglob("*.root"))
-        remove()
-        assert not lock.exists()
-        assert not lock.with_suffix("").exists()
+    home = tmp_path / "home"
+    subprocess.run([sys.executable, "-c", code, str(tree), str(home)], check=False)
+    assert len(list((tmp_path / "home-trees" / ".used").glob("*.uses"))) == 1
+    assert cache.gc(f"{home}?budget=1").evicted > 0
+    assert tree_columns.kept_files(str(home)) == []
+    assert not list((tmp_path / "home-trees" / ".used").glob("*.uses"))
 
 
 def test_a_tree_that_changed_is_imported_again(tmp_path, tree):

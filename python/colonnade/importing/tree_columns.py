@@ -18,6 +18,7 @@ import tempfile
 import threading
 import uuid
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -40,12 +41,22 @@ from colonnade.writing.options import write_options
 from .tree_schema import Leaf, PlannedField, TreePlan, plan_fields
 from .trees import ImportProgress, _data_set_names, _Import, _opened, _probe, _tree, _tree_names, _Writer
 
-__all__ = ["KeptFile", "TreeColumns", "collect_garbage", "evict", "kept_files", "kept_in", "trees_of"]
+__all__ = [
+    "KeptFile",
+    "TreeColumns",
+    "collect_garbage",
+    "evict",
+    "kept_files",
+    "kept_in",
+    "remove_kept",
+    "trees_of",
+]
 
 _RULES = 3
 """The version of names and types; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
-_LINKS = ".used"
+_USED = ".used"
+_USES = ".uses"
 _SIZEOF = ("#", "R_rdf_sizeof_")
 _OPENED = 16
 """The maximum number of open files."""
@@ -276,69 +287,79 @@ class KeptFile:
     last_use: float
 
 
-class _Links:
-    """Hard links of a process to files of a folder of a cache: what it uses stays if another process makes room.
+class _Uses:
+    """What a process uses of a folder of a cache: others that make room leave it alone.
 
-    A process holds the lock of a file beside its links, so that those of killed ones can be told and removed.
+    A process lists it in a file, of which it holds the lock, so that those of killed ones can be told and removed.
+    Nothing is done to the used files themselves: their times are part of their identity.
     """
 
-    _lock = threading.Lock()
-    _made: ClassVar[dict[tuple[int, str], _Links]] = {}
+    _made: ClassVar[dict[tuple[int, str], _Uses]] = {}
+    _making = threading.Lock()
 
     def __init__(self, base: str) -> None:
-        place = f"{base}/{_LINKS}"
-        os.makedirs(place, exist_ok=True)
-        self.remove_orphaned(base)
-        self._process, self._count = os.getpid(), 0
-        self._file, self._path = self._locked(place)
-        self._folder = self._path.removesuffix(".lock")
+        self._base, self._process = base, os.getpid()
+        self._counts: Counter[str] = Counter()
+        with self.locked(base):
+            self._file, self._path = tempfile.mkstemp(_USES, f"{self._process}-", f"{base}/{_USED}")
+            os.fchmod(self._file, 0o644)  # for others
+            fcntl.flock(self._file, fcntl.LOCK_EX)
         atexit.register(self._remove)
 
     @classmethod
-    def of(cls, base: str) -> _Links:
+    def of(cls, base: str) -> _Uses:
         """Return those of this process; makes them on first use. Raises `OSError` if that is impossible."""
-        with cls._lock:
+        with cls._making:
             key = (os.getpid(), base)  # a forked child makes its own
             if key not in cls._made or not os.path.exists(cls._made[key]._path):
                 cls._made[key] = cls(base)
             return cls._made[key]
 
     @staticmethod
-    def _locked(place: str) -> tuple[int, str]:
-        while True:
-            file, path = tempfile.mkstemp(prefix=f"{os.getpid()}-", suffix=".lock", dir=place)
+    @contextlib.contextmanager
+    def locked(base: str) -> Iterator[None]:
+        """Keep others from adding uses, and from removing files."""
+        os.makedirs(f"{base}/{_USED}", exist_ok=True)
+        with open(f"{base}/{_USED}/lock", "wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            if os.path.exists(path):
-                return file, path
-            os.close(file)  # another process took it for that of a killed one
+            yield
 
-    def folder(self) -> str:
-        """Make a folder for links."""
-        with self._lock:
-            self._count += 1
-            folder = f"{self._folder}/{self._count}"
-        os.makedirs(folder)
-        return folder
+    def add(self, path: str) -> None:
+        """Begin to use a file, which need not exist yet."""
+        with self.locked(self._base):
+            self._counts[path] += 1
+            self._write()
+
+    def drop(self, paths: Iterable[str]) -> None:
+        """End the use of files."""
+        if self._process == os.getpid():  # not in a forked child
+            with contextlib.suppress(OSError), self.locked(self._base):
+                self._counts -= Counter(paths)
+                self._write()
+
+    def _write(self) -> None:
+        listed = json.dumps([os.path.relpath(path, self._base) for path in self._counts]).encode()
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, listed, 0)
 
     def _remove(self) -> None:
-        if self._process == os.getpid():  # not in a forked child
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._process == os.getpid():
             with contextlib.suppress(OSError):
                 os.unlink(self._path)
 
     @staticmethod
-    def remove_orphaned(base: str) -> None:
-        """Remove links of killed processes."""
-        for path in Path(base, _LINKS).glob("*.lock"):
-            with contextlib.suppress(OSError), open(path, "rb+") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path.with_suffix(""), ignore_errors=True)
-                path.unlink()
-
-
-def _remove_links(folder: str, process: int) -> None:
-    if process == os.getpid():  # not in a forked child
-        shutil.rmtree(folder, ignore_errors=True)
+    def all_of(base: str) -> set[str]:
+        """What running processes use. Call it while it is `locked`. Removes the lists of killed ones."""
+        found: set[str] = set()
+        for path in Path(base, _USED).glob(f"*{_USES}"):
+            with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    found.update(f"{base}/{name}" for name in json.load(file))
+                else:
+                    path.unlink()
+        return found
 
 
 _IMPORTING: dict[tuple[int, str, str, frozenset[str]], threading.Lock] = {}
@@ -360,7 +381,7 @@ class _Kept:
         self.base = base
         self._budget = budget
         self._shared = shared
-        self._links = ""
+        self._used: set[str] = set()
         self._is_local = _core.is_local_file(base)
         self._known: dict[str, frozenset[str]] = {}
         self._whole: set[str] = set()
@@ -368,36 +389,29 @@ class _Kept:
 
     def find(self, tree: _TreeFile, branches: frozenset[str]) -> str:
         """Return a file that has the branches; empty if none has all of them."""
-        # What this process uses may have been removed from the cache meanwhile.
-        linked = _listed(f"{glob.escape(self._links)}/{tree.identity}-*.root") if self._links else []
-        for path in [*_listed(f"{glob.escape(self.base)}/{tree.identity}/*.root"), *linked]:
+        for path in _listed(f"{glob.escape(self.base)}/{tree.identity}/*.root"):
             if path not in self._known:
                 self._known[path] = _branches_in(path)
             if self._known[path] >= branches and self._is_whole(path):
-                with contextlib.suppress(OSError):
-                    if self._is_local:
-                        os.utime(path)
-                used = path if path in linked else self._linked(path, tree, Path(path).name)
-                if used:
-                    return self._copies.get(used, used)
+                self._use(path)
+                # Another process may have removed it before.
+                if not self._is_local or os.path.exists(path):
+                    return self._copies.get(path, path)
         return ""
 
-    def _linked(self, path: str, tree: _TreeFile, name: str) -> str:
-        """Return what to use for a file: a link if others may remove it. Empty if it has been removed."""
+    def _use(self, path: str) -> None:
+        """Keep others from removing a file until nothing uses this any more."""
         if not self._is_local or not self._shared:
-            return path
-        try:
-            if not self._links:
-                self._links = _Links.of(self.base).folder()
-                weakref.finalize(self, _remove_links, self._links, os.getpid())
-            link = f"{self._links}/{tree.identity}-{name}"
-            with contextlib.suppress(FileExistsError):
-                os.link(path, link)
-        except OSError:
-            # Some file systems have no links, and a folder of others may only be read.
-            return path if os.path.exists(path) else ""
-        self._whole.add(link)
-        return link
+            return
+        _mark_used(path)
+        # The folder of others may only be read.
+        with contextlib.suppress(OSError):
+            if path not in self._used:
+                uses = _Uses.of(self.base)
+                uses.add(path)
+                if not self._used:
+                    weakref.finalize(self, uses.drop, self._used)
+                self._used.add(path)
 
     def _is_whole(self, path: str) -> bool:
         if path in self._whole:
@@ -412,7 +426,7 @@ class _Kept:
             self._copies.pop(path, None)
             self._known.pop(path, None)
             with contextlib.suppress(Error):
-                _core.remove_file(path)
+                remove_kept(path)
         return found
 
     @staticmethod
@@ -446,15 +460,14 @@ class _Kept:
         """Import branches to a file; raises `Error` if it cannot be written."""
         name = hashlib.sha256("\n".join(sorted(branches)).encode()).hexdigest()[:20]
         folder = f"{self.base}/{tree.identity}"
-        path = used = f"{folder}/{name}.root"
+        path = f"{folder}/{name}.root"
         if self._is_local:
             aside = f"{folder}/.{name}.{os.getpid()}-{threading.get_ident()}.root"
             try:
                 os.makedirs(folder, exist_ok=True)
                 tree.write(branches, aside, watch)
-                path = used = f"{folder}/{name}-{_core.sum_of_file(aside):016x}.root"
-                linked = self._linked(aside, tree, Path(path).name)
-                used = path if linked == aside else linked
+                path = f"{folder}/{name}-{_core.sum_of_file(aside):016x}.root"
+                self._use(path)
                 os.replace(aside, path)
             except OSError as error:
                 raise StorageError(
@@ -466,8 +479,8 @@ class _Kept:
             self._whole.add(path)
         self._known[path] = branches
         if self._is_local and self._budget is not None:
-            evict(kept_in(self.base), self._budget, spare=path)
-        return used
+            evict(self.base, self._budget, spare=path)
+        return path
 
 
 def trees_of(home: str) -> str:
@@ -490,9 +503,34 @@ def _branches_in(path: str) -> frozenset[str]:
     found = _record(path)
     if found is None:
         with contextlib.suppress(Error):
-            _core.remove_file(path)
+            remove_kept(path)
         return frozenset()
     return frozenset(found["branches"])
+
+
+def _mark_of(path: str) -> Path:
+    """The file whose time is that of the last use: the time of a data set's own file is part of its identity."""
+    return Path(path).with_name(f".{Path(path).name}{_USED}")
+
+
+def _mark_used(path: str) -> None:
+    with contextlib.suppress(OSError):
+        _mark_of(path).touch()
+
+
+def _last_use(path: str) -> float:
+    used = os.stat(path).st_mtime
+    with contextlib.suppress(OSError):
+        used = max(used, _mark_of(path).stat().st_mtime)
+    return used
+
+
+def remove_kept(path: str) -> None:
+    """Remove imported columns from a cache."""
+    _core.remove_file(path)
+    with contextlib.suppress(OSError):
+        if "://" not in path:
+            _mark_of(path).unlink()
 
 
 def _record(path: str) -> dict[str, Any] | None:
@@ -518,49 +556,71 @@ def kept_in(base: str) -> list[KeptFile]:
         size, used = 0, 0.0
         with contextlib.suppress(OSError):
             state = os.stat(path) if "://" not in path else None
-            size, used = (state.st_size, state.st_mtime) if state else (_core.open_bytes(path).size, 0.0)
+            size, used = (state.st_size, _last_use(path)) if state else (_core.open_bytes(path).size, 0.0)
         branches = tuple(told["branches"])
         found.append(KeptFile(path, told["uri"], told["tree"], told["version"], branches, size, used))
     return sorted(found, key=lambda one: -one.last_use)
 
 
-def evict(files: list[KeptFile], budget: int, spare: str = "") -> int:
-    """Remove least recently used files until the rest fits; returns the number of bytes removed."""
+@contextlib.contextmanager
+def _uses_of(base: str) -> Iterator[set[str]]:
+    """What running processes use of a folder; nobody begins to use or removes anything meanwhile."""
+    with contextlib.ExitStack() as stack:
+        used: set[str] = set()
+        with contextlib.suppress(OSError):  # which may only be read
+            if _core.is_local_file(base) and os.path.isdir(base):
+                stack.enter_context(_Uses.locked(base))
+                used = _Uses.all_of(base)
+        yield used
+
+
+def evict(base: str, budget: int, spare: str = "") -> int:
+    """Remove least recently used files until the rest fits, except used ones; returns the number of bytes removed."""
+    files = kept_in(base)
     left, removed = sum(one.bytes for one in files), 0
-    for one in reversed(files):
-        if left <= budget:
-            break
-        if one.path == spare:
-            continue
-        with contextlib.suppress(FileMissingError):  # another process makes room, too
-            _core.remove_file(one.path)
-        left -= one.bytes
-        removed += one.bytes
+    if left <= budget:
+        return 0
+    with _uses_of(base) as used:
+        for one in reversed(files):
+            if left <= budget:
+                break
+            if one.path == spare or one.path in used:
+                continue
+            with contextlib.suppress(FileMissingError):  # another process made room, too
+                remove_kept(one.path)
+            left -= one.bytes
+            removed += one.bytes
     return removed
 
 
 def collect_garbage(home: str, budget: int) -> tuple[int, int, int, int]:
-    """Remove leftovers, outdated columns, and those above the budget from a cache.
+    """Remove leftovers, outdated columns, and those above the budget from a cache, except what is used.
 
     Returns:
         The number of leftovers; the outdated bytes; the bytes above the budget; the remaining bytes.
     """
-    _Links.remove_orphaned(trees_of(home))
-    files = kept_files(home)
+    base = trees_of(home)
+    files = kept_in(base)
     latest: dict[tuple[str, str], KeptFile] = {}
     for one in files:  # most recently used first
         latest.setdefault((one.uri, one.tree), one)
     outdated, leftovers = 0, 0
-    for one in files:
-        if not one.uri:
-            leftovers += 1
-        elif latest[one.uri, one.tree].version != one.version:
-            outdated += one.bytes
-        else:
-            continue
-        _core.remove_file(one.path)
-    evicted = evict(kept_files(home), budget)
-    return leftovers, outdated, evicted, sum(one.bytes for one in kept_files(home))
+    with _uses_of(base) as used:
+        for one in files:
+            if one.path in used:
+                continue
+            if not one.uri:
+                leftovers += 1
+            elif latest[one.uri, one.tree].version != one.version:
+                outdated += one.bytes
+            else:
+                continue
+            remove_kept(one.path)
+        for mark in Path(base).glob(f"*/.*{_USED}"):
+            if not mark.with_name(mark.name[1:].removesuffix(_USED)).exists():
+                mark.unlink(missing_ok=True)
+    evicted = evict(base, budget)
+    return leftovers, outdated, evicted, sum(one.bytes for one in kept_in(base))
 
 
 # ---- The columns of several files
