@@ -573,6 +573,25 @@ def test_branches_that_cannot_be_imported(tmp_path, monkeypatch):
     assert report.verified
 
 
+def test_what_uproot_fails_at_is_told_in_plain_words(tmp_path, monkeypatch):
+    """It takes the brackets of `Float16_t x[3]`, or of a comment, for a range; so objects with it have no type."""
+    found = uproot.interpretation.identify.interpretation_of
+
+    def fail(branch, *more):
+        if branch.name in ("event", "x", "event/three[3]"):
+            raise UnboundLocalError("cannot access local variable 'low'")
+        return found(branch, *more)
+
+    monkeypatch.setattr(uproot.interpretation.identify, "interpretation_of", fail)
+    reason = "'x'.*a Float16_t with other brackets"
+    with pytest.raises(colonnade.UnsupportedError, match=reason):
+        colonnade.import_tree(f"{ODD}:odd", tmp_path / "none.root", columns="x")
+    report = colonnade.import_tree(f"{ODD}:odd", tmp_path / "to.root", skip_unreadable=True)
+    assert "x" in [one.branch for one in report.skipped]
+    event = colonnade.open(tmp_path / "to.root")["event"]
+    assert {"points", "steps"} <= set(ak.fields(event))
+
+
 def test_a_branch_that_fails_later_is_named(tmp_path, monkeypatch):
     source = large_tree(tmp_path / "large.root", 50_000)
     content = bytearray(source.read_bytes())

@@ -141,6 +141,8 @@ def test_files_and_names_in_the_order_of_root(path, tmp_path, monkeypatch):
         (lambda df: colonnade.compute(3), "an object of type 'int' is not a result"),
         (lambda df: colonnade.run_graphs(["x"]), "an object of type 'str' is not a result"),
         (lambda df: DataFrame(10**30), "takes only a number of entries, not 1000000000000"),
+        (lambda df: DataFrame(10, cache="on"), "10 entries without columns takes no 'cache'"),
+        (lambda df: DataFrame(10, "f.root"), "10 entries without columns takes no files"),
         (lambda df: DataFrame(10, entries=5), "entries=5 is not a range of entries"),
         (lambda df: colonnade.RDataFrame(5).AsNumpy("*"), r"'\*' is not a regular expression"),
     ],

@@ -747,7 +747,10 @@ def _open(
         place = _DIFFERENT.format(len(files)) if of_different_names(files) else f"'{name.name}'{more}"
         return _Opened(_open_files(files, name._settings, progress, remote), place)
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
-        if files is not None or options or not 0 <= name < 2**63:
+        if files is not None or options:
+            told = "files" if files is not None else f"'{next(iter(options))}'"
+            raise UsageError(f"a DataFrame of {name} entries without columns takes no {told}", "leave it out")
+        if not 0 <= name < 2**63:
             raise UsageError(f"a DataFrame without files takes only a number of entries, not {name}")
         return _Opened(_core.empty_source(int(name)), "no files")
     if isinstance(name, str) and files is None and _may_be_file(name):

@@ -376,7 +376,8 @@ class _Planner:
         return nodes
 
     def _split(self, branch: Any, path: str, name: str) -> PlannedField | None:
-        kind = re.match(r"(?:std::)?(\w*)", branch.typename or "")
+        type_name = _type_name(branch)
+        kind = re.match(r"(?:std::)?(\w*)", type_name)
         kind_name = kind[1] if kind else ""
         if _is_split_collection(branch):
             members: dict[str, Leaf] = {}
@@ -386,7 +387,7 @@ class _Planner:
                     self._refused(sub_path, sub, "its values do not follow the collection that it belongs to")
                 elif leaf is not None:
                     members[free_name(_member(sub.name, branch.name), members)] = leaf
-            of_pairs = kind_name if kind_name in _MAPS or "pair<" in (branch.typename or "") else ""
+            of_pairs = kind_name if kind_name in _MAPS or "pair<" in type_name else ""
             return _Collection(name, members, of_pairs) if members else None
         nodes = _unique(self.nodes(branch.branches, f"{path}/", branch.name))
         return _Record(name, nodes, kind_name == "pair") if nodes else None
@@ -436,7 +437,12 @@ def _check_arrays(branch: Any) -> None:
     leaves = branch.member("fLeaves")
     if len(leaves) > 1 and any(leaf.member("fLen") > 1 for leaf in leaves):
         raise _UnfitError("uproot cannot read leaf lists with arrays")
-    content: Any = getattr(branch.interpretation, "content", None)
+    try:
+        content: Any = getattr(branch.interpretation, "content", None)
+    except UnboundLocalError as error:  # it takes the brackets for a range
+        raise _UnfitError(
+            "uproot cannot read a Float16_t with other brackets than those of a range"
+        ) from error
     if getattr(content, "num_bits", None) is not None and content.to_dims:
         raise _UnfitError("uproot cannot read lists of fixed-size arrays of Double32_t or Float16_t")
     leaf = leaves[0]
@@ -462,9 +468,9 @@ def short_reason(error: BaseException) -> str:
 
 def _type_name(branch: Any) -> str:
     try:
-        return str(branch.typename)
-    except Exception:  # uproot fails on unknown types
-        return "unknown"
+        return str(branch.typename or "")
+    except Exception:  # uproot fails on unknown types, and on objects with some members
+        return str(branch.member("fClassName", none_if_missing=True) or "unknown")
 
 
 # ---- Splitting and counting
