@@ -16,7 +16,7 @@ from colonnade.annotations import checked
 from colonnade.misuse import path_text
 
 from . import _core
-from .errors import Error, FileMissingError, NotFoundError
+from .errors import Error, FileMissingError, NotFoundError, UnsupportedError
 from .reading.dataset import DataSet
 from .reading.opening import PathLike, split_target
 
@@ -172,8 +172,20 @@ def verify(home: PathLike | None = None) -> CacheCheck:
 
 @checked
 def pin(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | None = None) -> int:
-    """Protect a data set, or some of its columns, from eviction. Returns the number of data sets."""
-    return _core.pin_cached(split_target(target)[0], list(columns or ()), _text(home))
+    """Protect a data set, or some of its columns, from eviction. Returns the number of data sets.
+
+    Raises:
+        UnsupportedError: columns of a TTree.
+    """
+    uri = split_target(target)[0]
+    try:
+        return _core.pin_cached(uri, list(columns or ()), _text(home))
+    except FileMissingError as error:
+        if any(one.uri == _core.cached_origin(uri) for one in _trees(home)):
+            raise UnsupportedError(
+                "columns of a TTree cannot be pinned", "import it: `colonnade import`", uri=uri
+            ) from error
+        raise
 
 
 @checked
@@ -197,9 +209,15 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
         if one.uri == _core.cached_origin(uri) and (not wanted or wanted & set(one.branches)):
             remove_kept(one.path)
             removed += one.bytes
-    if (removed or _has_trees(home)) and not _is_there(home):
+    if not removed and _has_trees(home) and not _is_there(home):
+        told = _core.cached_origin(uri)
+        raise FileMissingError(f"the cache has nothing of {told}", "`colonnade cache ls` lists what it has")
+    try:
+        return removed + _core.remove_cached(uri, list(columns or ()), _text(home))
+    except FileMissingError:
+        if not removed:
+            raise
         return removed
-    return removed + _core.remove_cached(uri, list(columns or ()), _text(home))
 
 
 @checked

@@ -445,7 +445,9 @@ def test_a_cache_keeps_imported_columns(tmp_path, tree, imported):
     assert cache.gc(f"{home}?budget=1").evicted > 0
     assert tree_columns.kept_files(str(home)) == []
     assert cache.ls(home) == []
-    assert cache.verify(home).pages == cache.gc(home).bytes == cache.rm(tree, home=home) == 0
+    assert cache.verify(home).pages == cache.gc(home).bytes == 0
+    with pytest.raises(colonnade.FileMissingError, match="has nothing of"):
+        cache.rm(tree, home=home)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -556,6 +558,24 @@ def test_what_killed_processes_used_can_be_removed(tmp_path, tree):
     assert cache.gc(f"{home}?budget=1").evicted > 0
     assert tree_columns.kept_files(str(home)) == []
     assert not list((tmp_path / "home-trees" / ".used").glob("*.uses"))
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_columns_of_trees_are_removed_whatever_else_is_there(tmp_path, tree, others):
+    home = str(tmp_path / "home")
+    plain = tmp_path / "plain.root"
+    with colonnade.create(plain, "Plain", {"x": "double"}) as writer:
+        writer.extend({"x": np.arange(100.0)})
+    assert colonnade.open(tree, cache=home)["run"] is not None
+    if others:
+        assert colonnade.open(plain, cache=home)["x"] is not None
+        assert cache.flush()
+    with pytest.raises(colonnade.UnsupportedError, match="cannot be pinned"):
+        cache.pin(tree, home=home)
+    assert cache.rm(tree, home=home) > 0
+    assert [one.uri for one in cache.ls(home)] == [str(plain)] * others
+    with pytest.raises(colonnade.FileMissingError, match="has nothing of"):
+        cache.rm(tree, home=home)
 
 
 def test_a_tree_that_changed_is_imported_again(tmp_path, tree):
