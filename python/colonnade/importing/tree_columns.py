@@ -328,19 +328,18 @@ class _Uses:
         """Begin to use a file, which need not exist yet."""
         with self.locked(self._base):
             self._counts[path] += 1
-            self._write()
+            os.pwrite(self._file, self._line(path), os.fstat(self._file).st_size)
 
     def drop(self, paths: Iterable[str]) -> None:
         """End the use of files."""
         if self._process == os.getpid():  # not in a forked child
             with contextlib.suppress(OSError), self.locked(self._base):
                 self._counts -= Counter(paths)
-                self._write()
+                os.ftruncate(self._file, 0)
+                os.pwrite(self._file, b"".join(map(self._line, self._counts)), 0)
 
-    def _write(self) -> None:
-        listed = json.dumps([os.path.relpath(path, self._base) for path in self._counts]).encode()
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, listed, 0)
+    def _line(self, path: str) -> bytes:
+        return f"{os.path.relpath(path, self._base)}\n".encode()
 
     def _remove(self) -> None:
         if self._process == os.getpid():
@@ -352,11 +351,11 @@ class _Uses:
         """What running processes use. Call it while it is `locked`. Removes the lists of killed ones."""
         found: set[str] = set()
         for path in Path(base, _USED).glob(f"*{_USES}"):
-            with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
+            with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
                 try:
                     fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    found.update(f"{base}/{name}" for name in json.load(file))
+                    found.update(f"{base}/{name.rstrip()}" for name in file)
                 else:
                     path.unlink()
         return found
