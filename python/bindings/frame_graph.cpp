@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "colonnade/error.h"
+#include "frame/executor/kept_cursors.h"
 #include "frame/graph/graph.h"
 #include "frame/joins/join.h"
 #include "frame_python.h"
@@ -56,6 +57,24 @@ Texts texts(const std::vector<std::string>& strings) {
   for (const std::string& each : strings) list.append(text(each));
   return Texts(std::move(list));
 }
+
+class PyKeptCursors {
+ public:
+  explicit PyKeptCursors(std::shared_ptr<frame::KeptCursors> cursors) : cursors_(std::move(cursors)) {}
+  PyKeptCursors(PyKeptCursors&&) noexcept = default;
+  PyKeptCursors& operator=(PyKeptCursors&&) = delete;
+  // What is on its way is waited for.
+  ~PyKeptCursors() {
+    if (!cursors_) return;
+    const nb::gil_scoped_release released;
+    cursors_.reset();
+  }
+
+  frame::KeptCursors* get() const noexcept { return cursors_.get(); }
+
+ private:
+  std::shared_ptr<frame::KeptCursors> cursors_;
+};
 
 class PyGraph {
   // Results and nodes dropped by Python.
@@ -172,12 +191,14 @@ class PyGraph {
     }
   }
 
-  frame::RunReport run_step(ResultId result, std::uint64_t first, std::uint64_t last, unsigned threads) {
+  frame::RunReport run_step(ResultId result, std::uint64_t first, std::uint64_t last, unsigned threads,
+                            frame::KeptCursors* cursors) {
     PassWatcher watcher{nb::none()};
     try {
       frame::RunOptions options;
       options.threads = threads;
       options.progress = std::ref(watcher);
+      options.cursors = cursors;
       return locked([&](Graph& g) { return g.run_step(result, first, last, options); });
     } catch (const Error&) {
       watcher.rethrow();
@@ -446,11 +467,16 @@ void register_questions(nb::class_<PyGraph>& graph) {
           "How many there are, for tests.")
       .def(
           "run_step",
-          [](PyGraph& self, ResultId result, std::uint64_t first, std::uint64_t last, unsigned threads) {
-            return self.run_step(result, first, last, threads);
+          [](PyGraph& self, ResultId result, std::uint64_t first, std::uint64_t last, unsigned threads,
+             PyKeptCursors* cursors) {
+            return self.run_step(result, first, last, threads, cursors == nullptr ? nullptr : cursors->get());
           },
           nb::arg("result"), nb::arg("first"), nb::arg("last"), nb::arg("threads"),
-          "Compute one result alone, of some entries.")
+          nb::arg("cursors") = nb::none(), "Compute one result alone, of some entries.")
+      .def(
+          "keep_cursors",
+          [](PyGraph& self) { return PyKeptCursors(self.locked([](Graph& g) { return g.keep_cursors(); })); },
+          "For run_step() over stretches that follow each other from the first entry on.")
       .def(
           "parts",
           [](PyGraph& self) {
@@ -567,6 +593,8 @@ void register_frame_graph(nb::module_& module) {
   PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&PyGraph::traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(&PyGraph::clear)},
                          {0, nullptr}};
+  nb::class_<PyKeptCursors>(module, "KeptCursors",
+                            "What reads ahead between steps; freed when the last of them is done.");
   nb::class_<PyGraph> graph(module, "FrameGraph", nb::type_slots(slots), "The lazy plan of a DataFrame.");
   graph.def(nb::init<std::shared_ptr<frame::Source>>(), nb::arg("source"));
   register_nodes(graph);

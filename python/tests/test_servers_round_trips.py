@@ -242,6 +242,49 @@ def test_a_frame_asks_for_several_parts_ahead(neighbours):
     assert trips.count - before <= 8  # 40 clusters
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("step", "most"), [("300 kB", 12), (20_000, 20)])
+def test_steps_of_a_frame_are_on_their_way_while_one_is_worked_on(
+    neighbours, monkeypatch, threads, step, most
+):
+    (uri, _), columns, trips = neighbours
+    monkeypatch.setattr("colonnade.frame.steps._TOGETHER", 1)  # each step in a pass of its own
+    frame = DataFrame("Events", uri, threads=threads, progress=False).define("twice", "2 * x")
+    before = trips.count
+    steps = list(frame.iterate("twice", step_size=step, library="np"))
+    assert len(steps) > 10
+    assert np.array_equal(np.concatenate([each["twice"] for each in steps]), 2 * columns["x"])
+    assert trips.count - before <= most
+
+
+def test_steps_of_friends_and_files_are_on_their_way(neighbours, chain, monkeypatch):
+    monkeypatch.setattr("colonnade.frame.steps._TOGETHER", 1)
+    (first, other), columns, trips = neighbours
+    frame = DataFrame("Events", first, friends={"f": ("Events", other)}, threads=1, progress=False)
+    before = trips.count
+    steps = list(frame.define("both", "x + f.y").iterate("both", step_size=50_000, library="np"))
+    assert np.array_equal(np.concatenate([each["both"] for each in steps]), columns["x"] + columns["y"])
+    assert trips.count - before <= 16
+
+    uris, trips = chain
+    frame = DataFrame("Events", uris, threads=1, progress=False)
+    before = trips.count
+    steps = list(frame.iterate("id", step_size=COUNT, library="np"))
+    assert [int(step["id"][-1]) for step in steps] == [COUNT - 1] * 8
+    assert trips.count - before <= 10
+
+
+def test_a_frame_whose_steps_are_left_has_read_little_ahead(neighbours):
+    """What comes ahead is within the memory budget, and ends with the iterator."""
+    (uri, _), columns, trips = neighbours
+    frame = DataFrame("Events", uri, threads=1, progress=False, memory_budget="1 MB")
+    steps = frame.iterate("x", step_size=20_000, library="np")
+    assert np.array_equal(next(steps)["x"], columns["x"][:20_000])
+    steps.close()
+    assert trips.bytes < 4e6  # of 8 MB
+    assert frame.sum("x").value == columns["x"].sum()
+
+
 def test_friends_are_read_ahead_like_one_data_set(neighbours):
     (first, other), columns, trips = neighbours
     frame = DataFrame("Events", first, friends={"f": ("Events", other)}, threads=1, progress=False)

@@ -406,7 +406,7 @@ void ClusterPool::expect(const std::vector<std::uint32_t>& representations, Elem
 
 void ClusterPool::start_expected() {
   planning([&] {
-    if (!expected_.empty()) plan_ahead(nullptr);
+    if (!expected_.empty() || !active_.empty()) plan_ahead(nullptr);
   });
 }
 

@@ -74,7 +74,8 @@ class ClusterPool {
   // Only its first page is planned before it is requested, unless it is certain.
   void expect(const std::vector<std::uint32_t>& representations, ElementType element, Form form,
               bool is_certain);
-  // Plans the first pages of what is expected within the slices, before any page is asked for.
+  // Plans the first pages within the slices, of what is expected and of columns in use, before any is asked
+  // for.
   void start_expected();
 
   // Pages that read() will be asked for.

@@ -32,6 +32,7 @@ class RoundTrips:
         self._held: dict[socket.socket, bytearray] = {}  # by the client's socket
         self._ended: list[socket.socket] = []  # clients whose server has hung up
         self._count = 0
+        self._bytes = 0
         self._changed = time.monotonic()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -55,6 +56,11 @@ class RoundTrips:
     def count(self) -> int:
         """Round trips so far."""
         return self._count
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that clients were sent so far."""
+        return self._bytes
 
     def _work(self) -> None:
         while not self._over.is_set():
@@ -100,6 +106,7 @@ class RoundTrips:
         for client in full:
             with contextlib.suppress(ConnectionError):
                 client.sendall(self._held[client])
+                self._bytes += len(self._held[client])
             self._held[client].clear()
         for client in self._ended:
             self._close(client)

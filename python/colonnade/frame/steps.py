@@ -67,13 +67,20 @@ class Steps:
         """First entry and end of stretches that are efficient to read at once; they follow from the data alone."""
         return self._graph.parts()
 
-    def compute(self, first: int, last: int) -> Columns:
+    def compute(self, first: int, last: int, cursors: _core.KeptCursors | None = None) -> Columns:
         """Return the rows of the entries [first, last) that pass the filters; other bookings are not computed.
+
+        Args:
+            first: the first entry.
+            last: the one behind the last.
+            cursors: of consecutive stretches: what comes behind this one is on its way then.
 
         Raises:
             UsageError: a range stands above.
         """
-        return self._computed(lambda number: self._graph.run_step(number, first, last, self._threads))
+        return self._computed(
+            lambda number: self._graph.run_step(number, first, last, self._threads, cursors)
+        )
 
     def compute_all(self) -> Columns:
         """Return all rows; other bookings are computed in the same pass."""
@@ -108,10 +115,11 @@ class Steps:
         """Yield the first entry and the rows of consecutive stretches that have rows."""
         stretches = Stretches(self.parts(), entries, budget)
         remote = self._session.remote
+        cursors = self._graph.keep_cursors() if remote is None else None
         while not stretches.is_over:
             if remote is None:
                 wave = [stretches.next()]
-                computed: Iterator[Columns] = map(self.compute, *zip(*wave, strict=True))
+                computed: Iterator[Columns] = (self.compute(*each, cursors) for each in wave)
             else:
                 wave = [stretches.next() for _ in range(remote.width) if not stretches.is_over]
                 computed = self._elsewhere(remote, wave)

@@ -8,6 +8,7 @@
 #include "base/interruption.h"
 #include "colonnade/error.h"
 #include "frame/executor/block.h"
+#include "frame/executor/kept_cursors.h"
 #include "frame/executor/pass.h"
 #include "frame/executor/program.h"
 #include "frame/executor/schedule.h"
@@ -55,6 +56,7 @@ class Worker {
   const RunOptions* options_;
   const Schedule* schedule_ = nullptr;
   std::unique_ptr<Cursor> cursor_;  // of the running program's source
+  std::uint64_t at_ = 0;            // where it goes on
   std::unique_ptr<BlockRunner> runner_;
   RunningPass::BytesRead closed_bytes_;
   std::vector<std::uint32_t> failed_;  // outputs that need the failed step
@@ -68,6 +70,7 @@ void Worker::go_through(std::size_t number) {
   if (!pass_->is_void(number)) {
     open(number);
     cursor_->start(job.part, pass_->next_of(slot_, job.program));
+    at_ = job.part.last;
     runner_->start(*part, *cursor_);
     go_through_blocks(*part);
     ++parts_;
@@ -84,7 +87,11 @@ void Worker::open(std::size_t number) {
   hand_in_costs();
   schedule_ = &schedule;
   runner_ = std::make_unique<BlockRunner>(schedule, *options_);
-  if (!same_source) cursor_ = schedule.program->source->open();
+  if (same_source) return;
+  const bool is_kept =
+      options_->cursors != nullptr && options_->cursors->source() == schedule.program->source.get();
+  if (is_kept) cursor_ = options_->cursors->take(pass_->job(number).part.first);
+  if (cursor_ == nullptr) cursor_ = schedule.program->source->open();
 }
 
 void Worker::hand_in_costs() {
@@ -99,6 +106,7 @@ void Worker::close() {
   pass_->add(metrics);
   closed_bytes_.all += metrics.bytes;
   closed_bytes_.of_cache += metrics.cache_bytes;
+  if (options_->cursors != nullptr) options_->cursors->give_back(std::move(cursor_), at_);
   cursor_.reset();
   pass_->done_with(slot_, 0, closed_bytes_);
 }
@@ -194,7 +202,10 @@ RunReport run(std::span<const Program> programs, const RunOptions& options) {
     pass.check();
     pass.report_progress();
     pass.check();
+    if (options.cursors != nullptr && programs.size() == 1)
+      options.cursors->go_on_at(programs[0].last, workers);
   } catch (...) {
+    if (options.cursors != nullptr) options.cursors->clear();
     if (options.failed != nullptr) *options.failed = pass.failed_outputs();
     throw;
   }

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "colonnade/error.h"
+#include "frame/executor/kept_cursors.h"
 
 namespace colonnade::frame {
 
@@ -124,7 +125,7 @@ RunningPass::RunningPass(std::span<const Schedule> schedules, unsigned threads, 
       reached.push_back(schedule.program->selections[range.selection].reached_before);
   }
   lay_out();
-  const std::size_t workers = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(jobs_.size(), 1));
+  const std::size_t workers = std::clamp<std::size_t>(threads, 1, most_workers());
   reports_in_worker_ = workers == 1;
   window_ = (3 + ahead_) * workers + 4;
   claims_ = std::vector<Claims>(workers);
@@ -145,6 +146,17 @@ void RunningPass::lay_out() {
       total_ += part.last - part.first;
     }
   }
+}
+
+// A short stretch across the border of two parts is left to one cursor, which goes on behind it.
+std::size_t RunningPass::most_workers() const {
+  if (options_->cursors == nullptr) return std::max<std::size_t>(jobs_.size(), 1);
+  double parts = 0;
+  for (const auto& [part, program] : jobs_)
+    parts += part.whole_last == 0 ? 1
+                                  : static_cast<double>(part.last - part.first) /
+                                        static_cast<double>(part.whole_last - part.whole_first);
+  return std::max<std::size_t>(static_cast<std::size_t>(parts), 1);
 }
 
 std::optional<std::size_t> RunningPass::take(unsigned slot) {
@@ -172,7 +184,8 @@ std::optional<std::size_t> RunningPass::claim(unsigned slot) {
   claims_[slot].has_begun = true;
   if (!number) return std::nullopt;
   // Several at once, as neighbours are read together. The last ones are left for workers that are early.
-  const std::size_t wanted = std::min(ahead_, 1 + (jobs_.size() - front_) / (2 * claims_.size()));
+  const std::size_t wanted =
+      claims_.size() == 1 ? ahead_ : std::min(ahead_, 1 + (jobs_.size() - front_) / (2 * claims_.size()));
   std::deque<std::size_t>& next = claims_[slot].next;
   if (next.size() <= wanted / 2)
     while (next.size() < wanted && front_ < jobs_.size()) next.push_back(front_++);
@@ -185,6 +198,10 @@ std::vector<Part> RunningPass::next_of(unsigned slot, std::uint32_t program) con
   std::vector<Part> parts;
   for (const std::size_t number : claims_[slot].next)
     if (jobs_[number].program == program) parts.push_back(jobs_[number].part);
+  // A single worker goes on behind the pass.
+  if (options_->cursors != nullptr && claims_.size() == 1 && front_ == jobs_.size() && parts.size() < ahead_)
+    for (const Part& part : options_->cursors->after(jobs_.back().part.last, ahead_ - parts.size()))
+      parts.push_back(part);
   return parts;
 }
 

@@ -116,6 +116,7 @@ class RunningPass {
   };
 
   void lay_out();
+  std::size_t most_workers() const;
   std::vector<StepCost> costs_of_steps() const;
   std::optional<std::size_t> take(unsigned slot);
   void merge_finished(std::unique_lock<std::mutex>& lock);

@@ -24,6 +24,8 @@ namespace colonnade::frame {
 
 using SelectionId = std::uint32_t;
 
+class KeptCursors;
+
 struct Selection {
   enum class Kind : std::uint8_t {
     all,
@@ -95,6 +97,8 @@ struct RunOptions {
   // Entries per block; 0: as many as suit the cache, or Program::large_block_entries. The results of
   // expressions do not depend on it.
   std::uint32_t block_entries = 0;
+  // Of passes of one program over consecutive entries; null: none follows.
+  KeptCursors* cursors = nullptr;
 };
 
 struct StepTotals {
@@ -129,7 +133,7 @@ struct StepCost {
 // The statistics of a pass.
 struct RunReport {
   PassProgress progress;
-  ReadMetrics metrics;  // of all workers
+  ReadMetrics metrics;  // of all workers; of cursors that are kept since they were opened
   std::uint64_t parts = 0;
   std::uint64_t blocks = 0;
   unsigned threads = 0;  // available threads

@@ -26,6 +26,7 @@
 namespace colonnade::frame {
 
 class Join;
+class KeptCursors;
 
 using NodeId = std::uint32_t;
 using ResultId = std::uint32_t;
@@ -141,6 +142,9 @@ class Graph {
   // determine which entries it keeps.
   RunReport run_step(ResultId result, std::uint64_t first, std::uint64_t last,
                      const RunOptions& options = {});
+  // For RunOptions of steps that follow each other from the first entry on: what comes after a step is on its
+  // way when the step ends.
+  std::shared_ptr<KeptCursors> keep_cursors() const;
   unsigned passes() const noexcept;
   // The number of texts bound to names so far: the cost of booking and compiling.
   std::uint64_t bindings() const noexcept;

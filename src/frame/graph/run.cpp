@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dataset/nearest.h"
+#include "frame/executor/kept_cursors.h"
 #include "frame/graph/graph.h"
 #include "frame/graph/state.h"
 
@@ -218,6 +219,10 @@ std::vector<Part> Graph::parts() const {
 
 std::vector<std::uint64_t> Graph::part_bytes() const {
   return state_->source->stored_bytes(parts(), columns_of(state_->compile().program));
+}
+
+std::shared_ptr<KeptCursors> Graph::keep_cursors() const {
+  return std::make_shared<KeptCursors>(state_->source, parts());
 }
 
 bool Graph::is_after_range(NodeId node) const {

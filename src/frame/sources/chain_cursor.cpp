@@ -52,7 +52,8 @@ ChainCursor::~ChainCursor() = default;
 
 void ChainCursor::start(const Part& part, std::span<const Part> next) {
   if (is_started_ && part.sample != part_.sample) leave_file();
-  const bool goes_on = is_started_ && part.first == part_.last;
+  // A part that is begun once more may end elsewhere.
+  const bool goes_on = is_started_ && (part.first == part_.last || part.first == part_.first);
   part_ = part;
   next_.assign(next.begin(), next.end());
   is_started_ = true;

@@ -22,6 +22,7 @@ class FriendCursors {
   explicit FriendCursors(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
   void start(const Part& part, std::span<const Part> next) {
+    if (part.first == part_.first) used_ = 0;  // it is begun once more, perhaps with another end
     part_ = part;
     next_.assign(next.begin(), next.end());
     parts_.clear();
