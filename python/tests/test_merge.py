@@ -259,7 +259,7 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
         colonnade.merge(out, [made[0], tmp_path / "tree.root"], overwrite=True)
 
 
-@pytest.mark.parametrize("there", ["nothing", "a bare file", "a file", "a merge", "a store"])
+@pytest.mark.parametrize("there", ["nothing", "a bare file", "a bare merge", "a file", "a merge", "a store"])
 def test_what_a_later_data_set_lacks_is_found_before_anything_is_written(tmp_path, there):
     inputs = [tmp_path / "a.root", tmp_path / "b.root"]
     for path, kind in zip(inputs, ["int", "double"], strict=True):
@@ -270,6 +270,9 @@ def test_what_a_later_data_set_lacks_is_found_before_anything_is_written(tmp_pat
         case "a bare file":
             options, fails = {"container": "bare"}, colonnade.UsageError
             inputs = inputs[:1]
+        case "a bare merge":
+            colonnade.merge(out, inputs[0], data_sets="First", container="bare")
+            inputs, options, fails = inputs[1:], {"append": True}, colonnade.UsageError
         case "a file":
             write(out, {"z": "int"}, [{"z": 1}])
             options = {"overwrite": True}
@@ -280,7 +283,7 @@ def test_what_a_later_data_set_lacks_is_found_before_anything_is_written(tmp_pat
             out = f"obj://{tmp_path}/store"
             write(out, {"y": "int"}, [{"y": 1}], name="Second")
             inputs, fails = inputs[:1], colonnade.UsageError
-    before = out.read_bytes() if there in ("a file", "a merge") else None
+    before = out.read_bytes() if there in ("a bare merge", "a file", "a merge") else None
     with pytest.raises(fails, match="Second"):
         colonnade.merge(out, inputs, **options)
     if before is not None:

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -15,6 +16,7 @@
 
 #include "base/thread_pool.h"
 #include "colonnade/reader.h"
+#include "container/bare_file/reader.h"
 #include "container/container.h"
 #include "dataset/copying/prepared_copy.h"
 #include "io/object_store.h"
@@ -159,7 +161,7 @@ class Merge {
   // Bare files, and files that cannot be changed in place, take one data set.
   void check_room() const {
     if (names_.size() < 2 || io::is_object_store(output_)) return;
-    bool takes_more = options_.copying.writing.container != Container::bare_file;
+    bool takes_more = options_.copying.writing.container != Container::bare_file && !goes_on_in_bare_file();
     if (takes_more && io::transport_for(output_).file_system == nullptr) try {
         static_cast<void>(io::open_for_writing(output_, io::OpenMode::update));
       } catch (const Error& error) {
@@ -170,6 +172,21 @@ class Merge {
                   fmt::format("such a file takes one data set, and the inputs have {}: {}", names_.size(),
                               fmt::join(names_, ", ")),
                   "name one of them, or merge into a local ROOT file or an object store", {.uri = output_});
+  }
+
+  // Whether the inputs are added to a file that is there, and that is a bare one.
+  bool goes_on_in_bare_file() const {
+    if (!options_.copying.append && !options_.copying.resume) return false;
+    try {
+      const auto file = io::open_for_reading(output_);
+      std::array<std::byte, 8> magic{};
+      if (file->size() < magic.size()) return false;
+      file->read(0, magic);
+      return container::is_bare_file(magic);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::not_found) return false;
+      throw;
+    }
   }
 
   void check_store() const {
