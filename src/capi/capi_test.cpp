@@ -144,6 +144,20 @@ TEST(CInterfaceRefuses, SchemasWithHoles) {
   }
 }
 
+// A file without a name was written elsewhere, and could not get to its place.
+TEST(CInterfaceRefuses, AnEmptyURIHoweverItIsWritten) {
+  for (const auto mode : {COLONNADE_WRITE_CREATE, COLONNADE_WRITE_REPLACE, COLONNADE_WRITE_ADD}) {
+    SCOPED_TRACE(mode);
+    Table table(1);
+    auto options = MemoryDataSet::options();
+    options.mode = mode;
+    colonnade_writer* writer = nullptr;
+    EXPECT_EQ(colonnade_writer_create("E", "", table.schema(), &options, &writer), COLONNADE_USAGE);
+    EXPECT_THAT(colonnade_last_error()->problem, HasSubstr("the name of the file is empty"));
+    EXPECT_EQ(writer, nullptr);
+  }
+}
+
 TEST(CInterfaceRefuses, NullPointersAndStructsOfNoSize) {
   colonnade_reader* reader = nullptr;
   EXPECT_EQ(colonnade_open(nullptr, nullptr, 1, nullptr, &reader), COLONNADE_USAGE);

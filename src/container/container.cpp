@@ -115,10 +115,16 @@ std::unique_ptr<WriteContainer> write_to_store(const std::string& uri, std::stri
   return ObjectContainerWriter::open(std::move(store), path, options, target);
 }
 
+// A new file is written beside its place, and the place of an empty name is noticed only at the end.
+void check_uri(const std::string& uri) {
+  if (uri.empty()) throw Error(ErrorKind::usage, "the name of the file is empty", "a path or a URI");
+}
+
 }  // namespace
 
 std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options) {
+  check_uri(uri);
   if (io::is_object_store(uri))
     return write_to_store(uri, path, options, options.must_be_new ? ObjectTarget::absent : ObjectTarget::any,
                           true);
@@ -145,6 +151,7 @@ bool begins_bare_file(const io::WritableFile& file) {
 
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options) {
+  check_uri(uri);
   if (io::is_object_store(uri)) return write_to_store(uri, path, options, ObjectTarget::absent);
   with_context({.uri = uri}, [&] { RootFileWriter::check(path, options); });
   std::unique_ptr<io::WritableFile> file =
@@ -157,6 +164,7 @@ std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::st
 
 std::unique_ptr<WriteContainer> replace_container(const std::string& uri, std::string_view path,
                                                   const ContainerOptions& options) {
+  check_uri(uri);
   if (io::is_object_store(uri)) return write_to_store(uri, path, options, ObjectTarget::present);
   std::unique_ptr<io::WritableFile> file =
       io::open_for_writing(uri, io::OpenMode::update, {.direct_io = options.direct_io});
