@@ -1,7 +1,8 @@
 // Threads that are in here when the program ends. Before 3.14, Python ends a thread that asks for the
 // interpreter lock then (pthread_exit), and unwinding it through C++ code ends the program with SIGABRT. Such
-// threads wait for the end of the process instead, as in 3.14. No thread that may come here is ever joined
-// after the interpreter's end. The linker puts these functions around Python's, see CMakeLists.txt.
+// threads wait for the end of the process instead, as in 3.14. No thread that may come here is joined after
+// the interpreter's end: those of Arrow, which are, have left before, see colonnade/reading/streams.py. The
+// linker puts these functions around Python's, see CMakeLists.txt.
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 

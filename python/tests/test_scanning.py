@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -212,3 +214,71 @@ def test_a_damaged_file_is_an_error_of_the_query(tmp_path: Path, events: Path) -
     with pytest.raises(Exception, match="checksum"):
         duckdb.sql("select * from source").to_arrow_table()
     assert isinstance(source.schema, pa.Schema)
+
+
+_LEFT = """
+import sys, colonnade, pyarrow as pa, pyarrow.dataset as ds
+import colonnade.reading.scanning as scanning
+scanning._STEP = "1 MB"
+events = colonnade.open(sys.argv[1]).to_arrow_dataset()
+match sys.argv[2]:
+    case "batches":
+        left = events.scanner(columns=["x"]).to_batches()
+        next(left)
+    case "filter":
+        left = events.scanner(columns=["x"], filter=ds.field("y") > 5).to_batches()
+        next(left)
+    case "reader":
+        left = events.scanner().to_reader()
+        left.read_next_batch()
+    case "head":
+        events.head(5)
+    case "DuckDB":
+        import duckdb
+        left = duckdb.connect().execute("select x from events where y > 5")
+        left.fetchone()
+    case "Polars":
+        import polars
+        polars.scan_pyarrow_dataset(events).head(3).collect()
+    case "stream":
+        left = pa.RecordBatchReader.from_stream(colonnade.open(sys.argv[1]))
+        left.read_next_batch()
+print("done")
+"""
+
+
+@pytest.mark.parametrize("how", ["batches", "filter", "reader", "head", "DuckDB", "Polars", "stream"])
+def test_scans_that_are_left_do_not_disturb_the_end_of_the_program(tmp_path, how):
+    """Threads of Arrow that wanted the interpreter lock ended the program with a signal, or kept it from ending."""
+    with colonnade.create(tmp_path / "e.root", "Events", compression="none") as writing:
+        for _ in range(4):
+            writing.extend({"x": np.arange(500_000.0), "y": np.arange(500_000.0)})
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", _LEFT, str(tmp_path / "e.root"), how],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+def test_streams_end_with_the_program(events):
+    """What is begun later, or goes on in the main thread, is an error rather than a part of the rows."""
+    code = """
+import atexit, sys
+@atexit.register
+def last():
+    for go_on in (lambda: left.read_next_batch(), lambda: later.to_arrow_reader()):
+        try:
+            go_on()
+        except Exception as error:
+            print(error)
+import colonnade
+later = colonnade.open(sys.argv[1])
+left = later.to_arrow_reader("n", step_size=100)
+left.read_next_batch()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(events)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("the program ends, and nothing more can be read") == 2

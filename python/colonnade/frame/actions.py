@@ -21,6 +21,7 @@ from colonnade.arrays.numpy import to_numpy
 from colonnade.errors import TypeMismatchError, UnsupportedError, UsageError, redacted
 from colonnade.misuse import advised, function_of, names_of, path_text
 from colonnade.reading.steps import check_step
+from colonnade.reading.streams import Stream
 from colonnade.writing.attributes import AttributeAppender
 from colonnade.writing.options import check_names, check_order, write_options
 
@@ -636,7 +637,7 @@ class Actions(Node):
         schema = (as_arrow(steps.compute(0, 0)) if tables is None else tables[0]).schema
         stream = steps.each(step_size, "pa") if tables is None else iter(tables)
         batches = (batch for table in stream for batch in table.to_batches())
-        return pyarrow.RecordBatchReader.from_batches(schema, batches)
+        return pyarrow.RecordBatchReader.from_batches(schema, Stream(batches))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return all columns as an Arrow stream, for pyarrow.table(df), polars.DataFrame(df), DuckDB."""

@@ -40,6 +40,7 @@ from colonnade.schema.fields import FieldInfo, Schema
 from .attributes import AttributeSet, AttributeSets
 from .metrics import ReadMetrics, metrics_of
 from .steps import Cluster, byte_count, check_step, clusters, entry_range, steps, with_next
+from .streams import Stream
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -547,7 +548,7 @@ class DataSet(Located):
         schema = self._batch(selected, 0, 0).schema
         parts = self._steps(selected, step_size, 0, self._num_entries)
         batches = (self._batch(selected, first, last, ahead) for (first, last), ahead in with_next(parts))
-        return pa.RecordBatchReader.from_batches(schema, batches)
+        return pa.RecordBatchReader.from_batches(schema, Stream(batches))
 
     def to_arrow_dataset(self, fields: Fields = None) -> ArrowDataset:
         """Make a pyarrow dataset: DuckDB, for example, pushes columns and filters down to it.

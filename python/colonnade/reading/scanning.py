@@ -17,6 +17,7 @@ from pyarrow import acero
 from colonnade import _core
 from colonnade.errors import UnsupportedError
 from colonnade.reading.steps import with_next
+from colonnade.reading.streams import Stream
 
 if TYPE_CHECKING:
     from .dataset import DataSet, Fields
@@ -86,6 +87,15 @@ def _values(expression: ds.Expression, batch: pa.RecordBatch) -> pa.BooleanArray
     return values.to_table(use_threads=False)["values"].combine_chunks()
 
 
+def _owned_by_arrow(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Copy: threads of Arrow may free batches when the interpreter ends, and Python's memory is freed with its lock."""
+    if batch.num_columns == 0:
+        return batch
+    return pa.RecordBatch.from_arrays(
+        [pa.concat_arrays([column]) for column in batch.columns], schema=batch.schema
+    )
+
+
 class ArrowDataset(ds.UnionDataset):  # type: ignore[misc]
     """A data set as a pyarrow dataset, for DuckDB and other engines.
 
@@ -129,8 +139,11 @@ class ArrowDataset(ds.UnionDataset):  # type: ignore[misc]
         def passes(batch: pa.RecordBatch) -> pa.BooleanArray:
             return _values(filter, batch).fill_null(False)
 
-        batches = batches_where(self._data_set, names, tested, None if filter is None else passes)
-        return ds.Scanner.from_batches(batches, schema=schema, columns=columns, filter=filter, **options)
+        found = batches_where(self._data_set, names, tested, None if filter is None else passes)
+        batches = map(_owned_by_arrow, found)
+        return ds.Scanner.from_batches(
+            Stream(batches), schema=schema, columns=columns, filter=filter, **options
+        )
 
     def count_rows(self, filter: ds.Expression | None = None, **options: Any) -> int:  # noqa: A002
         """Count the rows that pass a filter."""
