@@ -201,6 +201,19 @@ def test_names_of_columns_become_names_of_fields(tmp_path: Path, capsys: pytest.
             colonnade.import_table(tmp_path / "t.arrow", tmp_path / "g.root", rename=rename)
 
 
+def test_empty_fields_of_csv_are_missing_numbers_and_empty_texts(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        'name,n,x,flag,day\na,1,1.5,true,2026-01-02\n,,,,\n"","","","",""\nNA,NA,null,NULL,NA\n'
+    )
+    colonnade.import_table(tmp_path / "t.csv", tmp_path / "f.root", verify=True)
+    with colonnade.open(tmp_path / "f.root") as data_set:
+        rows = data_set.arrays()
+    assert rows.name.to_list() == ["a", "", "", "NA"]
+    for column, first in {"n": 1, "x": 1.5, "flag": True}.items():
+        assert rows[column].to_list() == [first, None, None, None]
+    assert rows.day.to_list()[1:] == [None] * 3
+
+
 def test_csv_loses_no_value(tmp_path: Path) -> None:
     """Integers of 64 bits and NaN, also of files that an export wrote."""
     columns = {
