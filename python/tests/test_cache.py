@@ -108,6 +108,11 @@ def test_warming(events, tmp_path, run):
     assert cache.warm(events, home=home, progress=steps.append) > 0
     assert steps[-1] == pytest.approx(1)
     assert cache.warm(events, home=home) == 0
+    with colonnade.create(tmp_path / "empty.root", "Events", {"y": "double"}):
+        pass
+    for file in (events, tmp_path / "empty.root"):
+        with pytest.raises(colonnade.NotFoundError, match="no field 'z'"):
+            cache.warm(file, columns=["y", "z"], home=home)
     _, metrics = filled(events, home)
     assert metrics.cache_pages == metrics.pages
 

@@ -167,6 +167,7 @@ std::uint64_t warm_cache(std::string_view name, const std::string& uri,
     if (const std::string state = reader->metrics().cache; !state.empty() && state != "used")
       throw Error(ErrorKind::io, fmt::format("the cache {} is {}", text, state), "", {.uri = uri});
   };
+  static_cast<void>(reader->arrays(wanted, 0, 0));  // for unknown names, also where there are no entries
   std::uint64_t seen = 0;
   for (std::size_t cluster = 0; cluster < descriptor.clusters.size(); ++cluster) {
     const ClusterDescriptor& of = descriptor.clusters[cluster];
