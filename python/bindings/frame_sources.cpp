@@ -94,6 +94,17 @@ void register_frame_sources(nb::module_& module) {
   nb::class_<frame::Source>(module, "FrameSource", "Where the columns of a DataFrame come from.")
       .def_prop_ro("entries", &frame::Source::entries)
       .def_prop_ro("names", &frame::Source::names, "Columns, each followed by its members.")
+      .def(
+          "has",
+          [](frame::Source& self, const std::string& path) {
+            try {
+              return self.find(path).has_value();
+            } catch (const Error& error) {
+              if (error.kind() != ErrorKind::unsupported) throw;
+              return false;
+            }
+          },
+          nb::arg("path"), "Whether expressions can use a column of that name.")
       .def_prop_ro("samples",
                    [](const frame::Source& self) {
                      const auto samples = self.samples();
@@ -116,16 +127,28 @@ void register_frame_sources(nb::module_& module) {
           },
           Released(), "Where the parts of all entries begin and end.");
   nb::class_<frame::JoinedColumns>(module, "JoinedColumns", "What is wanted of a join.")
+      .def(nb::new_([](std::vector<std::string> keys, std::string entry,
+                       std::vector<std::pair<std::string, std::string>> columns, bool inner) {
+             return frame::JoinedColumns{.keys = std::move(keys),
+                                         .entry = std::move(entry),
+                                         .columns = std::move(columns),
+                                         .inner = inner};
+           }),
+           nb::arg("keys"), nb::arg("entry"), nb::arg("columns"), nb::arg("inner"))
       .def_ro("columns", &frame::JoinedColumns::columns)
       .def_ro("entry", &frame::JoinedColumns::entry);
   nb::class_<frame::Join>(module, "Join", "Another source, whose entries are found by keys.")
       .def(nb::new_([](std::shared_ptr<frame::Source> source, std::vector<std::string> keys, bool first,
-                       std::string table) {
+                       std::string table,
+                       const std::vector<std::pair<std::uint64_t, std::uint64_t>>& sections) {
+             std::vector<frame::JoinSection> begins;
+             for (const auto& [here, there] : sections) begins.push_back({here, there});
              return frame::Join::make(std::move(source), std::move(keys),
                                       first ? frame::Join::Duplicates::first : frame::Join::Duplicates::error,
-                                      std::move(table));
+                                      std::move(table), std::move(begins));
            }),
-           nb::arg("source"), nb::arg("keys"), nb::arg("first_of_duplicates"), nb::arg("table"))
+           nb::arg("source"), nb::arg("keys"), nb::arg("first_of_duplicates"), nb::arg("table"),
+           nb::arg("sections") = std::vector<std::pair<std::uint64_t, std::uint64_t>>{})
       .def("columns", &frame::Join::columns)
       .def("prepare", &frame::Join::prepare, Released(), "Makes and saves the table of keys, if it is to be.")
       .def(

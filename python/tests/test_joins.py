@@ -89,6 +89,101 @@ def test_duplicates_are_an_error_that_names_the_first(case: Case, data: st.DataO
         assert f"{name} = {part}" in str(caught.value)
 
 
+# ---- Missing keys
+
+
+@QUIET
+@given(
+    case=cases(unique=False),
+    how=st.sampled_from(["inner", "left"]),
+    seed=st.integers(0, 2**32),
+    table=st.booleans(),
+)
+def test_missing_keys_are_the_same_as_no_other(case: Case, how: Any, seed: int, table: bool) -> None:
+    """On both sides; against a search through all keys."""
+    chance = random.Random(seed)
+    optional = [[chance.random() < 0.6 for _ in case.left_types] for _ in range(2)]
+    keys = [
+        [
+            tuple(
+                None if may and chance.random() < 0.3 else part for may, part in zip(mays, row, strict=True)
+            )
+            for row in rows
+        ]
+        for mays, rows in zip(optional, (case.left, case.right), strict=True)
+    ]
+    found: dict[Any, int] = {}
+    for number, row in enumerate(keys[1]):
+        if None not in row:
+            found.setdefault(row, number)
+    pairs = [(number, found.get(row, -1)) for number, row in enumerate(keys[0])]
+    if how == "inner":
+        pairs = [pair for pair in pairs if pair[1] >= 0]
+    is_unique = len(found) == sum(None not in row for row in keys[1])
+    on = {f"here{k}": f"there{k}" for k in range(len(case.left_types))}
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for side, (stem, types, cuts) in enumerate(
+            (("here", case.left_types, case.left_cuts), ("there", case.right_types, case.right_cuts))
+        ):
+            columns: dict[str, Any] = {}
+            kinds = {}
+            for k, kind in enumerate(types):
+                values = [row[k] for row in keys[side]]
+                kinds[f"{stem}{k}"] = f"std::{kind}_t"
+                if optional[side][k]:
+                    kinds[f"{stem}{k}"] = f"std::optional<std::{kind}_t>"
+                    columns[f"{stem}{k}"] = optional_array(values, kind)
+                else:
+                    columns[f"{stem}{k}"] = np.array(values, dtype=kind)
+            columns["row"], kinds["row"] = np.arange(len(keys[side])), "std::int64_t"
+            files.append(write(Path(folder), stem, ("Events", "More")[side], columns, kinds, cuts))
+        how_to: Any = {"on": on, "how": how, "duplicates": "error" if is_unique else "first"}
+        saved = {"table": Path(folder) / "frame.keys"} if table else {}
+        for _ in range(2):  # the second one reads the table
+            joined = DataFrame("Events", files[0], threads=3).join("More", files[1], **how_to, **saved)
+            assert joined.take("row").value.tolist() == [a for a, _ in pairs]
+            assert joined.take("More_entry").value.tolist() == [b for _, b in pairs]
+            assert joined.take("More_row").value.tolist() == [None if b < 0 else b for _, b in pairs]
+        if table:
+            saved = {"table": Path(folder) / "arrays.keys"}
+        for _ in range(2):
+            both = colonnade.open(files[0]).join(colonnade.open(files[1]), **how_to, **saved)
+            assert both["row"].to_list() == [a for a, _ in pairs]
+            assert both["More_entry"].to_list() == [b for _, b in pairs]
+
+
+def optional_array(values: list[Any], kind: str) -> Any:
+    present = np.array([value for value in values if value is not None], dtype=kind)
+    index = np.full(len(values), -1, dtype=np.int64)
+    index[[value is not None for value in values]] = np.arange(len(present))
+    return ak.Array(ak.contents.IndexedOptionArray(ak.index.Index64(index), ak.contents.NumpyArray(present)))
+
+
+def test_missing_keys_are_no_duplicates(tmp_path: Path) -> None:
+    path = tmp_path / "r.root"
+    kinds = {"k": "std::optional<std::int32_t>", "z": "double"}
+    with colonnade.create(path, "R", kinds) as writer:
+        writer.extend({"k": [None, 7, None, 8], "z": [0.5, 1.5, 2.5, 3.5]})
+    df = DataFrame(4).define("k", "int(rdfentry_) + 6")
+    assert df.join("R", path, on="k").take("z").value.tolist() == [1.5, 3.5]
+    left = df.join("R", path, on="k", how="left")
+    assert left.take("R_entry").value.tolist() == [-1, 1, 3, -1]
+    # What a left join did not find is no key of another one.
+    keyed = df.join("R", path, on="k", how="left", columns=["k", "z"])
+    again = keyed.join("R", path, on={"R_k": "k"}, how="left", prefix="again_")
+    assert again.take("again_z").value.tolist() == [None, 1.5, 3.5, None]
+    assert again.filter_missing("again_z").count().value == 2
+    with colonnade.create(path, "R", kinds) as writer:
+        writer.extend({"k": [None, 7, None, 7], "z": [0.5, 1.5, 2.5, 3.5]})
+    for joined in (
+        lambda: DataFrame(4).define("k", "int(rdfentry_) + 6").join("R", path, on="k").count().value,
+        lambda: colonnade.open(path).join(colonnade.open(path), on="k", prefix="r_").arrays(["r_z"]),
+    ):
+        with pytest.raises(colonnade.UsageError, match=r"entries 1 and 3 have the same key \(k = 7\)"):
+            joined()
+
+
 # ---- What data frames do over joined columns
 
 
@@ -462,7 +557,7 @@ def test_a_damaged_side_is_an_error_that_names_it(tmp_path: Path) -> None:
         ([], colonnade.UsageError, "at least one key"),
         (["run", "number"], colonnade.TypeMismatchError, "'number' is of type double; keys are integers"),
         (["text"], colonnade.TypeMismatchError, "keys are integers"),
-        (["maybe"], colonnade.TypeMismatchError, "keys are integers"),
+        ({"run": "maybe"}, colonnade.TypeMismatchError, "keys are integers"),
         (["nothing"], colonnade.NotFoundError, "no column 'nothing'"),
         ({"x": "run"}, colonnade.TypeMismatchError, "'x' is of type double; keys are integers"),
         ({"nothing": "run"}, colonnade.NotFoundError, "nothing"),

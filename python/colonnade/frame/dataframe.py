@@ -29,10 +29,12 @@ from colonnade.misuse import (
     refuse_arguments,
     whole_number,
 )
+from colonnade.reading import opening
 from colonnade.reading.chain import Chain
 from colonnade.reading.dataset import DataSet, ReadSettings, lasting_cache, read_options
-from colonnade.reading.joining import JoinByKeys, Joined, columns_of_friends, parts_of
+from colonnade.reading.joining import Joined
 from colonnade.reading.opening import of_different_names, split_target, split_targets
+from colonnade.reading.places import Places
 from colonnade.writing.sources import to_batch
 
 from .actions import Actions
@@ -45,6 +47,7 @@ from .callables import (
     define_per_sample,
 )
 from .expressions import Expression, ExpressionLike
+from .joining import Joining, all_but
 from .results import Result, Variations
 from .sample_info import read_specification, told
 from .session import BLOCK_ENTRIES, Remote, Session, Skipped, run_sessions
@@ -152,14 +155,17 @@ class DataFrame(Actions):
         **options: Unpack[ReadSettings],
     ) -> None:
         remote = _remote(executor, npartitions, on_error, checkpoint)
+        if isinstance(name, DataSet) and any(isinstance(of, Joined) for of in (friends or {}).values()):
+            name, friends = _with_friends(name, friends or {}), None
         whole = name
-        joins: list[JoinByKeys] = []
+        places: Places | None = None
         if isinstance(name, Joined):
             if friends:
                 raise UsageError(
                     "a data set with friends takes no more of them here", "with_friends(...) of it"
                 )
-            name, friends, joins = parts_of(name)
+            places = Places(name)
+            name, friends = places.places[0].first, places.places[0].friends
         source, place, matches, lost = _open(name, files, options, progress, remote, on_error == "skip")
         hidden, own = _left_out_of(name, source), source.names
         if friends:
@@ -173,8 +179,8 @@ class DataFrame(Actions):
         if entries is not None:
             session.graph.restrict_entries(*_entry_range(entries, source.entries))
         super().__init__(session)
-        if isinstance(whole, Joined):
-            self._join_as(whole, joins, own)
+        if isinstance(whole, Joined) and places is not None:
+            self._node = Joining(session, 0, places, self._open_other).add_whole(own)
 
     @classmethod
     def from_arrays(
@@ -256,10 +262,12 @@ class DataFrame(Actions):
         The other side is read when a joined column is first needed, and the columns in use stay in memory.
 
         Args:
-            name: of the other data set in its files; or an open data set; or a mapping from names to arrays.
+            name: of the other data set in its files; or an open data set, perhaps joined; or a mapping from names to
+                arrays.
             files: of the other data set.
             on: the keys, which are integers: columns that both sides have, or a mapping from expressions here to
-                columns there: {"run": "run_number", "event % 1000": "slot"}.
+                columns there: {"run": "run_number", "event % 1000": "slot"}. One that is missing is the same as no
+                other.
             how: "inner" leaves out entries without a match. "left" keeps them; joined columns are optional then:
                 `x.has_value()` and `x.value_or(0)` tell what they have.
             columns: of the other data set; all but the keys if None, of those that `select` chose. Keys may be named.
@@ -277,8 +285,25 @@ class DataFrame(Actions):
             NotFoundError: no such column.
             TypeMismatchError: a key is not an integer.
             UsageError: no keys; the name of a joined column is in use.
+            UnsupportedError: the other side is an inner join, or its keys come from a join of its own.
         """
         pairs = name_pairs(on, "column")
+        if isinstance(name, Joined):
+            if files is not None or options:
+                raise UsageError("an open data set takes no files or options")
+            joining = Joining(self._session, self._node, Places(name, 1), self._open_other)
+            return self._at(
+                joining.add_other(
+                    name,
+                    pairs,
+                    texts=self._texts(list(pairs)),
+                    inner=how == "inner",
+                    columns=columns,
+                    prefix=prefix,
+                    takes_first=duplicates == "first",
+                    table=_core.absolute_name(path_text(table)) if table else "",
+                )
+            )
         source, title = _other_side(name, files, options, self._session.remote)
         kept = _core.absolute_name(path_text(table)) if table else ""
         join = _core.Join(source, list(pairs.values()), duplicates == "first", kept)
@@ -544,69 +569,8 @@ class DataFrame(Actions):
 
     # ---- Inside
 
-    def _join_as(self, whole: Joined, joins: Sequence[JoinByKeys], own: Sequence[str]) -> None:
-        """Join by keys what was joined to a data set, and call columns what its fields are called.
-
-        Args:
-            whole: the data set.
-            joins: those by keys, one after the other.
-            own: the columns of its first data set. A selection may have left out one whose name others have.
-        """
-        session = self._session
-        friends = columns_of_friends(joins[0].first if joins else whole)
-        replaced = {name for name, column in friends.items() if name != column and name in own}
-        for name in replaced:
-            self._replace(name, friends[name])
-        session.joined |= replaced
-        names: dict[str, str] = {}
-        for each in joins:
-            session.joined |= self._add_join(each, names)
-        shown = {names.get(name, name) for name in whole.field_names}
-        shown.update(column for name, column in columns_of_friends(whole).items() if name not in replaced)
-        session.hidden = _all_but(shown, [*session.source.names, *session.joined])
-
-    def _add_join(self, given: JoinByKeys, names: dict[str, str]) -> set[str]:
-        """Add what `join` would, and return its columns; `names` gets what they are called, by fields."""
-        session = self._session
-        source = _open(given.other, None, {}, remote=session.remote).source
-        join = _core.Join(source, list(given.pairs.values()), given.takes_first, given.table)
-        if given.table:
-            session.joins.append(join)
-        known, reasons = {*join.columns(), *given.pairs.values()}, dict(source.left_out)
-        fields = {there: here for here, there in given.fields.items() if there in known}
-        session.left_out += [
-            (here, reasons.get(there, "a data frame cannot join it"))
-            for here, there in given.fields.items()
-            if there not in known
-        ]
-        # A name that a selection left free may be taken here.
-        qualified = {there for here, there in given.fields.items() if here != there}
-        wanted = join.wanted(
-            [_core.column_text(names.get(key, key)) for key in given.pairs],
-            given.other.name,
-            given.prefix,
-            list(fields),
-            lambda name: name in qualified or self.has_column(name),
-            given.inner,
-        )
-        self._move_to(self._graph.join(self._node, join, wanted))
-        names[given.entry] = wanted.entry
-        for column, there in wanted.columns:
-            here = fields[there]
-            names[here] = column
-            if column != here and here.isidentifier():
-                self._replace(here, column)
-                names[here] = here
-        return {wanted.entry, *(column for column, _ in wanted.columns)}
-
-    def _replace(self, name: str, column: str) -> None:
-        definition = _core.Definition.of_text(_core.column_text(column))
-        self._move_to(self._graph.redefine(self._node, name, definition))
-
-    def _move_to(self, node: int) -> None:
-        before, self._node = self._node, node
-        if before:
-            self._graph.release(before)
+    def _open_other(self, data_set: DataSet) -> _core.FrameSource:
+        return _open(data_set, None, {}, remote=self._session.remote).source
 
     def _definition(
         self,
@@ -733,7 +697,8 @@ def _open(
     if isinstance(name, DataSet):
         if isinstance(name, Joined):
             raise UnsupportedError(
-                "a side of a data frame's join cannot be joined itself", "joins one after the other"
+                "a friend that is joined itself needs an open data set as the first one",
+                "DataFrame(colonnade.open(...), friends=...)",
             )
         if files is not None or options:
             raise UsageError("an open data set takes no files or options")
@@ -852,6 +817,17 @@ def _other_side(
     return source, samples[0].data_set if samples else "joined"
 
 
+def _with_friends(data_set: DataSet, friends: Mapping[str, Friend]) -> DataSet:
+    """Return the data set with friends, of which some are joined themselves."""
+    opened = {
+        name: of
+        if isinstance(of, DataSet)
+        else opening.open(*reversed(of) if isinstance(of, tuple) else (of,))
+        for name, of in friends.items()
+    }
+    return data_set.with_friends(opened)
+
+
 def _open_friend(given: Friend, options: Mapping[str, Any], remote: Remote | None) -> _core.FrameSource:
     if isinstance(given, DataSet):
         return _open(given, None, {}, remote=remote).source
@@ -864,12 +840,7 @@ def _left_out_of(given: object, source: _core.FrameSource) -> set[str]:
     """The columns that are not among the selected fields of an open data set."""
     if not isinstance(given, DataSet) or given._selection is None:
         return set()
-    return _all_but(given.field_names, source.names)
-
-
-def _all_but(shown: Iterable[str], names: Iterable[str]) -> set[str]:
-    """The names that are not among these, nor of members of them."""
-    return {name for name in names if not any(f"{name}.".startswith(f"{each}.") for each in shown)}
+    return all_but(given.field_names, source.names)
 
 
 def _may_be_file(text: str) -> bool:

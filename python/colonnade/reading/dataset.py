@@ -427,8 +427,8 @@ class DataSet(Located):
 
         Args:
             other: the other data set; what `colonnade.open` or `join` gave.
-            on: the keys, which are integers: fields that both have, or a mapping from fields here to fields there. An
-                entry here whose key is missing has no match.
+            on: the keys, which are integers: fields that both have, or a mapping from fields here to fields there. One
+                that is missing is the same as no other.
             how: "inner" leaves out entries without a match; "left" keeps them, and what is joined is missing there.
             columns: fields of the other data set; all but the keys if None. Keys may be named.
             prefix: of the names of all joined fields. Without one, "Name_" stands before those that are taken.

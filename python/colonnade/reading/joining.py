@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from colonnade import _core
-from colonnade.errors import SchemaError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.errors import NotFoundError, SchemaError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.located import Located
 from colonnade.misuse import name_pairs, path_text
 from colonnade.schema.fields import FieldInfo, Schema
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .attributes import AttributeSets
 
-__all__ = ["How", "JoinByKeys", "Joined", "befriend", "chained", "columns_of_friends", "join", "parts_of"]
+__all__ = ["How", "Joined", "Way", "as_word", "befriend", "chained", "join", "shown_fields", "ways_of"]
 
 How: TypeAlias = Literal["inner", "left"]
 Rows: TypeAlias = "range | NDArray[np.int64]"
@@ -327,7 +327,7 @@ class _JoinedSchema(Schema):
         self._origins: dict[FieldInfo, FieldInfo] = {}
         self._sides: dict[FieldInfo, DataSet | None] = {}
         self._top: dict[str, FieldInfo] = {}
-        for name, info in _fields(first).items():
+        for name, info in shown_fields(first).items():
             self._adopt(shown.renamed.get(name, name), info, first)
         for here, there in shown.fields.items():
             self._adopt(here, other.schema[there], other, optional=match.optional)
@@ -368,6 +368,17 @@ class _JoinedSchema(Schema):
         ]
         return super()._matching(pattern) + qualified
 
+    def split(self, path: str) -> tuple[FieldInfo, str]:
+        """The field here that a path begins with, and the rest of the path."""
+        names = dict(self._top)
+        for qualifier, fields in self.qualified.items():
+            for there, here in fields.items():
+                names.setdefault(f"{qualifier}.{there}", self._top[here])
+        found = _name_in(path, names)
+        if found is None:
+            raise NotFoundError(f"there is no field '{path}'", field=path)
+        return names[found], path[len(found) + 1 :]
+
     def side_of(self, info: FieldInfo) -> DataSet | None:
         """The data set that a field is of; None for the number of the entry."""
         while info.parent is not None:
@@ -379,14 +390,14 @@ class _JoinedSchema(Schema):
         return self._origins[info]
 
 
-def _fields(data_set: DataSet) -> Mapping[str, FieldInfo]:
+def shown_fields(data_set: DataSet) -> Mapping[str, FieldInfo]:
     """The fields that it shows, by their names."""
     return data_set.schema if data_set._selection is None else data_set._select(None, warns=False)
 
 
 def _friends(data_set: DataSet) -> dict[str, dict[str, str]]:
     """For each friend, what its fields are called, if they are shown."""
-    schema, fields = data_set.schema, _fields(data_set)
+    schema, fields = data_set.schema, shown_fields(data_set)
     qualified = schema.qualified if isinstance(schema, _JoinedSchema) else {}
     return {
         friend: {there: here for there, here in names.items() if here in fields}
@@ -405,11 +416,17 @@ def _copied(own: FieldInfo, parent: FieldInfo | None, made: dict[FieldInfo, Fiel
 
 def _find(path: str, fields: Mapping[str, FieldInfo]) -> FieldInfo | None:
     """The field at a path below one of these, whose names may have points."""
+    name = _name_in(path, fields)
+    return None if name is None else fields[name].find(path[len(name) + 1 :])
+
+
+def _name_in(path: str, fields: Mapping[str, FieldInfo]) -> str | None:
+    """The name of the field that has the one at a path."""
     parts = path.split(".")
     for count in range(len(parts), 0, -1):
         name = ".".join(parts[:count])
-        if name in fields and (found := fields[name].find(path[len(name) + 1 :])) is not None:
-            return found
+        if name in fields and fields[name].find(path[len(name) + 1 :]) is not None:
+            return name
     return None
 
 
@@ -477,9 +494,10 @@ class _ByKeys(_Match):
         self.inner, self.optional = how == "inner", how == "left"
         self.fields_of_first = list(pairs)
         self.reads_all_keys = not table
-        for here, there in pairs.items():
-            _check_key(first, here, may_lack=True)
-            _check_key(other, there, may_lack=False)
+        for here in pairs:
+            _check_key(first, here)
+        may_lack = [_check_key(other, there) for there in pairs.values()]
+        self._may_lack = any(may_lack)
 
     def keys(self) -> dict[str, FieldInfo]:
         return self._first._select(list(self._pairs), warns=False)
@@ -493,6 +511,8 @@ class _ByKeys(_Match):
             _read_keys(self._first, paths, rows) if contents is None else [contents[path] for path in paths]
         )
         keys, lacks = _as_keys(read)
+        if self._may_lack:
+            keys.append((False, np.zeros(len(rows), dtype=np.uint64)))
         found = self._table.find(keys)
         if lacks is not None:
             found[lacks] = -1
@@ -520,8 +540,21 @@ class _ByKeys(_Match):
             self._takes_first,
             self._table_path,
             source,
-            lambda: _as_keys(_read_keys(self._other, names, everything))[0],
+            lambda: self._keys_there(_read_keys(self._other, names, everything)),
         )
+
+    def _keys_there(self, contents: Sequence[Any]) -> list[tuple[bool, NDArray[np.uint64]]]:
+        """The keys of the other side.
+
+        Where some may be missing, there is one more: 0, or another number for each entry that lacks a key. So it is
+        the same as no other entry, and nothing finds it.
+        """
+        keys, lacks = _as_keys(contents)
+        if self._may_lack:
+            count = self._other.num_entries
+            lacks = np.zeros(count, dtype=np.bool_) if lacks is None else lacks
+            keys.append((False, np.where(lacks, np.cumsum(lacks), 0).astype(np.uint64)))
+        return keys
 
 
 def _read_keys(side: DataSet, paths: Sequence[str], rows: Rows) -> list[Any]:
@@ -563,18 +596,20 @@ def _numbers(content: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     return values, missing
 
 
-def _check_key(side: DataSet, path: str, *, may_lack: bool) -> None:
+def _check_key(side: DataSet, path: str) -> bool:
+    """Check that a key is an integer, and return whether it may be missing."""
     from colonnade.arrays.awkward import AwkwardBuilder
 
     info = side._select(path, warns=False)[path]
     content = side._assemble({path: info}, 0, 0, AwkwardBuilder())[path]
-    is_missing = "optional<" in info.type and not may_lack
+    may_lack = content.is_option
     while content.is_option:
         content = content.content
-    if is_missing or not content.is_numpy or content.data.dtype.kind not in "iub":
+    if not content.is_numpy or content.data.dtype.kind not in "iub":
         raise TypeMismatchError(
             f"the key '{path}' is of type {info.type}; keys are integers", uri=side.uri, data_set=side.name
         )
+    return bool(may_lack)
 
 
 class _OfParts(_Match):
@@ -586,6 +621,7 @@ class _OfParts(_Match):
         self._matches = [each._match for each in joins]
         self._begins = _ends([each._first for each in joins])
         self._shifts = _ends([each._other for each in joins])
+        self._begins_in_files = _ends([_innermost(each) for each in joins])
         self.inner, self.optional = self._matches[0].inner, self._matches[0].optional
         self.fields_of_first = self._matches[0].fields_of_first
         self.reads_all_keys = all(each.reads_all_keys for each in self._matches)
@@ -603,6 +639,42 @@ class _OfParts(_Match):
     def close(self) -> None:
         for each in self._matches:
             each.close()
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """How entries of a data set are joined to those of another one."""
+
+    pairs: Mapping[str, str]
+    """The keys: fields of the first data set, and those there."""
+    takes_first: bool
+    table: str
+    """The file of the table of keys; empty: none."""
+    begins: tuple[int, int] = (0, 0)
+    """The first entry on both sides, of a part of a chain; here in the files, before inner joins left any out."""
+
+
+def _innermost(data_set: DataSet) -> DataSet:
+    """The first of all data sets that are joined, which is in files."""
+    while isinstance(data_set, Joined):
+        data_set = data_set._first
+    return data_set
+
+
+def ways_of(joined: Joined) -> list[Way]:
+    """Return how a data set is joined by keys; of a chain of joins, each part."""
+    return _ways(joined._match, (0, 0))
+
+
+def _ways(match: _Match, begins: tuple[int, int]) -> list[Way]:
+    if isinstance(match, _ByKeys):
+        return [Way(match._pairs, match._takes_first, match._table_path, begins)]
+    assert isinstance(match, _OfParts)
+    return [
+        way
+        for each, here, there in zip(match._matches, match._begins_in_files, match._shifts, strict=False)
+        for way in _ways(each, (begins[0] + int(here), begins[1] + int(there)))
+    ]
 
 
 def _ends(sides: Sequence[DataSet]) -> NDArray[np.int64]:
@@ -639,7 +711,7 @@ def join(
     match = _ByKeys(
         here, there, pairs, how, duplicates == "first", _core.absolute_name(path_text(table)) if table else ""
     )
-    own = _as_word(there.name)
+    own = as_word(there.name)
     entry = f"{prefix}entry" if prefix else f"{own}_entry"
     taken = _taken(here)
     if _find(entry, taken):
@@ -707,64 +779,8 @@ def chained(joins: Sequence[Joined], first: DataSet, other: DataSet) -> Joined:
     return Joined(_chain_of(first), _chain_of(other), _Match() if by_entry else _OfParts(joins), shown)
 
 
-@dataclasses.dataclass(frozen=True)
-class JoinByKeys:
-    """A join of data sets, as a DataFrame makes it again."""
-
-    first: DataSet
-    other: DataSet
-    pairs: Mapping[str, str]
-    inner: bool
-    takes_first: bool
-    table: str
-    fields: Mapping[str, str]
-    """Those of the other side, by their names here."""
-    entry: str
-    """The name of the number of the entry there."""
-
-    @property
-    def prefix(self) -> str:
-        """Of all names; empty if only some have that of the other data set before them."""
-        return "" if self.entry == f"{_as_word(self.other.name)}_entry" else self.entry.removesuffix("entry")
-
-
-def parts_of(data_set: Joined) -> tuple[DataSet, dict[str, DataSet], list[JoinByKeys]]:
-    """Return the first data set of joined ones, its friends, and the joins by keys that come after these.
-
-    Raises:
-        UnsupportedError: they are joined in a way that a DataFrame does not have.
-    """
-    joins: list[JoinByKeys] = []
-    whole: DataSet = data_set
-    while isinstance(whole, Joined) and not whole._match.by_entry:
-        match, shown = whole._match, whole._shown
-        if not isinstance(match, _ByKeys):
-            raise _not_in_frames(whole, "a chain of joins", "chain the files first, then join the chains")
-        how = (match._pairs, match.inner, match._takes_first, match._table_path)
-        joins.insert(0, JoinByKeys(whole._first, whole._other, *how, shown.fields, shown.entry))
-        whole = whole._first
-    friends: dict[str, DataSet] = {}
-    while isinstance(whole, Joined):
-        if not whole._match.by_entry:
-            raise _not_in_frames(whole, "friends of a join", "data_set.with_friends(...).join(...)")
-        friends = {whole._shown.qualifier: whole._other} | friends
-        whole = whole._first
-    return whole, friends, joins
-
-
-def _not_in_frames(data_set: DataSet, what: str, advice: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"a DataFrame cannot be made from {what}", advice, uri=data_set.uri, data_set=data_set.name
-    )
-
-
-def columns_of_friends(data_set: DataSet) -> dict[str, str]:
-    """Return the fields of friends that it shows, and what they are called in any case: "f.x"."""
-    friends = _friends(data_set).items()
-    return {here: f"{friend}.{there}" for friend, names in friends for there, here in names.items()}
-
-
-def _as_word(name: str) -> str:
+def as_word(name: str) -> str:
+    """A name as a part of names of fields."""
     return re.sub(r"\W", "_", name or "joined")
 
 
@@ -775,7 +791,7 @@ def _kind(joined: Joined) -> tuple[bool, bool, str, str]:
 
 def _taken(data_set: DataSet) -> dict[str, FieldInfo]:
     """The fields that it shows, by all their names, and by those that several friends have."""
-    taken = dict(_fields(data_set))
+    taken = dict(shown_fields(data_set))
     for friend, names in _friends(data_set).items():
         for there, here in names.items():
             taken[f"{friend}.{there}"] = taken[here]

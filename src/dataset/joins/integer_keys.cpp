@@ -30,13 +30,13 @@ void widen(const ColumnArray& array, std::uint64_t* to) {
 
 bool is_signed_integer(ElementType element) noexcept {
   return element == ElementType::int8 || element == ElementType::int16 || element == ElementType::int32 ||
-         element == ElementType::int64 || element == ElementType::character;
+         element == ElementType::int64;
 }
 
 bool is_integer(ElementType element) noexcept {
   return is_signed_integer(element) || element == ElementType::uint8 || element == ElementType::uint16 ||
          element == ElementType::uint32 || element == ElementType::uint64 ||
-         element == ElementType::boolean || element == ElementType::byte;
+         element == ElementType::boolean || element == ElementType::byte || element == ElementType::character;
 }
 
 IntegerKeys to_keys(const ColumnArray& array) {
@@ -45,7 +45,6 @@ IntegerKeys to_keys(const ColumnArray& array) {
   std::uint64_t* to = keys.values.data();
   switch (array.element) {
     case ElementType::int8:
-    case ElementType::character:
       widen<std::int8_t>(array, to);
       break;
     case ElementType::int16:
@@ -60,6 +59,7 @@ IntegerKeys to_keys(const ColumnArray& array) {
     case ElementType::uint8:
     case ElementType::boolean:
     case ElementType::byte:
+    case ElementType::character:  // without a sign, as in arrays
       widen<std::uint8_t>(array, to);
       break;
     case ElementType::uint16:

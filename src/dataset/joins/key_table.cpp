@@ -89,7 +89,7 @@ struct KeyTable::Filling {
 
   [[noreturn]] void fail(std::size_t entry, std::size_t other) const {
     std::string key;
-    for (std::size_t k = 0; k < columns.size(); ++k) {
+    for (std::size_t k = 0; k < names.size(); ++k) {
       const std::uint64_t value = columns[k].values[entry];
       key += fmt::format("{}{} = ", k == 0 ? "" : ", ", names[k]);
       key += columns[k].is_signed ? fmt::format("{}", static_cast<std::int64_t>(value))

@@ -37,7 +37,8 @@ class KeyTable {
 
   KeyTable() = default;
   // All columns have as many values. Throws ErrorKind::usage for a key that two entries have, if that is an
-  // error; else the first of them is found. `names` are those of the columns.
+  // error; else the first of them is found. `names` are those of the columns; the last
+  // ones may have none, and are not named in errors.
   KeyTable(std::span<const KeyColumn> columns, std::span<const std::string> names, Duplicates duplicates,
            unsigned threads, JoinMemory& memory);
 

@@ -54,6 +54,22 @@ std::vector<Key> random_keys(std::mt19937_64& random, std::size_t count) {
   return keys;
 }
 
+TEST_F(Sides, CharactersHaveNoSignAsKeys) {
+  const auto chain_of = [&]<class T>(const std::string& name, T key) {
+    auto model = Model::create();
+    auto stored = model->make_field<T>("k");
+    const std::string uri = files_.emplace_back(std::make_unique<MemoryFile>())->uri();
+    auto writer = Writer::recreate(std::move(model), name, uri);
+    *stored = key;
+    writer->fill();
+    writer->close();
+    return ChainReader::open(name, std::vector{uri});
+  };
+  const auto reader = JoinReader::open(chain_of("Events", static_cast<char>(200)));
+  reader->add_join("more", chain_of("More", std::uint8_t{200}), {.keys = {"k"}});
+  EXPECT_EQ(reader->view<std::uint8_t>("more.k").entry(0), 0);
+}
+
 TEST_F(Sides, JoinsFindWhatAMapFinds) {
   std::mt19937_64 random(1);
   for (int n = 0; n < 12; ++n) {

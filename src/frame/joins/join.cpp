@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/json_number.h"
 #include "base/thread_pool.h"
 #include "codec/compression.h"
 #include "colonnade/error.h"
@@ -27,8 +28,13 @@ using nlohmann::json;
 
 constexpr std::uint64_t rows_at_once = 65'536;
 
+// The type of a key, which may be missing.
+const ValueType& present(const ValueType& type) {
+  return type.is_optional() ? type.item() : type;
+}
+
 bool is_key(const ValueType& type) {
-  return type.is_scalar() && type.is_integer();
+  return present(type).is_scalar() && present(type).is_integer();
 }
 
 bool is_signed(ElementType element) {
@@ -51,6 +57,26 @@ void widen(const Values& values, std::uint64_t* to) {
                         to[i] = static_cast<std::uint64_t>(Wide{from[i]});
                   }
                 });
+}
+
+// The same of optionals: 0 where there is none, and lacks[i] becomes 1.
+void widen_optionals(const Values& optionals, std::uint64_t* to, std::uint64_t* lacks) {
+  std::vector<std::uint64_t> found(static_cast<std::size_t>(optionals.offsets[optionals.size]));
+  widen(optionals.items(), found.data());
+  for (std::size_t i = 0; i < optionals.size; ++i) {
+    const std::int64_t at = optionals.offsets[i];
+    const bool has_value = optionals.offsets[i + 1] > at;
+    to[i] = has_value ? found[static_cast<std::size_t>(at)] : 0;
+    if (!has_value) lacks[i] = 1;
+  }
+}
+
+// The number of the section that holds a position.
+std::uint64_t section_of(std::span<const JoinSection> sections, std::uint64_t position,
+                         std::uint64_t JoinSection::* begin) {
+  // If several begin there, only the last one has entries.
+  const auto behind = std::ranges::upper_bound(sections, position, {}, begin);
+  return static_cast<std::uint64_t>(behind - sections.begin()) - 1;
 }
 
 const std::uint64_t* numbers(const std::shared_ptr<std::byte[]>& memory) {
@@ -124,19 +150,53 @@ class EntryKernel final : public Kernel {
     const std::size_t rows = context.rows.size;
     std::vector<KeyColumn> keys;
     std::vector<std::shared_ptr<const void>> owners;
+    const auto made = [&] {
+      auto [array, owner] = context.memory.array<std::uint64_t>(rows);
+      owners.push_back(std::move(owner));
+      return array;
+    };
+    std::uint64_t* lacks = nullptr;  // 1: a key is missing
+    const auto lacking = [&] {
+      if (lacks == nullptr) std::fill_n(lacks = made(), rows, 0);
+      return lacks;
+    };
     for (const ValuesPtr& argument : arguments) {
-      const bool is_wide = size_of(argument->type.element()) == sizeof(std::uint64_t) && !argument->constant;
+      const ElementType element = present(argument->type).element();
+      const bool is_optional = argument->type.is_optional();
+      const bool is_wide = size_of(element) == sizeof(std::uint64_t) && !argument->constant && !is_optional;
       const std::uint64_t* values = is_wide ? argument->as<std::uint64_t>() : nullptr;
-      if (!is_wide) {
-        auto [widened, owner] = context.memory.array<std::uint64_t>(rows);
-        widen(*argument, widened);
-        values = widened;
-        owners.push_back(std::move(owner));
+      if (is_optional) {
+        const ValuesPtr all = spread(argument, context.memory);
+        std::uint64_t* const to = made();
+        widen_optionals(*all, to, lacking());
+        values = to;
+      } else if (!is_wide) {
+        std::uint64_t* const to = made();
+        widen(*argument, to);
+        values = to;
       }
-      keys.push_back({is_signed(argument->type.element()), {values, rows}});
+      keys.push_back({is_signed(element), {values, rows}});
+    }
+    if (!join_->sections().empty()) {
+      const KeyColumn position = keys.back();
+      std::uint64_t* const section = made();
+      for (std::size_t i = 0; i < rows; ++i) {
+        const bool is_nowhere = position.is_signed && position.values[i] >> 63 != 0;
+        if (is_nowhere) lacking()[i] = 1;
+        section[i] = is_nowhere ? 0 : section_of(join_->sections(), position.values[i], &JoinSection::here);
+      }
+      keys.back() = {false, {section, rows}};
+    }
+    if (join_->may_lack_keys()) {
+      std::uint64_t* const none = made();
+      std::fill_n(none, rows, 0);
+      keys.push_back({false, {none, rows}});
     }
     auto [entries, memory] = context.memory.array<std::int64_t>(rows);
     join_->table().find(keys, rows, entries);
+    if (lacks != nullptr)
+      for (std::size_t i = 0; i < rows; ++i)
+        if (lacks[i] != 0) entries[i] = KeyTable::none;
     return make_scalars(ElementType::int64, rows, entries, std::move(memory));
   }
   const ValueType& result() const noexcept override { return result_; }
@@ -207,16 +267,19 @@ class ColumnKernel final : public Kernel {
 // ---- Making
 
 std::shared_ptr<Join> Join::make(std::shared_ptr<Source> right, std::vector<std::string> keys,
-                                 Duplicates duplicates, std::string table) {
-  return std::shared_ptr<Join>(new Join(std::move(right), std::move(keys), duplicates, std::move(table)));
+                                 Duplicates duplicates, std::string table,
+                                 std::vector<JoinSection> sections) {
+  return std::shared_ptr<Join>(
+      new Join(std::move(right), std::move(keys), duplicates, std::move(table), std::move(sections)));
 }
 
 Join::Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates,
-           std::string table)
+           std::string table, std::vector<JoinSection> sections)
     : source_(std::move(right)),
       keys_(std::move(keys)),
       duplicates_(duplicates),
-      table_uri_(std::move(table)) {
+      table_uri_(std::move(table)),
+      sections_(std::move(sections)) {
   static std::atomic<std::uint64_t> joins{0};
   number_ = ++joins;
   if (keys_.empty()) throw Error(ErrorKind::usage, "a join needs at least one key");
@@ -229,16 +292,22 @@ Join::Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplica
       throw Error(ErrorKind::type, fmt::format("the key '{}' is of type {}; keys are integers", key,
                                                source_->type(*column).name()));
     key_columns_.push_back(*column);
+    may_lack_keys_ |= source_->type(*column).is_optional();
   }
+  for (const auto begin : {&JoinSection::here, &JoinSection::there})
+    if (!sections_.empty() &&
+        (sections_.front().*begin != 0 || !std::ranges::is_sorted(sections_, {}, begin)))
+      throw Error(ErrorKind::format, "the parts of a join are not in order");
   if (!table_uri_.empty()) static_cast<void>(identity());
 }
 
 std::string Join::specification() const {
-  return json{{"source", json::parse(source_->specification(true))},
-              {"keys", keys_},
-              {"duplicates", duplicates_ == Duplicates::error ? "error" : "first"},
-              {"table", table_uri_}}
-      .dump();
+  json made{{"source", json::parse(source_->specification(true))},
+            {"keys", keys_},
+            {"duplicates", duplicates_ == Duplicates::error ? "error" : "first"},
+            {"table", table_uri_}};
+  for (const JoinSection& section : sections_) made["sections"].push_back({section.here, section.there});
+  return made.dump();
 }
 
 std::shared_ptr<Join> Join::remake(const std::string& specification) {
@@ -246,14 +315,20 @@ std::shared_ptr<Join> Join::remake(const std::string& specification) {
   const auto duplicates = from.at("duplicates").get<std::string>();
   if (duplicates != "error" && duplicates != "first")
     throw Error(ErrorKind::format, "a join in the plan has an unknown rule for duplicates");
+  std::vector<JoinSection> sections;
+  for (const json& section : from.value("sections", json::array()))
+    sections.push_back(
+        {whole_number<std::uint64_t>(section.at(0)), whole_number<std::uint64_t>(section.at(1))});
   return make(source_from(from.at("source").dump()), from.at("keys").get<std::vector<std::string>>(),
-              duplicates == "error" ? Duplicates::error : Duplicates::first, from.value("table", ""));
+              duplicates == "error" ? Duplicates::error : Duplicates::first, from.value("table", ""),
+              std::move(sections));
 }
 
 // The files and their identities, without the ways to read them.
 std::string Join::identity() const {
   json made{{"source", json::parse(source_->specification(true))}, {"keys", keys_}};
   made["duplicates"] = duplicates_ == Duplicates::error;
+  for (const JoinSection& section : sections_) made["sections"].push_back({section.here, section.there});
   if (!made["source"].contains("index"))
     throw Error(ErrorKind::usage, "a table of keys can be saved only for data sets in files",
                 "join without `table`, or import what is joined first");
@@ -297,8 +372,9 @@ NodeId Join::add_to(Graph& graph, NodeId parent, const JoinedColumns& wanted) {
 }
 
 Definition Join::entry(std::vector<std::string> keys) {
-  if (keys.size() != keys_.size())
-    throw Error(ErrorKind::usage, fmt::format("{} keys for a join by {}", keys.size(), keys_.size()));
+  const std::size_t expected = keys_.size() + (sections_.empty() ? 0 : 1);
+  if (keys.size() != expected)
+    throw Error(ErrorKind::usage, fmt::format("{} keys for a join by {}", keys.size(), expected));
   auto make = [self = shared_from_this(), keys](std::span<const ValueType> types) -> KernelPtr {
     for (std::size_t k = 0; k < types.size(); ++k)
       if (!is_key(types[k]))
@@ -375,15 +451,35 @@ KeyTable Join::load_or_make_table() {
 KeyTable Join::make_table() {
   std::vector<std::shared_ptr<std::byte[]>> memory;
   std::vector<KeyColumn> columns;
+  const auto entries = static_cast<std::size_t>(source_->entries());
+  const auto made = [&] {
+    memory.push_back(memory_.allocate(entries * sizeof(std::uint64_t)));
+    return reinterpret_cast<std::uint64_t*>(memory.back().get());
+  };
+  std::uint64_t* const lacks = may_lack_keys_ ? made() : nullptr;
+  if (lacks != nullptr) std::fill_n(lacks, entries, 0);
   for (const std::uint32_t column : key_columns_) {
-    memory.push_back(read_key(column));
-    columns.push_back({is_signed(source_->type(column).element()),
-                       {numbers(memory.back()), static_cast<std::size_t>(source_->entries())}});
+    memory.push_back(read_key(column, lacks));
+    const bool is_signed_key = is_signed(present(source_->type(column)).element());
+    columns.push_back({is_signed_key, {numbers(memory.back()), entries}});
+  }
+  if (!sections_.empty()) {
+    std::uint64_t* const section = made();
+    for (std::size_t i = 0; i < entries; ++i) section[i] = section_of(sections_, i, &JoinSection::there);
+    columns.push_back({false, {section, entries}});
+  }
+  // One more key, which is another number for each entry that lacks one: it is the same as no other, and
+  // found by nothing.
+  if (lacks != nullptr) {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < entries; ++i)
+      if (lacks[i] != 0) lacks[i] = ++count;
+    columns.push_back({false, {lacks, entries}});
   }
   return {columns, keys_, duplicates_, ThreadPool::processors(), memory_};
 }
 
-std::shared_ptr<std::byte[]> Join::read_key(std::uint32_t column) {
+std::shared_ptr<std::byte[]> Join::read_key(std::uint32_t column, std::uint64_t* lacks) {
   auto memory = memory_.allocate(source_->entries() * sizeof(std::uint64_t));
   auto* values = reinterpret_cast<std::uint64_t*>(memory.get());
   check_everywhere(*source_, column);
@@ -392,7 +488,11 @@ std::shared_ptr<std::byte[]> Join::read_key(std::uint32_t column) {
     BlockMemory blocks;
     for (std::uint64_t first = part.first; first < part.last; first += rows_at_once) {
       const Rows rows{first, static_cast<std::size_t>(std::min(rows_at_once, part.last - first)), nullptr};
-      widen(*cursor.read(column, rows, blocks), values + first);
+      const ValuesPtr read = cursor.read(column, rows, blocks);
+      if (read->type.is_optional())
+        widen_optionals(*spread(read, blocks), values + first, lacks + first);
+      else
+        widen(*read, values + first);
     }
   });
   return memory;

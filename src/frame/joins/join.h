@@ -38,6 +38,13 @@ struct JoinedColumns {
   bool inner = true;  // rows without a match are filtered out; else their columns have no value
 };
 
+// Where a part of both sides begins. Of sides that are joined part by part, an entry is found only among
+// those of the same part.
+struct JoinSection {
+  std::uint64_t here = 0;
+  std::uint64_t there = 0;
+};
+
 // The other side. Keys and columns are read when they are first needed, and then stay in memory: keys as a
 // whole, columns file by file, so that files without a match are not opened for them. Thread-safe.
 class Join : public std::enable_shared_from_this<Join> {
@@ -45,10 +52,14 @@ class Join : public std::enable_shared_from_this<Join> {
   using Duplicates = KeyTable::Duplicates;
 
   // Throws ErrorKind::not_found and type for keys that are not integers, and ErrorKind::usage without any.
+  // Keys may be optional; one that is missing is the same as no other, on both sides.
   // The table of keys is loaded from the file `table` if it was made from this source and these keys; else it
   // is made and saved there. Empty: no file.
+  // With `sections`, in order and from 0 on, the last key here is the position of a row in the numbering of
+  // JoinSection::here; it has no match if that is negative.
   static std::shared_ptr<Join> make(std::shared_ptr<Source> right, std::vector<std::string> keys,
-                                    Duplicates duplicates, std::string table = {});
+                                    Duplicates duplicates, std::string table = {},
+                                    std::vector<JoinSection> sections = {});
   // From the result of specification().
   static std::shared_ptr<Join> remake(const std::string& specification);
   std::string specification() const;
@@ -76,19 +87,23 @@ class Join : public std::enable_shared_from_this<Join> {
 
   // For kernels: the first call does the slow part.
   const KeyTable& table();
+  const std::vector<JoinSection>& sections() const noexcept { return sections_; }
+  // Whether a key on the other side is optional: the table has one more, which is 0 where none is missing.
+  bool may_lack_keys() const noexcept { return may_lack_keys_; }
   // A column's values of these entries, none of which is negative.
   ValuesPtr take(std::uint32_t column, std::span<const std::int64_t> entries, BlockMemory& memory);
 
  private:
-  Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates,
-       std::string table);
+  Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates, std::string table,
+       std::vector<JoinSection> sections);
   // Makes a value once for all threads; threads that waited for a failed attempt do not try again.
   template <class Make>
   decltype(auto) once(Make&& make);
   std::string identity() const;
   KeyTable make_table();
   KeyTable load_or_make_table();
-  std::shared_ptr<std::byte[]> read_key(std::uint32_t column);
+  // Sets lacks[i] to 1 for entries whose key is missing.
+  std::shared_ptr<std::byte[]> read_key(std::uint32_t column, std::uint64_t* lacks);
   // The values of a column read so far, guarded by mutex_.
   struct Column {
     std::vector<bool> is_read;  // by file
@@ -108,8 +123,10 @@ class Join : public std::enable_shared_from_this<Join> {
   std::shared_ptr<Source> source_;
   std::vector<std::string> keys_;
   std::vector<std::uint32_t> key_columns_;
+  bool may_lack_keys_ = false;
   Duplicates duplicates_;
   std::string table_uri_;
+  std::vector<JoinSection> sections_;
   std::uint64_t number_;  // of the join, for the keys of kernels
   JoinMemory memory_;
 

@@ -1,0 +1,276 @@
+"""Joins of data sets that are joined themselves, as joins of a data frame one after the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from colonnade import _core
+from colonnade.errors import StorageError, UnsupportedError, UsageError
+from colonnade.reading.places import Column, Place, Places, check_place
+
+if TYPE_CHECKING:
+    from colonnade.reading.dataset import DataSet
+    from colonnade.reading.joining import Joined
+
+    from .session import Session
+
+__all__ = ["Joining", "all_but"]
+
+_ENTRY_OF_LEFT = "the number of an entry that a join within a left join found"
+_SPECIAL = frozenset(_core.special_names())
+
+
+class Joining:
+    """Adds the data sets of several places to a graph.
+
+    Args:
+        session: of the graph.
+        node: where they are added.
+        places: the data sets.
+        open_source: opens a data set in files.
+    """
+
+    def __init__(
+        self, session: Session, node: int, places: Places, open_source: Callable[[DataSet], _core.FrameSource]
+    ) -> None:
+        self._session, self._graph = session, session.graph
+        self._node, self._is_own = node, False
+        self._places, self._open_source = places, open_source
+        self._sources: dict[int, tuple[_core.FrameSource, dict[str, str]]] = {}
+        self._wishes: dict[Column, str] = {}
+        """What columns are called if nothing else is called so."""
+        self._names: dict[Column, str] = {}
+        """What those of other places are called."""
+        self._wanted: dict[int, dict[Column, None]] = {}
+
+    # ---- A data frame of a joined data set
+
+    def add_whole(self, own: Sequence[str]) -> int:
+        """Join what a data set is joined to, and return the node; columns are called what its fields are called.
+
+        Args:
+            own: the columns of its first data set. A selection may have left out one whose name others have.
+        """
+        session = self._session
+        self._check_entries(0, session.source)
+        shown = self._places.shown()
+        for keys in self._places.joins:
+            for name in [name for name, column in shown.items() if column == Column(keys.place)]:
+                if keys.is_optional:
+                    session.left_out.append((name, _ENTRY_OF_LEFT))
+                    del shown[name]
+        self._wish({column: _as_name(name) for name, column in shown.items()})
+        try:
+            for column, why in self._add_joins().items():
+                session.left_out += [(name, why) for name in shown if shown[name] == column]
+            visible = {name for field, column in shown.items() for name in self._called(field, column, own)}
+        except BaseException:
+            self._release()
+            raise
+        session.hidden = all_but(visible, [*session.source.names, *session.joined])
+        return self._node
+
+    def _called(self, field: str, column: Column, own: Sequence[str]) -> list[str]:
+        """The names of the column of a field; it gets that of the field if a hidden one has it."""
+        if column.place and column not in self._names:
+            return []
+        name = self._name_of(column)
+        is_taken = bool(column.place) or (bool(column.friend) and field in own)
+        if name != field and is_taken and field == _as_name(field) and field not in _SPECIAL:
+            definition = _core.Definition.of_text(_core.column_text(name))
+            self._move_to(self._graph.redefine(self._node, field, definition))
+            self._session.joined.add(field)
+            return [field]
+        return [name, field] if column.friend and not column.place else [name]
+
+    # ---- A data frame that is joined with such a data set
+
+    def add_other(
+        self,
+        other: Joined,
+        pairs: Mapping[str, str],
+        *,
+        texts: Sequence[str],
+        inner: bool,
+        columns: str | Sequence[str] | None,
+        prefix: str,
+        takes_first: bool,
+        table: str,
+    ) -> int:
+        """Join a node with a data set that is joined itself, and return the node with its columns.
+
+        Args:
+            other: the data set, whose own entries are in place 1.
+            pairs: the keys: expressions here, and fields there.
+            texts: the expressions, as the graph understands them.
+            inner: whether entries without a match are left out.
+            columns: the fields that are wanted, all but keys if None.
+            prefix: of all names.
+            takes_first: of several entries with the same keys.
+            table: the file of the table of keys, or "".
+        """
+        place, own = 1, _as_name(other.name)
+        there = [self._places.column(field) for field in pairs.values()]
+        for key in there:
+            check_place(key, place, other)
+        if columns is None:
+            fields = [name for name in other.field_names if name not in pairs.values()]
+        else:
+            fields = list(other._select(columns, warns=False))
+        entry = f"{prefix}entry" if prefix else f"{own}_entry"
+        wishes = {Column(place): entry}
+        if self._has(entry):
+            raise UsageError(
+                f"join '{other.name}': there is already a column '{entry}'",
+                'names of their own for the columns of this join: prefix="cal_"',
+            )
+        left_out = []
+        optional = {keys.place: not inner or keys.is_optional for keys in self._places.joins}
+        for field in fields:
+            column = self._places.column(field)
+            if not column.path and optional[column.place]:
+                left_out.append((field, _ENTRY_OF_LEFT))
+                continue
+            name = _as_name(prefix + field)
+            if not prefix and (self._has(name) or name in wishes.values()):
+                name = f"{own}_{name}"
+            if self._has(name) or name in wishes.values():
+                raise UsageError(f"there is already a column '{name}'", "another prefix")
+            wishes[column] = name
+        self._wish(wishes)
+        try:
+            lacking = self._join(place, texts, there, inner, takes_first, table, [], None) | self._add_joins()
+            left_out += [(wishes[column], why) for column, why in lacking.items() if column in wishes]
+            if columns is not None and left_out:
+                raise UnsupportedError(
+                    f"a DataFrame cannot join '{left_out[0][0]}': {left_out[0][1]}", "columns= without it"
+                )
+        except BaseException:
+            self._release()
+            raise
+        hidden = set(self._names.values()) - set(wishes.values())
+        self._session.hidden |= hidden
+        self._session.joined |= hidden
+        self._session.left_out += left_out
+        return self._node
+
+    # ---- Both
+
+    def _wish(self, wishes: Mapping[Column, str]) -> None:
+        self._wishes = dict(wishes)
+        for column in [*wishes, *(here for keys in self._places.joins for here, _ in keys.pairs)]:
+            self._wanted.setdefault(column.place, {})[column] = None
+
+    def _add_joins(self) -> dict[Column, str]:
+        """Add all joins, and return the columns that cannot be joined, with the reasons."""
+        lacking: dict[Column, str] = {}
+        for keys in self._places.joins:
+            texts = []
+            for here, _ in keys.pairs:
+                if here in lacking:
+                    raise UnsupportedError(f"a DataFrame cannot use the key '{here.name}': {lacking[here]}")
+                texts.append(_core.column_text(self._name_of(here)))
+            lacking |= self._join(
+                keys.place,
+                texts,
+                [there for _, there in keys.pairs],
+                keys.inner,
+                keys.takes_first,
+                keys.table,
+                keys.sections,
+                keys.position,
+            )
+        return lacking
+
+    def _join(
+        self,
+        place: int,
+        texts: Sequence[str],
+        there: Sequence[Column],
+        inner: bool,
+        takes_first: bool,
+        table: str,
+        sections: Sequence[tuple[int, int]],
+        position: int | None,
+    ) -> dict[Column, str]:
+        source, reasons = self._source(place)
+        self._check_entries(place, source)
+        if sections:
+            texts = [*texts, self._names[Column(position)] if position else "rdfentry_"]
+        join = _core.Join(source, [key.name for key in there], takes_first, table, list(sections))
+        if table:
+            self._session.joins.append(join)
+        lacking: dict[Column, str] = {}
+        columns = []
+        for column in self._wanted.get(place, {}):
+            if not column.path:
+                continue
+            if not source.has(column.name):
+                lacking[column] = reasons.get(column.path, "a data frame cannot join it")
+                continue
+            self._names[column] = self._new_name(column)
+            columns.append((self._names[column], column.name))
+        entry = self._names[Column(place)] = self._new_name(Column(place))
+        wanted = _core.JoinedColumns(list(texts), entry, columns, inner)
+        self._move_to(self._graph.join(self._node, join, wanted))
+        self._session.joined |= {entry, *(name for name, _ in columns)} if self._places.has_frame else set()
+        return lacking
+
+    def _source(self, number: int) -> tuple[_core.FrameSource, dict[str, str]]:
+        place: Place = self._places.places[number]
+        source = self._open_source(place.first)
+        reasons = dict(source.left_out)
+        if place.friends:
+            friends = [(name, self._open_source(each)) for name, each in place.friends.items()]
+            for _, each in friends:
+                reasons |= dict(each.left_out)
+            source = _core.friends_source(source, friends)
+        return source, reasons
+
+    def _check_entries(self, place: int, source: _core.FrameSource) -> None:
+        """Parts of chains are known by their entries."""
+        known = self._places.places[place].first
+        if known.num_entries != source.entries and any(keys.sections for keys in self._places.joins):
+            raise StorageError(
+                f"a file of '{known.name}' was replaced after it was opened",
+                "open the data sets again",
+                uri=known.uri,
+            )
+
+    def _name_of(self, column: Column) -> str:
+        return self._names.get(column, column.name)
+
+    def _new_name(self, column: Column) -> str:
+        wish = self._wishes.get(column, "")
+        used = {*self._names.values(), *(name for other, name in self._wishes.items() if other != column)}
+        title = self._places.places[column.place].first.name
+        longer = _as_name(f"{title}_{wish or column.name or 'entry'}")
+        name, count = wish or longer, 1
+        while name in used or self._has(name):
+            name, count = longer if count == 1 else f"{longer}_{count}", count + 1
+        return name
+
+    def _has(self, name: str) -> bool:
+        return self._graph.has_column(self._node, name)
+
+    def _move_to(self, node: int) -> None:
+        self._release()
+        self._node, self._is_own = node, True
+
+    def _release(self) -> None:
+        if self._is_own:
+            self._graph.release(self._node)
+        self._is_own = False
+
+
+def _as_name(text: str) -> str:
+    """A text as the name of a column in expressions."""
+    word = re.sub(r"[^A-Za-z0-9_]", "_", text or "joined")
+    return f"_{word}" if word[0].isdigit() else word
+
+
+def all_but(shown: Iterable[str], names: Iterable[str]) -> set[str]:
+    """Return the names that are not among these, nor of members of them."""
+    return {name for name in names if not any(f"{name}.".startswith(f"{each}.") for each in shown)}
