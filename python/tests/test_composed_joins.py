@@ -321,3 +321,72 @@ def test_random_frames_joined_with_compositions(
             there, on=on, how=how, duplicates="first"
         )
         assert far.to_arrow(wanted).to_pylist() == expected
+
+
+# ---- Names
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> dict[str, Any]:
+    """Data sets of three entries, whose values tell the data set and the field."""
+    for name, fields in {"a": "kxy", "b": "kxy", "c": "kyz"}.items():
+        with colonnade.create(tmp_path / f"{name}.root", name) as writer:
+            values = {field: np.arange(3) + 10 * ord(field) + 10_000 * ord(name) for field in fields}
+            writer.extend(values | {"k": np.arange(3)})
+    return {name: colonnade.open(tmp_path / f"{name}.root") for name in "abc"}
+
+
+def columns_by_field(data_set: Any) -> dict[str, list[Any]]:
+    """The columns of a data frame, by the fields that have the same values."""
+    frame = DataFrame(data_set)
+    fields = {field: data_set[field].to_list() for field in data_set.field_names}
+    columns = {name: frame.take(name).value.tolist() for name in frame.column_names}
+    assert all(columns[name] == fields[name] for name in columns if name in fields)
+    assert sorted(map(str, columns.values())) == sorted(map(str, fields.values()))
+    return columns
+
+
+def test_names_of_compositions(sides: dict[str, Any]) -> None:
+    a, b, c = sides.values()
+    left: Any = {"on": "k", "how": "left"}
+    assert "g_y" in columns_by_field(
+        a.with_friends({"g": b.join(c, **left, prefix="z_")}).join(c, **left, prefix="g_")
+    )
+    # What a join brought is called as the field of a later friend: that one keeps the name of the friend.
+    names = columns_by_field(a.select("k").join(b, **left, columns="x").with_friends({"h": b}))
+    assert {"x", "h.x", "h.k"} <= set(names)
+    assert {"c_y", "f.y"} <= set(columns_by_field(a.with_friends({"f": b}).join(c, **left)))
+    # The name of a friend is that of a field that was not selected.
+    assert "z" in columns_by_field(a.select("k").with_friends({"y": c.select("z")}))
+    ambiguous = a.with_friends({"f": b.with_friends({"g": c})}).with_friends({"g": b})
+    with pytest.raises(colonnade.UnsupportedError, match=r"cannot tell which friend 'g\.k' is of"):
+        DataFrame(ambiguous)
+    columns_by_field(a.with_friends({"f": b.with_friends({"g": c})}).with_friends({"h": b}))
+
+
+def test_friends_of_data_frames_may_be_joined(sides: dict[str, Any]) -> None:
+    a, b, c = sides.values()
+    joined = b.join(c, on="k", how="left", prefix="c_")
+    assert DataFrame(a, friends={"f": joined}).take("c_y").value.tolist() == joined["c_y"].to_list()
+    assert DataFrame(a, friends={"f": joined, "g": c}).take("g.y").value.tolist() == c["y"].to_list()
+    with pytest.raises(colonnade.UnsupportedError, match="needs an open data set as the first one"):
+        DataFrame("a", a.uri, friends={"f": joined})
+
+
+def test_what_data_frames_do_not_join(sides: dict[str, Any]) -> None:
+    a, b, c = sides.values()
+    frame, left = DataFrame(a), b.join(c, on="k", how="left", columns=["k", "z"], prefix="c_")
+    for other, on, message in (
+        (b.join(c, on="k"), "k", "cannot have an inner join as a side of a join"),
+        (left, {"k": "c_k"}, "cannot be joined by 'k', which the other side got by a join itself"),
+        (left, {"k": "c_entry"}, "cannot be joined by the number of an entry"),
+    ):
+        with pytest.raises(colonnade.UnsupportedError, match=message):
+            frame.join(other, on=on)
+    with pytest.raises(colonnade.UnsupportedError, match=r"cannot join 'c_entry'.*columns= without it"):
+        frame.join(left, on="k", how="left", columns="c_entry")
+    with pytest.raises(colonnade.UsageError, match=r"already a column 'b_entry'.*prefix="):
+        frame.join(left, on="k").join(left, on="k")
+    with pytest.raises(colonnade.UnsupportedError, match="a chain of joins by different keys"):
+        DataFrame(colonnade.open([b.join(c, on="k"), b.join(c, on="y", columns=["z"])]))
+    assert frame.column_names == ["k", "x", "y"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from colonnade import _core
-from colonnade.errors import StorageError, UnsupportedError, UsageError
+from colonnade.errors import NotFoundError, StorageError, UnsupportedError, UsageError
 from colonnade.reading.places import Column, Place, Places, check_place
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Joining:
         """
         session = self._session
         self._check_entries(0, session.source)
+        self._check_names()
         shown = self._places.shown()
         for keys in self._places.joins:
             for name in [name for name, column in shown.items() if column == Column(keys.place)]:
@@ -65,25 +66,69 @@ class Joining:
         try:
             for column, why in self._add_joins().items():
                 session.left_out += [(name, why) for name in shown if shown[name] == column]
-            visible = {name for field, column in shown.items() for name in self._called(field, column, own)}
+            visible = {
+                name for field, column in shown.items() for name in self._called(field, column, shown, own)
+            }
         except BaseException:
             self._release()
             raise
-        session.hidden = all_but(visible, [*session.source.names, *session.joined])
+        # A column "f" does not show those of the friend "f".
+        of_friends = tuple(f"{friend}." for friend in self._places.places[0].friends)
+        names = [name for name in session.source.names if not name.startswith(of_friends)]
+        session.hidden = all_but(visible, [*names, *session.joined]) | all_but(
+            {name for name in visible if name.startswith(of_friends)},
+            set(session.source.names).difference(names),
+        )
         return self._node
 
-    def _called(self, field: str, column: Column, own: Sequence[str]) -> list[str]:
+    def _called(
+        self, field: str, column: Column, shown: Mapping[str, Column], own: Sequence[str]
+    ) -> list[str]:
         """The names of the column of a field; it gets that of the field if a hidden one has it."""
-        if column.place and column not in self._names:
-            return []
-        name = self._name_of(column)
-        is_taken = bool(column.place) or (bool(column.friend) and field in own)
-        if name != field and is_taken and field == _as_name(field) and field not in _SPECIAL:
-            definition = _core.Definition.of_text(_core.column_text(name))
-            self._move_to(self._graph.redefine(self._node, field, definition))
-            self._session.joined.add(field)
-            return [field]
-        return [name, field] if column.friend and not column.place else [name]
+        if column.place:
+            name = self._names.get(column)
+            if name is None or name == field or field != _as_name(field) or field in _SPECIAL:
+                return [] if name is None else [name]
+            try:
+                exists = self._graph.has_column(self._node, field)
+            except UsageError:  # several friends have it
+                return [name]
+            return self._define(field, name, exists)
+        name, path = column.name, column.path
+        if not column.friend:
+            return [name]
+        if field == path and path in own:
+            return self._define(path, name, True)
+        listed = name if name in self._session.source.names else path
+        if listed == name or field == path or path not in {*shown, *self._names.values()}:
+            return [name, path] if listed == path else [name]
+        return self._define(self._new_name(column), name, False)
+
+    def _define(self, name: str, as_column: str, exists: bool) -> list[str]:
+        definition = _core.Definition.of_text(_core.column_text(as_column))
+        define = self._graph.redefine if exists else self._graph.define
+        self._move_to(define(self._node, name, definition))
+        self._session.joined.add(name)
+        self._names[Column(-1, name)] = name
+        return [name]
+
+    def _check_names(self) -> None:
+        """Refuse "f.x" that would be a column of another friend than in the data set."""
+        place = self._places.places[0]
+        for friend, data_set in place.friends.items():
+            for path in data_set.schema:
+                column = Column(0, path, friend)
+                try:
+                    meant = self._places.column(column.name)
+                except NotFoundError:
+                    continue
+                if meant != column:
+                    raise UnsupportedError(
+                        f"a DataFrame cannot tell which friend '{column.name}' is of, as friends have friends",
+                        "another name for one of the friends",
+                        uri=place.first.uri,
+                        data_set=place.first.name,
+                    )
 
     # ---- A data frame that is joined with such a data set
 
@@ -253,7 +298,10 @@ class Joining:
         return name
 
     def _has(self, name: str) -> bool:
-        return self._graph.has_column(self._node, name)
+        try:
+            return self._graph.has_column(self._node, name)
+        except UsageError:  # several friends have it
+            return True
 
     def _move_to(self, node: int) -> None:
         self._release()
