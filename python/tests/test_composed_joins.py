@@ -7,6 +7,7 @@ import pickle
 import random
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -390,3 +391,30 @@ def test_what_data_frames_do_not_join(sides: dict[str, Any]) -> None:
     with pytest.raises(colonnade.UnsupportedError, match="a chain of joins by different keys"):
         DataFrame(colonnade.open([b.join(c, on="k"), b.join(c, on="y", columns=["z"])]))
     assert frame.column_names == ["k", "x", "y"]
+
+
+def test_processes_compute_the_same_bits(tmp_path: Path) -> None:
+    """A chain of joins whose other sides are joined, too."""
+    rng, parts = np.random.default_rng(1), []
+    for part in range(3):
+        contents: dict[str, dict[str, Any]] = {
+            "A": {"k": rng.permutation(500), "x": rng.normal(size=500)},
+            "B": {"k": rng.permutation(400), "m": rng.integers(0, 50, 400), "y": rng.normal(size=400)},
+            "C": {"m": rng.permutation(40), "z": rng.normal(size=40)},
+        }
+        opened = []
+        for name, columns in contents.items():
+            with colonnade.create(tmp_path / f"{name}{part}.root", name) as writer:
+                writer.extend(columns)
+            opened.append(colonnade.open(tmp_path / f"{name}{part}.root"))
+        a, b, c = opened
+        parts.append(a.join(b.join(c, on="m", how="left"), on="k", how="left"))
+    chain = colonnade.open(parts)
+    value = "x * z.value_or(1) + y.value_or(2)"
+    with ProcessPoolExecutor(2) as pool:
+        sums = [DataFrame(chain).sum(value), DataFrame(chain, executor=pool, npartitions=5).sum(value)]
+        assert sums[0].value == sums[1].value
+    x, y, z = (chain[name].to_list() for name in "xyz")
+    rows = zip(x, y, z, strict=True)
+    expected = sum(a * (1 if c is None else c) + (2 if b is None else b) for a, b, c in rows)
+    assert sums[0].value == pytest.approx(expected)
