@@ -7,7 +7,8 @@
 //    "results": [{"node": 1, "kind": "histogram", "arguments": ["m"], "options": {..}, "varied": true}, ..]}
 //
 // Nodes are listed in the order in which they were added, so that the receiver gives them the same numbers;
-// so are results. After removed ones, the next one has an explicit "number". A callable is its payload in
+// so are results. A join part by part has "sections": [[0, 0], [100, 50], ..], where each part begins on both
+// sides. After removed ones, the next one has an explicit "number". A callable is its payload in
 // base64; a plan with callables states their number at the beginning.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
