@@ -22,7 +22,7 @@ from shuffled_engine import Shuffled
 import colonnade
 from colonnade import DataFrame
 
-QUIET = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+QUIET = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(autouse=True, scope="module")
