@@ -560,6 +560,19 @@ def test_what_killed_processes_used_can_be_removed(tmp_path, tree):
     assert not list((tmp_path / "home-trees" / ".used").glob("*.uses"))
 
 
+def test_the_garbage_collector_never_waits_for_the_lock_of_a_cache(tmp_path):
+    base = str(tmp_path)
+    uses = tree_columns._Uses.of(base)
+    for name in ("a", "b"):
+        uses.add(f"{base}/{name}")
+    with tree_columns._Uses.locked(base):
+        uses.drop({f"{base}/a"})  # what the collector may do anywhere in this thread
+        assert tree_columns._Uses.all_of(base) == {f"{base}/a", f"{base}/b"}
+    uses.add(f"{base}/c")
+    with tree_columns._Uses.locked(base):
+        assert tree_columns._Uses.all_of(base) == {f"{base}/b", f"{base}/c"}
+
+
 @pytest.mark.parametrize("others", [False, True])
 def test_columns_of_trees_are_removed_whatever_else_is_there(tmp_path, tree, others):
     home = str(tmp_path / "home")

@@ -18,7 +18,7 @@ import tempfile
 import threading
 import uuid
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -300,6 +300,7 @@ class _Uses:
     def __init__(self, base: str) -> None:
         self._base, self._process = base, os.getpid()
         self._counts: Counter[str] = Counter()
+        self._dropped: deque[set[str]] = deque()
         with self.locked(base):
             self._file, self._path = tempfile.mkstemp(_USES, f"{self._process}-", f"{base}/{_USED}")
             os.fchmod(self._file, 0o644)  # for others
@@ -317,26 +318,37 @@ class _Uses:
 
     @staticmethod
     @contextlib.contextmanager
-    def locked(base: str) -> Iterator[None]:
-        """Keep others from adding uses, and from removing files."""
+    def locked(base: str, *, waits: bool = True) -> Iterator[None]:
+        """Keep others from adding uses, and from removing files. Raises `BlockingIOError` unless it waits for them."""
         os.makedirs(f"{base}/{_USED}", exist_ok=True)
         with open(f"{base}/{_USED}/lock", "wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
 
     def add(self, path: str) -> None:
         """Begin to use a file, which need not exist yet."""
         with self.locked(self._base):
             self._counts[path] += 1
-            os.pwrite(self._file, self._line(path), os.fstat(self._file).st_size)
+            if self._dropped:
+                self._write()
+            else:
+                os.pwrite(self._file, self._line(path), os.fstat(self._file).st_size)
 
-    def drop(self, paths: Iterable[str]) -> None:
-        """End the use of files."""
+    def drop(self, paths: set[str]) -> None:
+        """End the use of files, at the latest when the process next uses or drops one.
+
+        The garbage collector calls this in any place, also in one of this thread that holds the lock: it never waits.
+        """
         if self._process == os.getpid():  # not in a forked child
-            with contextlib.suppress(OSError), self.locked(self._base):
-                self._counts -= Counter(paths)
-                os.ftruncate(self._file, 0)
-                os.pwrite(self._file, b"".join(map(self._line, self._counts)), 0)
+            self._dropped.append(paths)
+            with contextlib.suppress(OSError), self.locked(self._base, waits=False):
+                self._write()
+
+    def _write(self) -> None:
+        while self._dropped:
+            self._counts -= Counter(self._dropped.popleft())
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, b"".join(map(self._line, self._counts)), 0)
 
     def _line(self, path: str) -> bytes:
         return f"{os.path.relpath(path, self._base)}\n".encode()
