@@ -575,7 +575,7 @@ def kept_in(base: str) -> list[KeptFile]:
 
 @contextlib.contextmanager
 def _uses_of(base: str) -> Iterator[set[str]]:
-    """What running processes use of a folder; nobody begins to use or removes anything meanwhile."""
+    """The files of a folder that running processes use. Until the end, no other use begins and no file is removed."""
     with contextlib.ExitStack() as stack:
         used: set[str] = set()
         with contextlib.suppress(OSError):  # which may only be read
