@@ -36,10 +36,10 @@ class PyKeyTable {
              .uri = std::move(uri),
              .source = std::move(source)},
             [&] {
-              std::vector<dataset::IntegerKeys> keys;
+              std::vector<dataset::PackedKeys> keys;
               const nb::gil_scoped_acquire held;
               for (const auto& [is_signed, values] : read())
-                keys.push_back({is_signed, {values.data(), values.data() + values.size()}});
+                keys.emplace_back(dataset::KeyColumn{is_signed, {values.data(), values.size()}}, memory_);
               return keys;
             },
             memory_)) {}

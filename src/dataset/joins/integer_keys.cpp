@@ -100,7 +100,19 @@ IntegerKeys read_keys(ChainReader& chain, const std::string& path, std::uint64_t
   return to_keys(chain.arrays({&path, 1}, first, last).back());
 }
 
-KeyTable table_of_keys(const TableOfKeys& wanted, const std::function<std::vector<IntegerKeys>()>& read,
+PackedKeys pack_keys(ChainReader& chain, const std::string& path, JoinMemory& memory) {
+  const ColumnArray all = chain.arrays({&path, 1}, 0, chain.num_entries()).back();
+  PackedKeys packed(is_signed_integer(all.element), all.size, memory);
+  for (std::size_t first = 0; first < all.size; first += PackedKeys::rows_per_piece) {
+    ColumnArray some = all;
+    some.data = {all.data, all.data.get() + first * size_of(all.element)};
+    some.size = std::min(PackedKeys::rows_per_piece, all.size - first);
+    packed.write(first, to_keys(some).values);
+  }
+  return packed;
+}
+
+KeyTable table_of_keys(const TableOfKeys& wanted, const std::function<std::vector<PackedKeys>()>& read,
                        JoinMemory& memory) {
   std::string identity;
   if (!wanted.uri.empty()) {
@@ -111,8 +123,8 @@ KeyTable table_of_keys(const TableOfKeys& wanted, const std::function<std::vecto
     identity = fmt::format("reader {:016x} {}", codec::xxh3(as_bytes(text)), text.size());
   }
   return KeyTable::load_or_make(wanted.uri, identity, memory, [&] {
-    const std::vector<IntegerKeys> keys = read();
-    return KeyTable(columns_of(keys), wanted.names, wanted.duplicates, ThreadPool::processors(), memory);
+    const std::vector<PackedKeys> keys = read();
+    return KeyTable(keys, wanted.names, wanted.duplicates, ThreadPool::processors(), memory);
   });
 }
 

@@ -28,6 +28,8 @@ std::vector<KeyColumn> columns_of(std::span<const IntegerKeys> keys);
 // Throws ErrorKind::not_found, and ErrorKind::type unless it is one integer per entry.
 void check_key(const Descriptor& descriptor, std::string_view path);
 IntegerKeys read_keys(ChainReader& chain, const std::string& path, std::uint64_t first, std::uint64_t last);
+// Of all entries.
+PackedKeys pack_keys(ChainReader& chain, const std::string& path, JoinMemory& memory);
 
 struct TableOfKeys {
   std::vector<std::string> names;  // of the keys
@@ -37,7 +39,7 @@ struct TableOfKeys {
 };
 // The table in the file if it is one of these keys; else one of the columns that `read` returns for the
 // names, which is saved there. A failure to save is a warning.
-KeyTable table_of_keys(const TableOfKeys& wanted, const std::function<std::vector<IntegerKeys>()>& read,
+KeyTable table_of_keys(const TableOfKeys& wanted, const std::function<std::vector<PackedKeys>()>& read,
                        JoinMemory& memory);
 
 }  // namespace colonnade::dataset

@@ -79,21 +79,54 @@ std::uint64_t bits_of(std::uint64_t span) noexcept {
 
 }  // namespace
 
+// Some rows of the columns at a time, unpacked.
+class KeyTable::Rows {
+ public:
+  explicit Rows(std::span<const PackedKeys> columns) : columns_(columns), values_(columns.size()) {}
+
+  // As many as rows_at_once. The result is valid until the next call.
+  std::span<const KeyColumn> read(std::size_t first, std::size_t count) {
+    read_.clear();
+    for (std::size_t k = 0; k < columns_.size(); ++k) {
+      columns_[k].read(first, count, values_[k].data());
+      read_.push_back({columns_[k].is_signed(), {values_[k].data(), count}});
+    }
+    return read_;
+  }
+
+ private:
+  std::span<const PackedKeys> columns_;
+  std::vector<std::array<std::uint64_t, rows_at_once>> values_;
+  std::vector<KeyColumn> read_;
+};
+
 // What filling needs beside the table.
 struct KeyTable::Filling {
-  std::span<const KeyColumn> columns;
+  std::span<const PackedKeys> columns;
   std::span<const std::string> names;
   Duplicates duplicates;
   unsigned threads;
   JoinMemory& memory;
 
+  // Calls work(first row, count, their keys) side by side.
+  void for_each_batch(
+      const std::function<void(std::size_t, std::size_t, std::span<const KeyColumn>)>& work) const {
+    split(columns.front().size(), threads, [&](std::size_t first, std::size_t last) {
+      Rows rows(columns);
+      for (std::size_t begin = first; begin < last; begin += rows_at_once) {
+        const std::size_t count = std::min(rows_at_once, last - begin);
+        work(begin, count, rows.read(begin, count));
+      }
+    });
+  }
+
   [[noreturn]] void fail(std::size_t entry, std::size_t other) const {
     std::string key;
     for (std::size_t k = 0; k < names.size(); ++k) {
-      const std::uint64_t value = columns[k].values[entry];
+      const std::uint64_t value = columns[k].at(entry);
       key += fmt::format("{}{} = ", k == 0 ? "" : ", ", names[k]);
-      key += columns[k].is_signed ? fmt::format("{}", static_cast<std::int64_t>(value))
-                                  : fmt::format("{}", value);
+      key += columns[k].is_signed() ? fmt::format("{}", static_cast<std::int64_t>(value))
+                                    : fmt::format("{}", value);
     }
     throw Error(ErrorKind::usage,
                 fmt::format("the entries {} and {} have the same key ({})", other, entry, key),
@@ -103,41 +136,13 @@ struct KeyTable::Filling {
 
 // ---- Ranks
 
-namespace {
-
-struct KeyBounds {
-  std::uint64_t least, greatest;
-};
-
-KeyBounds bounds_of(const KeyColumn& column, unsigned threads) {
-  // Signed numbers are in the order of unsigned ones when their sign is turned round.
-  const std::uint64_t turn = column.is_signed ? std::uint64_t{1} << 63 : 0;
-  std::vector<KeyBounds> found(threads, {~std::uint64_t{0}, 0});
-  const std::size_t count = column.values.size();
-  run_in_threads(threads, [&](std::size_t t) {
-    std::uint64_t least = ~std::uint64_t{0}, greatest = 0;
-    for (std::size_t i = count * t / threads; i < count * (t + 1) / threads; ++i) {
-      const std::uint64_t value = column.values[i] ^ turn;
-      least = std::min(least, value);
-      greatest = std::max(greatest, value);
-    }
-    found[t] = {least, greatest};
-  });
-  KeyBounds all = found.front();
-  for (const KeyBounds& each : found)
-    all = {std::min(all.least, each.least), std::max(all.greatest, each.greatest)};
-  return {all.least ^ turn, all.greatest ^ turn};
-}
-
-}  // namespace
-
-void KeyTable::choose_form(std::span<const KeyColumn> columns, unsigned threads) {
+void KeyTable::choose_form(std::span<const PackedKeys> columns) {
   std::uint64_t ranks = 1;
   bool is_wide = false;
-  for (const KeyColumn& column : columns) {
-    const KeyBounds bounds = bounds_of(column, threads);
-    const std::uint64_t span = bounds.greatest - bounds.least;
-    digits_.push_back({column.is_signed, bounds.least, span, ranks});
+  for (const PackedKeys& column : columns) {
+    const auto [least, greatest] = column.bounds();
+    const std::uint64_t span = greatest - least;
+    digits_.push_back({column.is_signed(), least, span, ranks});
     is_wide |= span == absent || __builtin_mul_overflow(ranks, span + 1, &ranks) || ranks == absent;
   }
   if (is_wide) {
@@ -237,16 +242,16 @@ bool KeyTable::has_keys(std::uint32_t entry, std::span<const KeyColumn> keys,
 
 // ---- Filling
 
-KeyTable::KeyTable(std::span<const KeyColumn> columns, std::span<const std::string> names,
+KeyTable::KeyTable(std::span<const PackedKeys> columns, std::span<const std::string> names,
                    Duplicates duplicates, unsigned threads, JoinMemory& memory)
-    : seed_(random_seed()), entries_(columns.front().values.size()) {
+    : seed_(random_seed()), entries_(columns.front().size()) {
   if (entries_ >= empty<std::uint32_t>)
     throw Error(ErrorKind::resource, fmt::format("a join with {} entries is too large; the limit is {}",
                                                  entries_, empty<std::uint32_t> - 1));
   if (entries_ == 0) return;
   threads =
       static_cast<unsigned>(std::clamp<std::size_t>(entries_ / fewest_per_thread, 1, std::max(threads, 1u)));
-  choose_form(columns, threads);
+  choose_form(columns);
   Filling filling{columns, names, duplicates, threads, memory};
   if (form_ == Form::direct) {
     fill_direct(filling);
@@ -261,8 +266,8 @@ KeyTable::KeyTable(std::span<const KeyColumn> columns, std::span<const std::stri
   }
   if (form_ == Form::tagged) {
     ranks_ = array<std::uint64_t>(entries_, memory);
-    split(entries_, threads, [&](std::size_t first, std::size_t last) {
-      ranks(columns, first, last - first, ranks_.writable() + first);
+    filling.for_each_batch([&](std::size_t first, std::size_t count, std::span<const KeyColumn> keys) {
+      ranks(keys, 0, count, ranks_.writable() + first);
     });
   }
   fill_hashed(filling, tag_slots_);
@@ -272,8 +277,8 @@ void KeyTable::fill_words(const Filling& filling) {
   for (std::size_t w = 0; w < word_count(); ++w) {
     words_.push_back(array<std::uint64_t>(entries_, filling.memory, placement_of_word(w)));
     std::uint64_t* to = words_.back().writable();
-    split(entries_, filling.threads, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) to[i] = word(w, filling.columns, i);
+    filling.for_each_batch([&](std::size_t first, std::size_t count, std::span<const KeyColumn> keys) {
+      for (std::size_t i = 0; i < count; ++i) to[first + i] = word(w, keys, i);
     });
   }
 }
@@ -287,15 +292,12 @@ void KeyTable::fill_direct(Filling& filling) {
     std::fill(slots + first, slots + last, empty<std::uint32_t>);
   });
   const auto for_each_entry = [&](auto&& work) {
-    split(entries_, filling.threads, [&](std::size_t first, std::size_t last) {
+    filling.for_each_batch([&](std::size_t first, std::size_t count, std::span<const KeyColumn> keys) {
       std::array<std::uint64_t, rows_at_once> to;
-      for (std::size_t begin = first; begin < last; begin += rows_at_once) {
-        const std::size_t some = std::min(rows_at_once, last - begin);
-        ranks(filling.columns, begin, some, to.data());
-        for (std::size_t i = 0; i < some; ++i) {
-          if (i + ahead < some) __builtin_prefetch(&slots[to[i + ahead]], 1);
-          work(static_cast<std::uint32_t>(begin + i), std::atomic_ref<std::uint32_t>(slots[to[i]]));
-        }
+      ranks(keys, 0, count, to.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        if (i + ahead < count) __builtin_prefetch(&slots[to[i + ahead]], 1);
+        work(static_cast<std::uint32_t>(first + i), std::atomic_ref<std::uint32_t>(slots[to[i]]));
       }
     });
   };
@@ -347,9 +349,11 @@ void KeyTable::insert(const Filling& filling, Slot* slots, std::size_t region, s
   std::size_t taken = 0;
   std::array<std::uint64_t, rows_at_once> ranks, hashes;
   std::array<std::uint32_t, rows_at_once> own;  // rows of this region
+  Rows rows(filling.columns);
   for (std::size_t begin = 0; begin < entries_; begin += rows_at_once) {
     const std::size_t some = std::min(rows_at_once, entries_ - begin);
-    this->ranks(filling.columns, begin, some, ranks.data());
+    const std::span<const KeyColumn> keys = rows.read(begin, some);
+    this->ranks(keys, 0, some, ranks.data());
     std::size_t count = 0;
     for (std::size_t i = 0; i < some; ++i) {
       hashes[i] = hash(ranks[i]);
@@ -365,7 +369,7 @@ void KeyTable::insert(const Filling& filling, Slot* slots, std::size_t region, s
         if (slot >> 31 >> 1 != wanted >> 31 >> 1) return false;
         const std::uint32_t entry = entry_of(slot);
         if (form_ == Form::tagged) return ranks_[entry] == ranks[i];
-        return form_ == Form::exact || has_keys(entry, filling.columns, begin + i);
+        return form_ == Form::exact || has_keys(entry, keys, i);
       };
       while (slots[at] != empty<Slot> && !is_same(slots[at])) at = at + 1 == region_size_ ? 0 : at + 1;
       if (slots[at] == empty<Slot>) {

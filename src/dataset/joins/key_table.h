@@ -21,14 +21,9 @@
 
 #include "base/bytes.h"
 #include "dataset/joins/memory.h"
+#include "dataset/joins/packed_keys.h"
 
 namespace colonnade::dataset {
-
-// The values of a column of integers as 64 bits, signed ones extended by their sign.
-struct KeyColumn {
-  bool is_signed = true;
-  std::span<const std::uint64_t> values;
-};
 
 class KeyTable {
  public:
@@ -39,7 +34,7 @@ class KeyTable {
   // All columns have as many values. Throws ErrorKind::usage for a key that two entries have, if that is an
   // error; else the first of them is found. `names` are those of the columns; the last
   // ones may have none, and are not named in errors.
-  KeyTable(std::span<const KeyColumn> columns, std::span<const std::string> names, Duplicates duplicates,
+  KeyTable(std::span<const PackedKeys> columns, std::span<const std::string> names, Duplicates duplicates,
            unsigned threads, JoinMemory& memory);
 
   // The entry for each of `count` keys, or none. keys[k].values[i] is value i of column k.
@@ -81,12 +76,13 @@ class KeyTable {
     std::size_t first = 0, at = 0;  // of that part; in it
   };
   struct Filling;
+  class Rows;
 
   // Of word `number`.
   static JoinMemory::Placement placement_of_word(std::size_t number) noexcept;
   template <class T>
   static Array<T> array(std::size_t size, JoinMemory& memory, JoinMemory::Placement placement = {});
-  void choose_form(std::span<const KeyColumn> columns, unsigned threads);
+  void choose_form(std::span<const PackedKeys> columns);
   void ranks(std::span<const KeyColumn> keys, std::size_t first, std::size_t count, std::uint64_t* to) const;
   std::uint64_t hash(std::uint64_t rank) const noexcept;
   ProbePosition probe_position(std::uint64_t hash) const noexcept;

@@ -50,11 +50,18 @@ Keys signed_columns(std::size_t count) {
   return {std::vector<bool>(count, true), std::vector<std::vector<std::uint64_t>>(count)};
 }
 
+std::vector<PackedKeys> packed(const Keys& keys) {
+  JoinMemory memory;
+  std::vector<PackedKeys> all;
+  for (const KeyColumn& column : keys.columns()) all.emplace_back(column, memory);
+  return all;
+}
+
 KeyTable table_of(const Keys& keys, Duplicates duplicates, unsigned threads,
                   std::uint64_t budget = std::uint64_t{1} << 40) {
   static const std::vector<std::string> names = {"run", "event", "slot"};
   JoinMemory memory(budget);
-  return {keys.columns(), std::span(names).first(keys.values.size()), duplicates, threads, memory};
+  return {packed(keys), std::span(names).first(keys.values.size()), duplicates, threads, memory};
 }
 
 std::vector<std::int64_t> found(const KeyTable& table, const Keys& keys) {
@@ -183,7 +190,7 @@ TEST(KeyTable, TakesNoMoreThan24BytesForEachEntry) {
         keys.add(key);
       }
       JoinMemory memory;
-      const KeyTable table(keys.columns(), std::span(names).first(columns), Duplicates::first, 2, memory);
+      const KeyTable table(packed(keys), std::span(names).first(columns), Duplicates::first, 2, memory);
       EXPECT_LE(memory.held(), 24u * 100'000) << columns << " columns below " << spread;
     }
 }

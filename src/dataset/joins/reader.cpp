@@ -87,9 +87,9 @@ class JoinSide {
            .uri = options_.table,
            .source = options_.table.empty() ? std::string() : reader_->index()},
           [this] {
-            std::vector<IntegerKeys> keys;
+            std::vector<dataset::PackedKeys> keys;
             for (const std::string& path : options_.other_keys)
-              keys.push_back(dataset::read_keys(*reader_, path, 0, reader_->num_entries()));
+              keys.push_back(dataset::pack_keys(*reader_, path, memory_));
             return keys;
           },
           memory_));

@@ -60,7 +60,8 @@ void widen(const Values& values, std::uint64_t* to) {
 }
 
 // The same of optionals: 0 where there is none, and lacks[i] becomes 1.
-void widen_optionals(const Values& optionals, std::uint64_t* to, std::uint64_t* lacks) {
+template <class Flag>
+void widen_optionals(const Values& optionals, std::uint64_t* to, Flag* lacks) {
   std::vector<std::uint64_t> found(static_cast<std::size_t>(optionals.offsets[optionals.size]));
   widen(optionals.items(), found.data());
   for (std::size_t i = 0; i < optionals.size; ++i) {
@@ -77,10 +78,6 @@ std::uint64_t section_of(std::span<const JoinSection> sections, std::uint64_t po
   // If several begin there, only the last one has entries.
   const auto behind = std::ranges::upper_bound(sections, position, {}, begin);
   return static_cast<std::uint64_t>(behind - sections.begin()) - 1;
-}
-
-const std::uint64_t* numbers(const std::shared_ptr<std::byte[]>& memory) {
-  return reinterpret_cast<const std::uint64_t*>(memory.get());
 }
 
 // Calls work(part number, cursor, part), which reads `columns`, for parts of a source, with one thread per
@@ -449,53 +446,62 @@ KeyTable Join::load_or_make_table() {
 }
 
 KeyTable Join::make_table() {
-  std::vector<std::shared_ptr<std::byte[]>> memory;
-  std::vector<KeyColumn> columns;
   const auto entries = static_cast<std::size_t>(source_->entries());
-  const auto made = [&] {
-    memory.push_back(memory_.allocate(entries * sizeof(std::uint64_t)));
-    return reinterpret_cast<std::uint64_t*>(memory.back().get());
-  };
-  std::uint64_t* const lacks = may_lack_keys_ ? made() : nullptr;
-  if (lacks != nullptr) std::fill_n(lacks, entries, 0);
-  for (const std::uint32_t column : key_columns_) {
-    memory.push_back(read_key(column, lacks));
-    const bool is_signed_key = is_signed(present(source_->type(column)).element());
-    columns.push_back({is_signed_key, {numbers(memory.back()), entries}});
+  std::shared_ptr<std::byte[]> lacking;  // a byte for each entry; 1: a key is missing
+  std::uint8_t* lacks = nullptr;
+  if (may_lack_keys_) {
+    lacking = memory_.allocate(entries);
+    lacks = reinterpret_cast<std::uint8_t*>(lacking.get());
+    std::fill_n(lacks, entries, std::uint8_t{0});
   }
-  if (!sections_.empty()) {
-    std::uint64_t* const section = made();
-    for (std::size_t i = 0; i < entries; ++i) section[i] = section_of(sections_, i, &JoinSection::there);
-    columns.push_back({false, {section, entries}});
-  }
+  std::vector<PackedKeys> columns;
+  for (const std::uint32_t column : key_columns_) columns.push_back(read_key(column, lacks));
+  if (!sections_.empty())
+    columns.push_back(pack([&](std::size_t first, std::span<std::uint64_t> values) {
+      for (std::uint64_t& value : values) value = section_of(sections_, first++, &JoinSection::there);
+    }));
   // One more key, which is another number for each entry that lacks one: it is the same as no other, and
   // found by nothing.
-  if (lacks != nullptr) {
-    std::uint64_t count = 0;
-    for (std::size_t i = 0; i < entries; ++i)
-      if (lacks[i] != 0) lacks[i] = ++count;
-    columns.push_back({false, {lacks, entries}});
-  }
+  std::uint64_t count = 0;
+  if (lacks != nullptr)
+    columns.push_back(pack([&](std::size_t first, std::span<std::uint64_t> values) {
+      for (std::uint64_t& value : values) value = lacks[first++] != 0 ? ++count : 0;
+    }));
   return {columns, keys_, duplicates_, ThreadPool::processors(), memory_};
 }
 
-std::shared_ptr<std::byte[]> Join::read_key(std::uint32_t column, std::uint64_t* lacks) {
-  auto memory = memory_.allocate(source_->entries() * sizeof(std::uint64_t));
-  auto* values = reinterpret_cast<std::uint64_t*>(memory.get());
+PackedKeys Join::pack(const std::function<void(std::size_t, std::span<std::uint64_t>)>& work) {
+  const auto entries = static_cast<std::size_t>(source_->entries());
+  PackedKeys packed(false, entries, memory_);
+  std::vector<std::uint64_t> values(std::min<std::size_t>(rows_at_once, entries));
+  for (std::size_t first = 0; first < entries; first += values.size()) {
+    values.resize(std::min(values.size(), entries - first));
+    work(first, values);
+    packed.write(first, values);
+  }
+  return packed;
+}
+
+PackedKeys Join::read_key(std::uint32_t column, std::uint8_t* lacks) {
+  const bool is_signed_key = is_signed(present(source_->type(column)).element());
+  PackedKeys packed(is_signed_key, static_cast<std::size_t>(source_->entries()), memory_);
   check_everywhere(*source_, column);
   const std::vector<Part> parts = source_->parts(0, source_->entries());
   for_each_part(*source_, std::span(&column, 1), parts, [&](std::size_t, Cursor& cursor, const Part& part) {
     BlockMemory blocks;
+    std::vector<std::uint64_t> values;
     for (std::uint64_t first = part.first; first < part.last; first += rows_at_once) {
       const Rows rows{first, static_cast<std::size_t>(std::min(rows_at_once, part.last - first)), nullptr};
       const ValuesPtr read = cursor.read(column, rows, blocks);
+      values.resize(rows.size);
       if (read->type.is_optional())
-        widen_optionals(*spread(read, blocks), values + first, lacks + first);
+        widen_optionals(*spread(read, blocks), values.data(), lacks + first);
       else
-        widen(*read, values + first);
+        widen(*read, values.data());
+      packed.write(static_cast<std::size_t>(first), values);
     }
   });
-  return memory;
+  return packed;
 }
 
 // ---- Columns

@@ -29,6 +29,7 @@ namespace colonnade::frame {
 using dataset::JoinMemory;
 using dataset::KeyColumn;
 using dataset::KeyTable;
+using dataset::PackedKeys;
 
 // The definitions that a join adds.
 struct JoinedColumns {
@@ -103,7 +104,9 @@ class Join : public std::enable_shared_from_this<Join> {
   KeyTable make_table();
   KeyTable load_or_make_table();
   // Sets lacks[i] to 1 for entries whose key is missing.
-  std::shared_ptr<std::byte[]> read_key(std::uint32_t column, std::uint64_t* lacks);
+  PackedKeys read_key(std::uint32_t column, std::uint8_t* lacks);
+  // A key of all entries: work(first, its values from there on) for one block after the other.
+  PackedKeys pack(const std::function<void(std::size_t, std::span<std::uint64_t>)>& work);
   // The values of a column read so far, guarded by mutex_.
   struct Column {
     std::vector<bool> is_read;  // by file
