@@ -105,14 +105,8 @@ def ls(home: PathLike | None = None) -> list[CachedDataSet]:
     Raises:
         FileMissingError: no such home.
     """
-    trees = _trees(home)
-    try:
-        found = [_data_set(one) for one in _core.cached_data_sets(_text(home))]
-    except FileMissingError:
-        if not trees and not _has_trees(home):
-            raise
-        found = []
-    return found + [_tree(one) for one in trees]
+    found = [] if _has_only_trees(home) else _core.cached_data_sets(_text(home))
+    return [*map(_data_set, found), *map(_tree, _trees(home))]
 
 
 @checked
@@ -155,16 +149,16 @@ def verify(home: PathLike | None = None) -> CacheCheck:
     """Check every page of a cache, and remove damaged ones."""
     from .importing.tree_columns import remove_kept
 
-    trees = _trees(home)
+    has_pages = not _has_only_trees(home)
     pages = moved = damaged = 0
-    for one in trees:
+    for one in _trees(home):
         moved += one.bytes
         try:
             pages += DataSet(one.path, cache="off").verify()
         except Error:
             damaged += 1
             remove_kept(one.path)
-    if (trees or _has_trees(home)) and not _is_there(home):
+    if not has_pages:
         return CacheCheck(pages, moved, damaged, 0)
     found = _core.verify_cache(_text(home))
     return CacheCheck(found.pages + pages, found.bytes + moved, found.damaged + damaged, found.unknown)
@@ -204,12 +198,13 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
 
     uri = split_target(target)[0]
     wanted = set(columns or ())
+    has_pages = not _has_only_trees(home)
     removed = 0
     for one in _trees(home):
         if one.uri == _core.cached_origin(uri) and (not wanted or wanted & set(one.branches)):
             remove_kept(one.path)
             removed += one.bytes
-    if not removed and _has_trees(home) and not _is_there(home):
+    if not removed and not has_pages:
         told = _core.cached_origin(uri)
         raise FileMissingError(f"the cache has nothing of {told}", "`colonnade cache ls` lists what it has")
     try:
@@ -226,9 +221,9 @@ def gc(home: PathLike | None = None) -> CacheGarbage:
     from .importing.tree_columns import collect_garbage
 
     uri, budget = _core.cache_home(_text(home), True)
+    has_pages = not _has_only_trees(home)
     leftovers, outdated, evicted, left = collect_garbage(uri, budget)
-    found_some = leftovers + outdated + evicted + left
-    if (found_some or _has_trees(home)) and not _is_there(home):
+    if not has_pages:
         return CacheGarbage(leftovers, outdated, evicted, left)
     found = _core.collect_cache_garbage(_text(home))
     return CacheGarbage(
@@ -252,12 +247,18 @@ def _trees(home: PathLike | None) -> list[KeptFile]:
     return kept_files(uri) if uri else []
 
 
-def _has_trees(home: PathLike | None) -> bool:
-    """True if there is a folder for imported columns, even if it is empty."""
+def _has_only_trees(home: PathLike | None) -> bool:
+    """True if the home has a folder for imported columns, even if it is empty, and nothing else."""
     from .importing.tree_columns import trees_of
 
     uri, _ = _core.cache_home(_text(home), True)
-    return bool(uri) and os.path.isdir(trees_of(uri))
+    if not uri or not os.path.isdir(trees_of(uri)):
+        return False
+    try:
+        _core.cached_data_sets(_text(home))
+    except NotFoundError:
+        return True
+    return False
 
 
 def _tree(one: KeptFile) -> CachedDataSet:
@@ -293,15 +294,6 @@ def _warm_tree(
 
     tree.fetch(wanted, watch)
     return max(0, sum(one.bytes for one in _trees(home)) - before)
-
-
-def _is_there(home: PathLike | None) -> bool:
-    """True if the home has pages, too."""
-    try:
-        _core.cached_data_sets(_text(home))
-    except NotFoundError:
-        return False
-    return True
 
 
 # ---- Inside

@@ -138,17 +138,6 @@ std::unique_ptr<WriteContainer> create_container(const std::string& uri, std::st
   return RootFileWriter::create(std::move(file), path, options);
 }
 
-namespace {
-
-bool begins_bare_file(const io::WritableFile& file) {
-  std::array<std::byte, 8> magic{};
-  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), magic.size()));
-  file.read(0, MutableByteSpan(magic).first(count));
-  return is_bare_file(ByteSpan(magic).first(count));
-}
-
-}  // namespace
-
 std::unique_ptr<WriteContainer> append_container(const std::string& uri, std::string_view path,
                                                  const ContainerOptions& options) {
   check_uri(uri);

@@ -11,6 +11,8 @@
 #ifndef COLONNADE_CONTAINER_BARE_FILE_READER_H
 #define COLONNADE_CONTAINER_BARE_FILE_READER_H
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +27,14 @@ inline constexpr std::uint32_t bare_file_version = 1;
 inline constexpr std::size_t bare_file_name_at = 89;
 
 bool is_bare_file(ByteSpan first_bytes) noexcept;
+// Whether a file that can be read, or one that is written, is a bare one.
+template <class File>
+bool begins_bare_file(const File& file) {
+  std::array<std::byte, 8> magic{};
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), magic.size()));
+  file.read(0, MutableByteSpan(magic).first(count));
+  return is_bare_file(ByteSpan(magic).first(count));
+}
 
 // The bytes before the anchor.
 struct BareFileHead {

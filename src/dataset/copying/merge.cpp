@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -178,11 +177,7 @@ class Merge {
   bool goes_on_in_bare_file() const {
     if (!options_.copying.append && !options_.copying.resume) return false;
     try {
-      const auto file = io::open_for_reading(output_);
-      std::array<std::byte, 8> magic{};
-      if (file->size() < magic.size()) return false;
-      file->read(0, magic);
-      return container::is_bare_file(magic);
+      return container::begins_bare_file(*io::open_for_reading(output_));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::not_found) return false;
       throw;
