@@ -81,17 +81,6 @@ std::vector<bool> wanted_columns(const std::vector<std::uint32_t>& target_of) {
   return wanted;
 }
 
-std::uint64_t bytes_to_stream(const PageSource& source, const StreamOptions& options) {
-  std::uint64_t bytes = 0;
-  for (std::size_t cluster = options.first_cluster; cluster < options.end_cluster; ++cluster) {
-    ClusterParts parts{.cluster = cluster};
-    number_parts(source, options, parts, [&](std::uint32_t, std::uint32_t, const PageDescriptor& page) {
-      bytes += stored_size(page);
-    });
-  }
-  return bytes;
-}
-
 // A piece on its way. Tasks hold no reference to the stream's members that change.
 struct SealedPageStream::Batch {
   struct PlannedExtent {

@@ -71,9 +71,6 @@ StreamOptions stream_within(std::size_t memory, const PageSource& source, bool i
 // The columns that have a target other than invalid_id.
 std::vector<bool> wanted_columns(const std::vector<std::uint32_t>& target_of);
 
-// Bytes to read for the wanted columns of some clusters.
-std::uint64_t bytes_to_stream(const PageSource& source, const StreamOptions& options);
-
 class SealedPageStream {
  public:
   SealedPageStream(const PageSource& source, StreamOptions options);

@@ -38,7 +38,6 @@ class Joining:
         self._session, self._graph = session, session.graph
         self._node, self._is_own = node, False
         self._places, self._open_source = places, open_source
-        self._sources: dict[int, tuple[_core.FrameSource, dict[str, str]]] = {}
         self._wishes: dict[Column, str] = {}
         """What columns are called if nothing else is called so."""
         self._names: dict[Column, str] = {}

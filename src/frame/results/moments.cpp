@@ -73,14 +73,6 @@ void MomentSums::add_weighted(const double* weights, std::size_t count) {
   }
 }
 
-void MomentSums::add_point(const double* point, double weight) {
-  of_weights_.add(weight, weight * weight);
-  for (std::size_t k = 0; k < of_axes_.size(); ++k) {
-    const double weighted = weight * point[k];
-    of_axes_[k].add(weighted, weighted * point[k]);
-  }
-}
-
 void MomentSums::add(const MomentSums& other) {
   of_weights_.add(other.of_weights_);
   for (std::size_t k = 0; k < of_axes_.size(); ++k) of_axes_[k].add(other.of_axes_[k]);

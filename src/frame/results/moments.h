@@ -56,7 +56,6 @@ class MomentSums {
   void add_coordinates(const Binning& binning, std::size_t axis, const double* values, std::size_t count);
   void add_weighted(const double* weights, std::size_t count);
   void add_weights(const double* weights, std::size_t count);
-  void add_point(const double* point, double weight);
   void add(const MomentSums& other);
   Moments total() const { return total(of_weights_.first, of_weights_.second); }
   // With sums of the weights, and of their squares, kept elsewhere.
