@@ -23,6 +23,16 @@ bool before(const format::FreeSegment& a, const format::FreeSegment& b) noexcept
 
 }  // namespace
 
+std::vector<format::FreeSegment> gaps_of(const format::FreeSegment& segment) {
+  std::vector<format::FreeSegment> gaps;
+  for (std::uint64_t first = segment.first; first <= segment.last;) {
+    const std::uint64_t last = std::min(segment.last, first + format::small_tfile_limit - 1);
+    gaps.push_back({first, last});
+    first = last + 1;
+  }
+  return gaps;
+}
+
 RootFileSpace::Allocation RootFileSpace::allocate(std::uint64_t size, Use use) {
   if (const auto gap = allocate_in_gap(size, use)) return *gap;
   return {allocate_at_end(size), std::nullopt};
@@ -72,14 +82,10 @@ format::FreeSegment RootFileSpace::release(format::FreeSegment segment) {
 }
 
 std::vector<format::FreeSegment> RootFileSpace::skip_to(std::uint64_t end) {
-  std::vector<format::FreeSegment> gaps;
-  for (std::uint64_t first = end_; first < end;) {
-    const std::uint64_t next = std::min(end, first + format::small_tfile_limit);
-    gaps.push_back({first, next - 1});
-    first = next;
-  }
+  if (end <= end_) return {};
+  std::vector<format::FreeSegment> gaps = gaps_of({end_, end - 1});
   listed_.insert(listed_.end(), gaps.begin(), gaps.end());
-  end_ = std::max(end_, end);
+  end_ = end;
   return gaps;
 }
 

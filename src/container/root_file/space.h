@@ -11,6 +11,9 @@
 
 namespace colonnade::container {
 
+// The gaps that mark a segment: one, unless it is too long for a marker.
+std::vector<format::FreeSegment> gaps_of(const format::FreeSegment& segment);
+
 class RootFileSpace {
  public:
   RootFileSpace() = default;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "codec/compression.h"
@@ -86,7 +87,7 @@ std::unique_ptr<RootFileWriter> RootFileWriter::append(std::unique_ptr<io::Writa
   const std::string uri = file->uri();
   return with_context({.uri = uri, .data_set = std::string(path)}, [&] {
     std::unique_ptr<RootFileWriter> writer(new RootFileWriter(std::move(file), path, options));
-    writer->load(0);
+    writer->load(Tail::cut);
     writer->load_path();
     writer->cut_tail_ = writer->file_->size() > writer->header_.end;
     writer->size_before_ = writer->header_.end;
@@ -101,7 +102,7 @@ std::unique_ptr<RootFileWriter> RootFileWriter::replace(std::unique_ptr<io::Writ
   return with_context({.uri = uri, .data_set = std::string(path)}, [&] {
     std::unique_ptr<RootFileWriter> writer(new RootFileWriter(std::move(file), path, options));
     writer->keep_up_to_ = writer->size_before_ = writer->file_->size();
-    writer->load(writer->keep_up_to_);
+    writer->load(Tail::keep);
     writer->load_existing();
     return writer;
   });
@@ -163,8 +164,8 @@ Bytes RootFileWriter::read_block(std::uint64_t offset, std::uint64_t size) const
   return bytes;
 }
 
-// New records go to gaps, or after both `first_free` and the end.
-void RootFileWriter::load(std::uint64_t first_free) {
+// New records go to gaps, or behind what the file keeps.
+void RootFileWriter::load(Tail tail) {
   const std::uint64_t file_size = file_->size();
   header_ = format::read_tfile_header(
       read_block(0, std::min<std::uint64_t>(file_size, format::tfile_header_size)), file_size);
@@ -179,7 +180,28 @@ void RootFileWriter::load(std::uint64_t first_free) {
   directories_.push_back(load_directory(format::read_tkey(in, file_size), record_at));
   directories_.front().class_name = file_class;
   head_ = read_block(0, record_at + directories_.front().record_room);
-  load_free_list(first_free);
+  load_free_list(tail == Tail::keep ? keep_tail() : header_.end);
+}
+
+// Behind the end lie records that may be needed, up to what a crash cut off, or what ROOT left when it made
+// the file shorter. A gap takes the place of that, so that each record begins where the one before it ends.
+// Nothing lists it as free: with several threads, whole records may follow a torn one. Returns where new
+// records may begin.
+std::uint64_t RootFileWriter::keep_tail() {
+  constexpr std::uint64_t marker_size = 4;
+  const std::uint64_t size = file_->size();
+  std::uint64_t at = header_.end;
+  while (at < size && size - at >= marker_size) {
+    const Bytes start = read_block(at, marker_size);
+    const auto length = static_cast<std::int32_t>(byte_swap(load_le<std::uint32_t>(start.data())));
+    const auto room = static_cast<std::uint64_t>(std::abs(static_cast<std::int64_t>(length)));
+    if (room < marker_size || room > size - at) break;
+    at += room;
+  }
+  if (at >= size) return at;
+  const std::uint64_t end = std::max(size, at + marker_size);
+  torn_ = {at, end - 1};
+  return end;
 }
 
 // The record's capacity is the object's size after the names: the small form may have no
@@ -306,6 +328,9 @@ std::uint64_t RootFileWriter::end_of_space() {
 
 std::uint64_t RootFileWriter::reserve_locked(std::uint64_t size, RootFileSpace::Use use) {
   if (std::exchange(cut_tail_, false)) file_->truncate(header_.end);
+  if (const auto torn = std::exchange(torn_, std::nullopt))
+    for (const format::FreeSegment& gap : gaps_of(*torn))
+      file_->write(gap.first, format::gap_marker(gap.last - gap.first + 1));
   const RootFileSpace::Allocation allocation = space_.allocate(size, use);
   if (allocation.rest)
     file_->write(allocation.rest->first,

@@ -32,7 +32,7 @@ class RootFileWriter final : public WriteContainer {
   static std::unique_ptr<RootFileWriter> append(std::unique_ptr<io::WritableFile> file, std::string_view path,
                                                 const ContainerOptions& options);
   // The same for an existing data set: commit() replaces its anchor. Bytes behind the end are kept and belong
-  // to the file afterwards.
+  // to the file afterwards, the last ones as a gap if they are no whole records.
   static std::unique_ptr<RootFileWriter> replace(std::unique_ptr<io::WritableFile> file,
                                                  std::string_view path, const ContainerOptions& options);
 
@@ -86,7 +86,9 @@ class RootFileWriter final : public WriteContainer {
 
   RootFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view path, ContainerOptions options);
   void write_skeleton(std::uint64_t first_free);
-  void load(std::uint64_t first_free);
+  enum class Tail { cut, keep };
+  void load(Tail tail);
+  std::uint64_t keep_tail();
   void load_free_list(std::uint64_t first_free);
   void load_path();
   void load_existing();
@@ -145,7 +147,9 @@ class RootFileWriter final : public WriteContainer {
   std::vector<format::FreeSegment> released_;  // those that the next commit no longer needs
   std::uint64_t size_before_ = 0;              // of the file
   bool cut_tail_ = false;                      // until the first write: bytes behind the end are garbage
-  std::uint64_t keep_up_to_ = 0;               // closing does not cut the file shorter
+  std::optional<format::FreeSegment>
+      torn_;                      // until the first write: bytes behind the end that are no records
+  std::uint64_t keep_up_to_ = 0;  // closing does not cut the file shorter
   bool knows_streamer_infos_ = false;
   bool uncertain_ = false;  // a commit failed half-way: the state of the file is unknown
   bool closed_ = false;

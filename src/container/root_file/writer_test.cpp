@@ -159,6 +159,32 @@ TEST(RootFileWriter, AppendWithoutCommitChangesNothing) {
   EXPECT_EQ(io::memory_file_content(uri), before);
 }
 
+// Behind the end ROOT leaves a marker of what it does not cut off, and a crash a record that was not written
+// to its end.
+TEST(RootFileWriter, StaysAChainOfRecordsBehindWhatOthersLeft) {
+  const Bytes of_root = {std::byte{0x88}, std::byte{0xca}, std::byte{0x6b}, std::byte{0xff}};
+  const Bytes torn = {std::byte{0}, std::byte{0}, std::byte{0x10}, std::byte{0}, std::byte{0x3}};
+  for (const Bytes& left : {of_root, torn, Bytes(3), Bytes(70000)}) {
+    write_new("Events", 2);
+    Bytes bytes = io::memory_file_content(uri);
+    const std::size_t end = bytes.size();
+    bytes.insert(bytes.end(), left.begin(), left.end());
+    io::store_memory_file(uri, bytes);
+    replace_container(uri, "Events", {})->close();
+    EXPECT_EQ(io::memory_file_content(uri), bytes);
+
+    const auto container = replace_container(uri, "Events", {});
+    FakeDataSet(*container).write(3);
+    container->close();
+    const Examination file(uri);
+    EXPECT_EQ(file.gaps.at(end), std::max<std::size_t>(left.size(), 4));
+    EXPECT_EQ(state_of("Events"), 3u);
+    append("Other", 2);
+    EXPECT_EQ(state_of("Events"), 3u);
+    const Examination after(uri);
+  }
+}
+
 // Appends to files written by ROOT, at the top and below existing directories; everything else must stay the
 // same, byte for byte.
 TEST(RootFileWriter, AppendsToFilesOfRoot) {
