@@ -540,6 +540,15 @@ def test_what_is_no_tree(tmp_path):
     assert colonnade.import_tree(f"{two}:b", tmp_path / "to.root").data_set == "b"
 
 
+def test_names_of_trees_become_names_of_data_sets(tmp_path):
+    with uproot.recreate(tmp_path / "t.root") as file:
+        file.mktree("a dir/my tree.v2", {"x": "int32"}).extend({"x": [1, 2]})
+    report = colonnade.import_tree(tmp_path / "t.root", tmp_path / "f.root", verify=True)
+    assert report.data_set == "a dir/my_tree_v2"
+    assert colonnade.open(tmp_path / "f.root", "a dir/my_tree_v2")["x"].to_list() == [1, 2]
+    assert colonnade.open(tmp_path / "t.root", "a dir/my tree.v2")["x"].to_list() == [1, 2]
+
+
 def test_a_tree_without_entries(tmp_path):
     source = tmp_path / "empty.root"
     with uproot.recreate(source) as file:

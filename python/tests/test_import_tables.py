@@ -161,6 +161,13 @@ def test_csv(tmp_path: Path) -> None:
         assert data_set.schema["run"].type == "std::int64_t"
 
 
+def test_names_of_files_become_names_of_data_sets(tmp_path: Path) -> None:
+    source = put(pa.table({"x": [1]}), tmp_path / "my data.v2.parquet")
+    report = colonnade.import_table(source, tmp_path / "f.root")
+    assert report.data_set == "my_data_v2"
+    assert colonnade.datasets(tmp_path / "f.root") == ["my_data_v2"]
+
+
 def test_names_of_columns_become_names_of_fields(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By themselves, as those of branches, or as asked for; the values stay those of their columns."""
     columns = ["Time (s)", "Time_(s)", "a.b", "E, MeV", "k=v", "", "x"]

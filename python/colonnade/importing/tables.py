@@ -101,7 +101,8 @@ def import_table(
     Args:
         source: the file; or several with the same columns, whose rows are concatenated.
         destination: the file or object store, or this and the path of the data set, as in `colonnade.create`.
-        destination_name: the path of the data set; by default the first file's name without extension.
+        destination_name: the path of the data set; by default the first file's name without extension, with _ for
+            characters that names may not have.
         columns: names of columns; by default all.
         rename: names of fields for columns: {"Time (s)": "time"}.
         format: "parquet", "arrow" or "csv"; by default from the extension.
@@ -140,7 +141,7 @@ def import_table(
     names = {} if rename is None else name_pairs(mapping_of(rename, 'rename={"Time (s)": "time"}'), "column")
     table = _Table([path_text(one) for one in sources], format, columns, names, batch_size)
     uri, name = split_target(destination, destination_name)
-    name = name.strip("/") or Path(table.files[0]).stem
+    name = name.strip("/") or clean_name(Path(table.files[0]).stem)
     if any(_core.is_same_place(file, uri) for file in table.files):
         raise UsageError("the destination would replace the source", "import to another place", uri=uri)
     there = data_sets_at(uri, overwrite)

@@ -39,7 +39,17 @@ from colonnade.misuse import path_text
 from colonnade.writing.options import write_options
 
 from .tree_schema import Leaf, PlannedField, TreePlan, plan_fields
-from .trees import ImportProgress, _data_set_names, _Import, _opened, _probe, _tree, _tree_names, _Writer
+from .trees import (
+    ImportProgress,
+    _data_set_names,
+    _Import,
+    _opened,
+    _probe,
+    _tree,
+    _tree_names,
+    _Writer,
+    target_name,
+)
 
 __all__ = [
     "KeptFile",
@@ -87,6 +97,7 @@ class _TreeFile:
         self._place = _core.absolute_name(uri)
         self.name, tree = _tree(file, uri, name)
         self._asked = name.strip("/") or self.name  # perhaps with a cycle
+        self.data_set = target_name(self.name)
         self.entries = int(tree.num_entries)
         self.title = str(tree.title or "")
         plan = plan_fields(tree, lambda _: True)
@@ -154,7 +165,7 @@ class _TreeFile:
     def _write_shape(self, to: str) -> None:
         writer = _Writer(
             to,
-            self.name,
+            self.data_set,
             None,
             write_options(description=self.title),
             mode="recreate",
@@ -173,7 +184,7 @@ class _TreeFile:
         """Import some branches, while `watch` does not return False."""
         task = _Import(
             places=[(self._place, self._asked)],
-            target=(to, self.name),
+            target=(to, self.data_set),
             columns=[],
             grouping=True,
             aliases=True,
@@ -772,8 +783,13 @@ class TreeColumns:
         """True if some of the files have data sets instead of trees."""
         return any(tree is None for tree in self._trees)
 
+    @property
+    def data_set(self) -> str:
+        """The name of the data sets that stand for the trees."""
+        return self.name if self.has_stored() else target_name(self.name)
+
     def fetch(self, paths: Iterable[str], watch: Watch) -> list[str]:
-        """Return for each file one that has the columns as a data set of the same name.
+        """Return for each file one that has the columns as a data set of the name `data_set`.
 
         Args:
             paths: of columns, in the data frame's or the data sets' form.

@@ -47,6 +47,7 @@ class TreeDataSet(DataSet):
         files = self._columns.files
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         self._begin(files[0] + more, shape._open_reader(), _selection)
+        self._name = self._columns.name
         self._shape = shape
         self._num_entries = sum(self._columns.entries)
 
@@ -55,8 +56,8 @@ class TreeDataSet(DataSet):
             self._settings, cache=self._settings.get("cache") if self._columns.has_stored() else "off"
         )
         if len(files) == 1:
-            return DataSet(files[0], self._columns.name, **settings)
-        return Chain([(file, self._columns.name) for file in files], missing=missing, **settings)
+            return DataSet(files[0], self._columns.data_set, **settings)
+        return Chain([(file, self._columns.data_set) for file in files], missing=missing, **settings)
 
     @property
     def files(self) -> list[str]:
@@ -196,10 +197,10 @@ def tree_source(columns: TreeColumns, settings: dict[str, Any], progress: bool |
     def fetch(paths: Sequence[str]) -> _core.FrameSource:
         with ImportBar(progress) as bar:
             brought = columns.fetch(paths, bar.update)
-        return _core.open_chain(columns.name, brought, options)
+        return _core.open_chain(columns.data_set, brought, options)
 
     with columns.naming_trees():
-        shape = _core.open_chain(columns.name, columns.shapes, options)
+        shape = _core.open_chain(columns.data_set, columns.shapes, options)
     return _core.late_source(shape, columns.samples, fetch)
 
 

@@ -50,12 +50,28 @@ from colonnade.writing.options import (
     write_options,
 )
 
-from .tree_schema import Leaf, TreePlan, Unreadable, is_array_of_objects, plan_fields, short_reason
+from .tree_schema import (
+    Leaf,
+    TreePlan,
+    Unreadable,
+    clean_name,
+    is_array_of_objects,
+    plan_fields,
+    short_reason,
+)
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-__all__ = ["ImportProgress", "ImportReport", "ImportSettings", "ImportWatch", "import_tree", "trees"]
+__all__ = [
+    "ImportProgress",
+    "ImportReport",
+    "ImportSettings",
+    "ImportWatch",
+    "import_tree",
+    "target_name",
+    "trees",
+]
 
 Source: TypeAlias = "PathLike | tuple[PathLike, str]"
 Result = TypeVar("Result")
@@ -169,7 +185,8 @@ def import_tree(
         source: the ROOT file; or file and tree as "f.root:Events" or ("f.root", "Events"); or a list of several.
         destination: the file or object store, or this and the path of the data set.
         tree: the path of the tree at the sources; optional if there is only one.
-        destination_name: the path of the data set; by default the tree's.
+        destination_name: the path of the data set; by default the tree's, with _ for characters that names may
+            not have.
         columns: branches, or the fields that they become, by names or wildcards; by default all.
         compression: of the data set.
         page_size: maximum size of a page before compression.
@@ -275,6 +292,12 @@ def _tree_names(file: Any) -> list[str]:
 
 def _data_set_names(file: Any) -> list[str]:
     return _names_of(file, "ROOT::RNTuple")
+
+
+def target_name(tree: str) -> str:
+    """The path of the data set for the one of a tree, whose name may have characters that data sets may not have."""
+    folder, slash, name = tree.rpartition("/")
+    return f"{folder}{slash}{clean_name(name)}"
 
 
 def _names_of(file: Any, *kinds: str) -> list[str]:
@@ -412,7 +435,7 @@ class _Import:
                 self._open(stack, uri, name)
             self.total = sum(reading.entries for reading in self.readings)
             uri, name = self.target
-            self.target = uri, name.strip("/") or self.readings[0].name
+            self.target = uri, name.strip("/") or target_name(self.readings[0].name)
             done = self._write(options, overwrite, resume)
             entries, moved = self._readable(), self.bytes
             if done and verify:

@@ -313,6 +313,7 @@ class Copy {
         throw Error(ErrorKind::usage, "the data set already exists",
                     "another name, overwrite to replace it, or resume to continue an interrupted copy");
       if (found.data_set) return resume(writing);
+      dataset::check_new_name(destination_.data_set);
       container::ContainerOptions how = dataset::container_options(writing);
       how.must_be_new = !options_.overwrite;
       start(found.container && !options_.overwrite
@@ -321,6 +322,7 @@ class Copy {
                 : container::create_container(destination_.uri, destination_.data_set, how),
             writing);
     } else {
+      dataset::check_new_name(destination_.data_set);
       start(container::create_container(destination_.uri, destination_.data_set,
                                         dataset::container_options(writing)),
             writing);
@@ -331,8 +333,7 @@ class Copy {
     sink_ = std::make_shared<page::DataSetSink>(std::move(container), writing);
     const Descriptor& whole = sources_.target();
     Descriptor& to = sink_->descriptor();
-    const std::size_t slash = destination_.data_set.rfind('/');
-    to.name = slash == std::string::npos ? destination_.data_set : destination_.data_set.substr(slash + 1);
+    to.name = dataset::name_at(destination_.data_set);
     to.description = writing.description.empty() ? whole.description : writing.description;
     to.writer = dataset::library_name();
     to.feature_flags = whole.feature_flags;

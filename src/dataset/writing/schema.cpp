@@ -36,6 +36,19 @@ bool is_allowed_name(std::string_view name) noexcept {
   });
 }
 
+std::string_view name_at(std::string_view path) noexcept {
+  path.remove_prefix(path.rfind('/') + 1);
+  return path;
+}
+
+// An empty name is refused by the container, which knows whether it is allowed.
+void check_new_name(std::string_view path) {
+  const std::string_view name = name_at(path);
+  if (name.empty() || is_allowed_name(name)) return;
+  throw Error(ErrorKind::usage, fmt::format("\"{}\" is not a valid name for a data set", name),
+              allowed_names);
+}
+
 container::ContainerOptions container_options(const WriteOptions& options) {
   return {.kind = options.container == Container::bare_file ? container::ContainerKind::bare_file
                                                             : container::ContainerKind::root_file,
@@ -160,6 +173,7 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
   if (!options.part_of.empty() && !io::is_object_store(uri))
     throw Error(ErrorKind::usage, "only data sets in object stores can be written in parts",
                 "leave out part_of, and write one file per process");
+  if (target != Target::same_data_set) check_new_name(name);
   container::ContainerOptions how = container_options(options);
   how.must_be_new = target == Target::new_file;
   auto container = target == Target::existing_file
@@ -170,8 +184,7 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
   if (!options.part_of.empty()) written.checkpoint_every = {};  // a part becomes visible as a whole
   auto data_set = std::make_shared<page::DataSetSink>(std::move(container), written);
   Descriptor& descriptor = data_set->descriptor();
-  const std::size_t slash = name.rfind('/');
-  descriptor.name = slash == std::string_view::npos ? name : name.substr(slash + 1);
+  descriptor.name = name_at(name);
   descriptor.description = options.description;
   descriptor.writer = library_name();
   return data_set;

@@ -34,10 +34,15 @@ container::ContainerOptions container_options(const WriteOptions& options);
 // The writer's name and version, as recorded in headers.
 const char* library_name() noexcept;
 
-// True if the format allows this name for a field, a member or an attribute set.
+// True if the format allows this name for a data set, a field, a member or an attribute set.
 bool is_allowed_name(std::string_view name) noexcept;
 inline constexpr const char* allowed_names =
     "use a name without spaces, control characters, '.', '/' and '\\'";
+
+// The name of the data set at a path.
+std::string_view name_at(std::string_view path) noexcept;
+// Throws ErrorKind::usage if the format does not allow that name: ROOT would not open the data set.
+void check_new_name(std::string_view path);
 
 // Adds fields to the descriptor; with `entries` > 0 they are deferred.
 void describe(const std::vector<Field*>& fields, page::DataSetSink& data_set, std::uint64_t entries);

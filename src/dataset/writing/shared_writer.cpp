@@ -75,6 +75,7 @@ std::unique_ptr<SharedWriter> SharedWriter::open(std::string_view name, const st
     throw Error(ErrorKind::usage, "many processes can write one data set in an object store only",
                 "a URI like obj:///path or s3://bucket/prefix", {.uri = uri});
   dataset::check(options);
+  dataset::check_new_name(name);
   auto impl = std::make_unique<Impl>();
   impl->name = name;
   impl->store = io::open_object_store(uri, {.create = true, .object_class = options.object_class});
