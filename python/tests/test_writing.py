@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import uproot
+from root_values import python_values, same
 
 import colonnade
 
@@ -237,6 +238,22 @@ def test_names_that_are_not_allowed(tmp_path, name):
         colonnade.create(tmp_path / "f.root", "Events", {name: "float"})
 
 
+@pytest.mark.parametrize("target", ["f.root", "f.bare", "store"])
+@pytest.mark.parametrize("name", ["a.b", "a b", "a\\b", "tab\t", "dir/a.b"])
+def test_names_of_data_sets_that_root_does_not_open(tmp_path, target, name):
+    place = f"obj://{tmp_path}/store" if target == "store" else tmp_path / target
+    container = "bare" if target == "f.bare" else "root"
+    with pytest.raises(colonnade.UsageError, match="is not a valid name for a data set"):
+        colonnade.create(place, name, {"x": "int"}, container=container)
+    with pytest.raises(colonnade.UsageError, match="is not a valid name for a data set"):
+        colonnade.create_parallel(place, name, {"x": "int"}, container=container)
+    with colonnade.create(tmp_path / "source.root", "Events", {"x": "int"}) as writer:
+        writer.fill(x=1)
+    with pytest.raises(colonnade.UsageError, match="is not a valid name for a data set"):
+        colonnade.copy(tmp_path / "source.root", place, destination_name=name, container=container)
+    assert not (tmp_path / target).exists() or not colonnade.datasets(place)
+
+
 # ---- Errors
 
 
@@ -301,6 +318,89 @@ def test_entry_that_does_not_fit_is_not_added(tmp_path, row, error, text):
         writer.fill(pt=[2.0, float("inf")], id=2)
     found = colonnade.open(tmp_path / "f.root").arrays().to_list()
     assert found == [{"pt": [1.0], "id": 1}, {"pt": [2.0, float("inf")], "id": 2}]
+
+
+def _interrupted():
+    yield 1.0
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("last", "error", "text"),
+    [
+        ("\ud800", colonnade.ConversionError, "surrogate"),
+        (["a", "\ud800"], colonnade.TypeMismatchError, "list"),
+        (_interrupted(), KeyboardInterrupt, None),
+    ],
+)
+def test_entry_that_fails_in_the_middle_leaves_nothing(tmp_path, last, error, text):
+    schema = {"id": "int", "pt": "std::vector<float>", "s": "std::string"}
+    row = {
+        "id": 2,
+        "pt": last if error is KeyboardInterrupt else [5.0],
+        "s": "b" if error is KeyboardInterrupt else last,
+    }
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        writer.fill(id=1, pt=[1.0], s="a")
+        with pytest.raises(error, match=text):
+            writer.fill(**row)
+        writer.fill(id=3, pt=[2.0, 3.0], s="b")
+    found = colonnade.open(tmp_path / "f.root").arrays().to_list()
+    assert found == [{"id": 1, "pt": [1.0], "s": "a"}, {"id": 3, "pt": [2.0, 3.0], "s": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("type_name", "values"),
+    [
+        # No array of Awkward, Arrow or NumPy holds the values of these lists together.
+        ("std::variant<double,std::uint64_t>", [0.5, 2**64 - 1, 2**53 + 1]),
+        ("std::variant<bool,std::uint64_t,std::string>", [True, 2**64 - 1, "a", None]),
+        ("std::variant<std::int64_t,std::vector<std::string>>", [1, ["a", "\udcff"], []]),
+        # A list is no tuple, wherever the alternatives are.
+        ("std::variant<std::pair<int,int>,std::vector<int>>", [[1, 2], (1, 2), [1], []]),
+        ("std::variant<std::vector<int>,std::pair<int,int>>", [[1, 2], (1, 2), [1], []]),
+        ("std::variant<std::tuple<std::vector<int>>,std::vector<std::vector<int>>>", [[[1]], ([1],), [[]]]),
+        ("std::variant<std::vector<double>,std::vector<int>>", [[1, 2], [1.0, 2.0]]),
+    ],
+)
+def test_values_find_their_alternatives(tmp_path, type_name, values):
+    with colonnade.create(tmp_path / "f.root", "Events", {"v": type_name}) as writer:
+        for value in values:
+            writer.fill(v=value)
+        writer.extend({"v": values})
+        writer.extend([{"v": value} for value in values])
+    assert same(python_values(colonnade.open(tmp_path / "f.root")["v"]), values * 3)
+
+
+def test_iterators_are_given_whole_to_the_alternative_that_takes_them(tmp_path):
+    schema = {"v": "std::variant<std::vector<int>,std::vector<std::string>>"}
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        writer.fill(v=iter([1, 2]))
+        writer.fill(v=iter(["a", "b"]))
+    assert colonnade.open(tmp_path / "f.root")["v"].to_list() == [[1, 2], ["a", "b"]]
+
+
+@pytest.mark.parametrize(
+    ("type_name", "values"),
+    [
+        (
+            "std::variant<std::vector<std::variant<std::int64_t,bool>>,std::string>",
+            [[1, True], "a", [], None],
+        ),
+        ("std::variant<std::pair<std::variant<int,bool>,int>,std::string>", [(1, 2), (True, 2), "a"]),
+        (
+            "std::variant<std::vector<int>,std::vector<std::variant<bool,std::string>>>",
+            [[1], [True, "a"], []],
+        ),
+    ],
+)
+def test_arrays_of_variants_within_variants(tmp_path, type_name, values):
+    first, second = tmp_path / "first.root", tmp_path / "second.root"
+    with colonnade.create(first, "Events", {"v": type_name}) as writer:
+        writer.extend({"v": values})
+    with colonnade.create(second, "Events", {"v": type_name}) as writer:
+        writer.extend(colonnade.open(first).arrays())
+    assert same(colonnade.open(second)["v"].to_list(), values)
 
 
 def test_entries_of_all_kinds_one_by_one(tmp_path):

@@ -5,6 +5,7 @@ Everything is checked here, with the path of the field, before anything is writt
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -335,11 +336,11 @@ def _score(field: _core.Field, content: Content) -> int:
     if kind == FieldKind.nullable:
         return _score(field.children[0], content.content if content.is_option else content)
     if kind == FieldKind.variant:
-        return max(_score(child, content) for child in field.children)
+        return _worst(content, lambda part: max(_score(child, part) for child in field.children))
     if content.is_option:
         return min(1, _score(field, content.content))
     if content.is_union:
-        return 0
+        return min(1, _worst(content, lambda part: _score(field, part)))
     if kind == FieldKind.scalar:
         return _score_numbers(field, content)
     if kind == FieldKind.string:
@@ -357,6 +358,13 @@ def _score(field: _core.Field, content: Content) -> int:
         return _score(field.children[0], content.content) if kind == FieldKind.array else 1
     fits = _score(field.children[0], content.content)
     return min(fits, 1) if content.is_regular else fits
+
+
+def _worst(content: Content, score: Callable[[Content], int]) -> int:
+    """The least score of the arrays that a union chooses from: each must fit."""
+    tags, _, parts, _ = split_alternatives(content)
+    used = [part for number, part in enumerate(parts) if np.any(tags == number)]
+    return min(map(score, used or parts), default=1)
 
 
 def _score_numbers(field: _core.Field, content: Content) -> int:

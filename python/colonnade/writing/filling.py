@@ -153,7 +153,8 @@ class Filler(Closing):
             UsageError: the arrays have different lengths. Nothing is written then.
         """
         self._check_open()
-        self._guard(lambda: self._extend(to_batch(data)))
+        variants = [name for name, field in self._fields.items() if has_variant(field)]
+        self._guard(lambda: self._extend(to_batch(data, variants)))
 
     def fill(self, **values: Any) -> None:
         """Add one entry, a value for each field; entries are collected and written together.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,9 @@ class Rows:
         try:
             for name, cell in self._cells.items():
                 cell.add(row[name])
-        except Error:
+        except (
+            BaseException
+        ):  # those of iterators and of Ctrl-C, too: the next entry must not get what is there
             for cell in self._cells.values():
                 cell.truncate(self._count)
             raise
@@ -88,6 +90,10 @@ class _Cell(ABC):
     def add(self, value: Any) -> None:
         """Takes one value; raises if it does not fit."""
 
+    def is_exact(self, value: Any) -> bool:
+        """Whether the value has the type of the field, if it fits: an `int` is no `float`, and a list no tuple."""
+        return True
+
     @abstractmethod
     def truncate(self, count: int) -> None:
         """Drops all but the first `count` values."""
@@ -130,6 +136,9 @@ class _Numbers(_Cell):
                 )
         self.data.append(value)
 
+    def is_exact(self, value: Any) -> bool:
+        return self.dtype.kind != "f" or not isinstance(value, int | np.integer)
+
     def _rounded(self, value: Any) -> float:
         try:
             number = float(value)
@@ -137,7 +146,7 @@ class _Numbers(_Cell):
             number = math.inf
         if math.isfinite(number) and (self.dtype.itemsize == 8 or abs(number) <= _FLOAT32_MAX):
             return number
-        if isinstance(value, float | np.floating) and not math.isfinite(value):
+        if isinstance(value, float | np.floating) and not np.isfinite(value):
             return number
         raise ConversionError(f"the value {value} does not fit '{self.type_name}'", field=self.path)
 
@@ -157,7 +166,14 @@ class _Text(_Cell):
     def add(self, value: Any) -> None:
         if not isinstance(value, str | bytes):
             raise self.refuse(value)
-        self.data += value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        try:
+            self.data += value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        except UnicodeEncodeError as error:
+            raise ConversionError(
+                f"the text has the surrogate {value[error.start]!a}, which stands for no character",
+                "remove it",
+                field=self.path,
+            ) from None
         self.offsets.append(len(self.data))
 
     def truncate(self, count: int) -> None:
@@ -179,6 +195,11 @@ class _Many(_Cell):
         self.item = _make(field.children[0], f"{path}._0")
         self.offsets = [0]
         self.optional = field.kind == FieldKind.nullable
+
+    def is_exact(self, value: Any) -> bool:
+        if self.optional:
+            return value is None or self.item.is_exact(value)
+        return _is_exact_list(self.item, value)
 
     def add(self, value: Any) -> None:
         count = 0
@@ -213,6 +234,9 @@ class _Fixed(_Cell):
             else _make(field.children[0], f"{path}._0")
         )
 
+    def is_exact(self, value: Any) -> bool:
+        return _is_exact_list(self.item, value)
+
     def add(self, value: Any) -> None:
         items = list(_items(self, value))
         if len(items) != self.size:
@@ -232,6 +256,14 @@ class _Record(_Cell):
         super().__init__(field, path)
         self.members = {child.name: _make(child, f"{path}.{child.name}") for child in field.children}
         self.counted = list(self.members) == [f"_{k}" for k in range(len(self.members))]
+
+    def is_exact(self, value: Any) -> bool:
+        if isinstance(value, Mapping):
+            return all(cell.is_exact(value[name]) for name, cell in self.members.items() if name in value)
+        if self.counted and isinstance(value, tuple):
+            cells = self.members.values()
+            return all(cell.is_exact(item) for cell, item in zip(cells, value, strict=False))
+        return False
 
     def add(self, value: Any) -> None:
         if self.counted and isinstance(value, tuple | list):
@@ -261,19 +293,20 @@ class _Variant(_Cell):
         self.counts = [0] * len(self.alternatives)
         self.tags: list[int] = []
 
+    def is_exact(self, value: Any) -> bool:
+        return value is None or any(cell.is_exact(value) for cell in self.alternatives)
+
     def add(self, value: Any) -> None:
         if value is None:
             self.tags.append(0)
             return
-        # An int goes to an integer alternative if there is one, otherwise to a floating-point one.
+        if isinstance(value, Iterator):  # several alternatives may be tried
+            value = list(value)
+        # An int goes to an integer alternative if there is one, otherwise to a floating-point one; so do lists and
+        # tuples.
         for exact in (True, False):
             for number, cell in enumerate(self.alternatives):
-                if (
-                    exact
-                    and isinstance(cell, _Numbers)
-                    and cell.dtype.kind == "f"
-                    and isinstance(value, int | np.integer)
-                ):
+                if cell.is_exact(value) != exact:
                     continue
                 try:
                     cell.add(value)
@@ -297,6 +330,12 @@ class _Variant(_Cell):
         out.append((self.path, ArrayRole.tags, ElementType.int32, np.array(self.tags, dtype=np.int32)))
         for cell in self.alternatives:
             cell.take(out)
+
+
+def _is_exact_list(item: _Cell, value: Any) -> bool:
+    if isinstance(value, Mapping):
+        value = list(value.items())
+    return not isinstance(value, tuple) and (not isinstance(value, list) or all(map(item.is_exact, value)))
 
 
 def _items(cell: _Cell, value: Any) -> Iterable[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
 
@@ -35,8 +35,12 @@ class Batch(NamedTuple):
     """Columns that came as lists. Awkward makes one type of their numbers."""
 
 
-def to_batch(data: Any) -> Batch:
+def to_batch(data: Any, variants: Collection[str] = ()) -> Batch:
     """Convert users' data to one layout per field.
+
+    Args:
+        data: see `Filler.extend`.
+        variants: columns whose lists are stored value by value, and may have values that no array can hold together.
 
     Raises:
         TypeMismatchError: the data have no named columns, or a column has values that cannot be stored.
@@ -46,17 +50,17 @@ def to_batch(data: Any) -> Batch:
     if isinstance(data, ak.Array):
         return _from_awkward(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
-        return _from_columns((name, data[name]) for name in data.dtype.names)
+        return _from_columns(((name, data[name]) for name in data.dtype.names), variants)
     if isinstance(data, Mapping):
-        return _from_columns(data.items())
+        return _from_columns(data.items(), variants)
     if _package(data) in ("pandas", "polars") and hasattr(data, "shape") and hasattr(data, "columns"):
         columns = data.items() if hasattr(data, "items") else ((series.name, series) for series in data)
-        return _from_columns(columns)._replace(entries=len(data))
+        return _from_columns(columns, variants)._replace(entries=len(data))
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _from_arrow(data)
     if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
         names = dict.fromkeys(name for row in data for name in row)
-        return _from_columns((name, [row.get(name) for row in data]) for name in names)
+        return _from_columns(((name, [row.get(name) for row in data]) for name in names), variants)
     raise _without_columns(data)
 
 
@@ -99,13 +103,13 @@ def _from_arrow(data: Any) -> Batch:
     return _from_columns(columns)._replace(entries=table.num_rows)
 
 
-def _from_columns(columns: Iterable[tuple[Any, Any]]) -> Batch:
+def _from_columns(columns: Iterable[tuple[Any, Any]], variants: Collection[str] = ()) -> Batch:
     found: dict[str, _Column] = {}
     for key, values in columns:
         name = str(key)
         if name in found:
             raise UsageError("two columns have the same name", "rename one of them", field=name)
-        found[name] = _column(name, values)
+        found[name] = _column(name, values, by_value=name in variants)
     lengths = {name: column.content.length for name, column in found.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
@@ -129,7 +133,7 @@ class _Column(NamedTuple):
     values: Sequence[Any] | None = None
 
 
-def _column(name: str, values: Any) -> _Column:
+def _column(name: str, values: Any, *, by_value: bool) -> _Column:
     """Convert a column. NumPy, Awkward, Arrow, pandas and Polars raise errors of any type for what they do not know."""
     objects = None
     try:
@@ -148,11 +152,13 @@ def _column(name: str, values: Any) -> _Column:
         if optional and not content.is_option:
             content = ak.contents.UnmaskedArray.simplified(content)
         return _Column(content, not optional, _units(name, array.type))
-    except Error as error:
-        raise locate(error, field=name) from error.__cause__
     except MemoryError:
         raise
     except Exception as error:
+        if by_value and objects is not None:
+            return _Column(_without_items(len(objects)), values=objects)
+        if isinstance(error, Error):
+            raise locate(error, field=name) from error.__cause__
         kind = getattr(values, "dtype", getattr(values, "type", type(values).__name__))
         meant = isinstance(error, TypeError | ValueError | NotImplementedError)
         why = f": {str(error).splitlines()[0]}" if meant and str(error) else ""
@@ -163,6 +169,11 @@ def _column(name: str, values: Any) -> _Column:
             "convert them to an array of numbers, texts, lists or records",
             field=name,
         ) from error
+
+
+def _without_items(count: int) -> Content:
+    """A layout that only has a length."""
+    return ak.contents.RegularArray(ak.contents.EmptyArray(), 0, count)
 
 
 def _as_arrow(values: Any) -> Any:
