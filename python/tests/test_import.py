@@ -18,6 +18,7 @@ import colonnade.importing.trees as importing
 
 TREE = FIXTURES / "trees" / "many_branches.root"
 ODD = FIXTURES / "trees" / "odd_branches.root"
+REDUCED = FIXTURES / "trees" / "reduced_numbers.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
 
@@ -239,6 +240,16 @@ def test_odd_branches(tmp_path):
     assert {name: data_set[name].to_list() for name in expected} == expected
     assert data_set.schema["event.links"].type == "std::multimap<std::int32_t,std::int32_t>"
     assert data_set.schema["event.weights"].type == "std::unordered_map<std::int32_t,float>"
+
+
+def test_numbers_of_reduced_precision_are_those_that_root_reads(tmp_path):
+    colonnade.import_tree(f"{REDUCED}:stored", tmp_path / "to.root", verify=True)
+    with uproot.open(REDUCED) as file, colonnade.open(tmp_path / "to.root") as data_set:
+        read = {name: branch.array().to_list() for name, branch in file["read"].items() if name != "members"}
+        members = [member.name for member in data_set.schema["members"].children]
+        paths = {name: f"members.{name}" if name in members else name for name in read}
+        assert len(paths) == 29
+        assert {name: data_set[path].to_list() for name, path in paths.items()} == read
 
 
 def test_written_by_uproot(tmp_path):

@@ -62,8 +62,8 @@ __all__ = [
     "trees_of",
 ]
 
-_RULES = 3
-"""The version of names and types; files imported by another version are not used."""
+_RULES = 4
+"""The version of names, types and values; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
 _USED = ".used"
 _USES = ".uses"

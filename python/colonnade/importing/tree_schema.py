@@ -24,6 +24,8 @@ from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import FormatError
 from colonnade.schema.spec import Spec
 
+from .reduced_precision import comment_of
+
 __all__ = [
     "Leaf",
     "PlannedField",
@@ -445,13 +447,8 @@ def _check_arrays(branch: Any) -> None:
         ) from error
     if getattr(content, "num_bits", None) is not None and content.to_dims:
         raise _UnfitError("uproot cannot read lists of fixed-size arrays of Double32_t or Float16_t")
-    leaf = leaves[0]
-    title = ""
-    if leaf.classname in ("TLeafD32", "TLeafF16"):
-        title = leaf.member("fTitle")
-    elif branch.streamer is not None and branch.streamer.typename.startswith(("Double32_t", "Float16_t")):
-        title = branch.streamer.title
-    if _RANGE_AFTER_SIZE.search(title):
+    is_member = branch.streamer is not None and not branch.streamer.typename.endswith("*")
+    if not is_member and _RANGE_AFTER_SIZE.search(comment_of(branch) or ""):
         raise _UnfitError("uproot cannot read arrays of Double32_t or Float16_t with a range")
 
 

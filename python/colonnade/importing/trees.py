@@ -50,6 +50,7 @@ from colonnade.writing.options import (
     write_options,
 )
 
+from .reduced_precision import as_root_reads, comment_of
 from .tree_schema import (
     Leaf,
     TreePlan,
@@ -742,6 +743,9 @@ def _interpretation(branch: Any) -> Any:
     if is_array_of_objects(branch) and hasattr(content, "model"):  # it would take their headers for values
         array = _uproot().containers.AsArray(False, False, content.model, content.inner_shape)
         return _uproot().AsObjects(array, branch)
+    comment = comment_of(branch)
+    if comment is not None:
+        return as_root_reads(found, comment)
     mended = _mended().get(type(found))
     if mended is None:
         return found
