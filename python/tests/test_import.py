@@ -18,6 +18,7 @@ import colonnade.importing.trees as importing
 
 TREE = FIXTURES / "trees" / "many_branches.root"
 ODD = FIXTURES / "trees" / "odd_branches.root"
+WHOLE = FIXTURES / "trees" / "whole_objects.root"
 REDUCED = FIXTURES / "trees" / "reduced_numbers.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
@@ -250,6 +251,31 @@ def test_numbers_of_reduced_precision_are_those_that_root_reads(tmp_path):
         paths = {name: f"members.{name}" if name in members else name for name in read}
         assert len(paths) == 29
         assert {name: data_set[path].to_list() for name, path in paths.items()} == read
+
+
+def test_objects_that_are_not_split(tmp_path):
+    """Their first bytes are values, also where they look like a header; what is stored in another way is left out."""
+    reasons = {
+        "ranged": "uproot cannot read 'Ranged::angle', a Double32_t or Float16_t with a range",
+        "times": "its items are stored member by member",
+    }
+    for branch, reason in reasons.items():
+        with pytest.raises(colonnade.UnsupportedError, match=reason):
+            colonnade.import_tree(WHOLE, tmp_path / "none.root", columns=branch)
+    report = colonnade.import_tree(
+        WHOLE, tmp_path / "to.root", skip_unreadable=True, verify=True, step_size="50 B"
+    )
+    assert {one.branch for one in report.skipped} == set(reasons)
+    with colonnade.open(tmp_path / "to.root") as data_set:
+        assert data_set.arrays().to_list() == [
+            {
+                "run": {"run": 65535 + e, "name": "x" * e},
+                "later": {"run": 65535 + e, "name": "x" * e, "part": e},
+                "note": {"line": e, "text": "x" * e},
+                "pair": {"first": e, "second": "x" * e},
+            }
+            for e in range(10)
+        ]
 
 
 def test_written_by_uproot(tmp_path):

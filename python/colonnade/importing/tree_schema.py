@@ -25,6 +25,7 @@ from colonnade.errors import FormatError
 from colonnade.schema.spec import Spec
 
 from .reduced_precision import comment_of
+from .whole_objects import has_objects, reduced_members
 
 __all__ = [
     "Leaf",
@@ -403,6 +404,7 @@ class _Planner:
             if branch.num_entries < self._tree.num_entries:
                 raise _UnfitError(f"it has {branch.num_entries} entries, the tree {self._tree.num_entries}")
             _check_arrays(branch)
+            _check_objects(branch)
             form = branch.interpretation.awkward_form(self._tree.file)
             spec = _spec(form)
             in_list = is_array_of_objects(branch)
@@ -412,7 +414,7 @@ class _Planner:
         except Exception as error:  # uproot raises any kind
             self._refused(path, branch, short_reason(error))
             return None
-        objects = in_list or "AsObjects" in repr(branch.interpretation)
+        objects = in_list or has_objects(branch)
         return Leaf(branch, path, _item(spec) if in_list else spec, objects, in_list)
 
     def _refused(self, path: str, branch: Any, reason: str) -> None:
@@ -450,6 +452,14 @@ def _check_arrays(branch: Any) -> None:
     is_member = branch.streamer is not None and not branch.streamer.typename.endswith("*")
     if not is_member and _RANGE_AFTER_SIZE.search(comment_of(branch) or ""):
         raise _UnfitError("uproot cannot read arrays of Double32_t or Float16_t with a range")
+
+
+def _check_objects(branch: Any) -> None:
+    """Refuse objects of which uproot would make wrong values."""
+    member = reduced_members(branch) if has_objects(branch) else ""
+    if member:
+        kind = "a Double32_t or Float16_t with a range or a size"
+        raise _UnfitError(f"uproot cannot read '{member}', {kind}, in objects that are not split")
 
 
 def short_reason(error: BaseException) -> str:

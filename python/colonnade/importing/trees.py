@@ -60,6 +60,7 @@ from .tree_schema import (
     plan_fields,
     short_reason,
 )
+from .whole_objects import check_items, without_header
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -746,6 +747,9 @@ def _interpretation(branch: Any) -> Any:
     comment = comment_of(branch)
     if comment is not None:
         return as_root_reads(found, comment)
+    whole = without_header(branch)
+    if whole is not None:
+        return whole
     mended = _mended().get(type(found))
     if mended is None:
         return found
@@ -775,7 +779,23 @@ def _mended() -> dict[type, type]:
                 byte_offsets = byte_offsets + np.insert(np.cumsum(empty), 0, 0).astype(byte_offsets.dtype)
             return super().basket_array(data, byte_offsets, *arguments, **named)
 
-    return {kinds.objects.AsStridedObjects: Strided, kinds.strings.AsStrings: Texts}
+    class Lists(kinds.jagged.AsJagged):  # type: ignore[misc, name-defined]
+        """Looks whether items are stored as they are read."""
+
+        def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
+            if (
+                byte_offsets is not None
+                and self.header_bytes
+                and isinstance(self.content, kinds.objects.AsStridedObjects)
+            ):
+                check_items(data, byte_offsets)
+            return super().basket_array(data, byte_offsets, *arguments, **named)
+
+    return {
+        kinds.jagged.AsJagged: Lists,
+        kinds.objects.AsStridedObjects: Strided,
+        kinds.strings.AsStrings: Texts,
+    }
 
 
 def _entries_in(leaves: list[Leaf], entries: int, size: int) -> int:

@@ -1,0 +1,94 @@
+"""Objects in branches that are not split.
+
+ROOT writes such an object without the header that objects have elsewhere: the number of its bytes and the version of
+its class. uproot (up to 5.7) guesses whether there is one, and takes the first two bytes for it if they equal that
+version: a run number from 65536 to 131071 in version 1 of a class. Items of vectors may be stored member by member, for
+which it does not look where they have numbers only. Both give wrong values without a word.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .reduced_precision import Precision, precision_of
+
+__all__ = ["check_items", "has_objects", "reduced_members", "without_header"]
+
+_MEMBER_BY_MEMBER = 0x4000
+_VERSION_OFFSET = 4
+"""Of the version in a header, which follows the number of bytes."""
+
+
+def has_objects(branch: Any) -> bool:
+    """True if values are objects: whether uproot can read them depends on how they are stored."""
+    return any(kind in repr(branch.interpretation) for kind in ("AsObjects", "AsStridedObjects"))
+
+
+def without_header(branch: Any) -> Any | None:
+    """Return how to read a branch of an object that is not split; None of other branches."""
+    found = branch.interpretation
+    model = getattr(found, "model", None)
+    if type(found).__name__ != "AsObjects" or not _is_whole(branch) or not hasattr(model, "class_of_version"):
+        return None
+    same = copy.copy(found)
+    same._model = _headerless(model, branch)
+    return same
+
+
+def _is_whole(branch: Any) -> bool:
+    """True for a branch of a class, of which it is no member, whose members ROOT writes one after the other."""
+    return branch.classname == "TBranchElement" and branch.member("fType") == 0 and branch.member("fID") == -1
+
+
+def _headerless(model: Any, branch: Any) -> Any:
+    version = branch.member("fClassVersion")
+    model = model.class_of_version(version) or model.new_class(branch.file, version)
+
+    def read_numbytes_version(self: Any, chunk: Any, cursor: Any, context: Any) -> None:
+        cursor.skip(2)  # uproot looks there, and goes back if it finds no version
+
+    def check_numbytes(self: Any, chunk: Any, cursor: Any, context: Any) -> None:
+        size = chunk.stop - chunk.start
+        if cursor.index != size:
+            raise ValueError(f"an object has {size} bytes, of which uproot reads {cursor.index}")
+
+    return type(
+        model.__name__,
+        (model,),
+        {
+            "__module__": model.__module__,
+            "read_numbytes_version": read_numbytes_version,
+            "check_numbytes": check_numbytes,
+        },
+    )
+
+
+def check_items(data: Any, byte_offsets: Any) -> None:
+    """Refuse items of vectors that are stored member by member; uproot takes them for whole ones."""
+    first = np.asarray(byte_offsets[:-1], np.int64) + _VERSION_OFFSET
+    if np.any(data[first] & (_MEMBER_BY_MEMBER >> 8)):
+        raise ValueError("its items are stored member by member, which uproot cannot read")
+
+
+def reduced_members(branch: Any) -> str:
+    """Return a member of the objects, or of their members, of which uproot does not see how it is stored, if any."""
+    return next(_reduced(branch.file, str(branch.typename), set()), "")
+
+
+def _reduced(file: Any, types: str, seen: set[str]) -> Iterator[str]:
+    for name in file.streamers:
+        if name in seen or not re.search(rf"(?<![\w:]){re.escape(name)}(?![\w:])", types):
+            continue
+        seen.add(name)
+        for streamer in file.streamers[name].values():
+            for element in streamer.elements:
+                kind = str(element.typename)
+                is_reduced = kind.startswith(("Double32_t", "Float16_t"))
+                if is_reduced and (element.array_length or precision_of(str(element.title)) != Precision()):
+                    yield f"{name}::{element.name}"
+                yield from _reduced(file, f"{kind} {element.name}" if kind == "BASE" else kind, seen)
