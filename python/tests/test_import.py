@@ -638,6 +638,23 @@ def test_what_uproot_fails_at_is_told_in_plain_words(tmp_path, monkeypatch):
     assert {"points", "steps"} <= set(ak.fields(event))
 
 
+def test_baskets_within_a_tree_that_uproot_cannot_read(tmp_path, monkeypatch):
+    kind = uproot.behaviors.TBranch.TBranch
+    found = kind.embedded_baskets
+
+    def baskets(branch):
+        if branch.name == "flag":
+            raise ValueError("expected 203 bytes")
+        return found.__get__(branch)
+
+    monkeypatch.setattr(kind, "embedded_baskets", property(baskets))
+    reason = "'flag'.*uproot cannot read its last baskets: expected 203 bytes"
+    with pytest.raises(colonnade.UnsupportedError, match=reason):
+        colonnade.import_tree(TREE, tmp_path / "to.root")
+    report = colonnade.import_tree(TREE, tmp_path / "to.root", skip_unreadable=True)
+    assert [one.branch for one in report.skipped] == ["flag"]
+
+
 def test_a_branch_that_fails_later_is_named(tmp_path, monkeypatch):
     source = large_tree(tmp_path / "large.root", 50_000)
     content = bytearray(source.read_bytes())

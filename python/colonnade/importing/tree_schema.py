@@ -403,6 +403,7 @@ class _Planner:
                 raise _UnfitError("another branch has the same name")
             if branch.num_entries < self._tree.num_entries:
                 raise _UnfitError(f"it has {branch.num_entries} entries, the tree {self._tree.num_entries}")
+            _check_baskets(branch)
             _check_arrays(branch)
             _check_objects(branch)
             form = branch.interpretation.awkward_form(self._tree.file)
@@ -452,6 +453,14 @@ def _check_arrays(branch: Any) -> None:
     is_member = branch.streamer is not None and not branch.streamer.typename.endswith("*")
     if not is_member and _RANGE_AFTER_SIZE.search(comment_of(branch) or ""):
         raise _UnfitError("uproot cannot read arrays of Double32_t or Float16_t with a range")
+
+
+def _check_baskets(branch: Any) -> None:
+    """Refuse a branch with baskets in the tree itself, as AutoSave leaves them, that uproot cannot read."""
+    try:
+        len(branch.embedded_baskets)
+    except Exception as error:  # uproot raises any kind
+        raise _UnfitError(f"uproot cannot read its last baskets: {short_reason(error)}") from error
 
 
 def _check_objects(branch: Any) -> None:

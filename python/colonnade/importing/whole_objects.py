@@ -42,7 +42,8 @@ def without_header(branch: Any) -> Any | None:
 
 def _is_whole(branch: Any) -> bool:
     """True for a branch of a class, of which it is no member, whose members ROOT writes one after the other."""
-    return branch.classname == "TBranchElement" and branch.member("fType") == 0 and branch.member("fID") == -1
+    is_element = str(branch.classname) == "TBranchElement"
+    return is_element and int(branch.member("fType")) == 0 and int(branch.member("fID")) == -1
 
 
 def _headerless(model: Any, branch: Any) -> Any:
