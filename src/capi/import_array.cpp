@@ -319,7 +319,8 @@ class ArrayImport {
     *end = 0;
     Runs present;
     for_each(runs, [&](std::int64_t i) {
-      const bool here = !may_lack(array) || bit_of(array.buffers[0], array.offset + i);
+      const bool here = (!may_lack(array) || bit_of(array.buffers[0], array.offset + i)) &&
+                        (!inner.values || stands_for_a_value(inner, array, i, path));
       if (here) add(present, i, 1);
       end[1] = end[0] + (here ? 1 : 0);
       ++end;
@@ -345,6 +346,15 @@ class ArrayImport {
     give(path, ArrayRole::tags, ElementType::int32, tags.get(), count_of(runs));
     for (std::size_t k = 0; k < values.size(); ++k)
       take(type.children[k], child(array, k, values[k], path), values[k], path + "._" + std::to_string(k));
+  }
+
+  // A code that is beyond the dictionary is found later.
+  static bool stands_for_a_value(const ImportType& type, const ArrowArray& array, std::int64_t i,
+                                 const std::string& path) {
+    const ArrowArray& values = *array.dictionary;
+    if (!may_lack(values)) return true;
+    const std::int64_t code = code_at(type.element, array, i, path);
+    return code < 0 || code >= values.length || bit_of(values.buffers[0], values.offset + code);
   }
 
   void decoded(const ImportType& type, const ArrowArray& array, const Runs& runs, const std::string& path) {

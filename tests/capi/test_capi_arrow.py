@@ -251,6 +251,21 @@ def test_missing_values_need_optionals(tmp_path: Path) -> None:
         assert read.to_arrow().column("x").to_pylist() == [1, None, 3]
 
 
+def test_a_code_may_stand_for_a_missing_value(tmp_path: Path) -> None:
+    words = pa.DictionaryArray.from_arrays(pa.array([0, 2, None, 1]), pa.array(["a", "b", None]))
+    table = pa.table({"x": words, "v": pa.ListArray.from_arrays([0, 1, 1, 3, 4], words)})
+    file = tmp_path / "n.root"
+    with pytest.raises(c.CError, match="value 2 is missing"):
+        c.write_table(table, str(file))
+    c.write_table(table, str(file), nulls=1)
+    with colonnade.open(file) as read:
+        assert read["x"].to_list() == ["a", None, None, "b"]
+        assert read["v"].to_list() == [["a"], [], [None, None], ["b"]]
+    wrong = pa.DictionaryArray.from_arrays(pa.array([0, 3]), pa.array(["a", None]), safe=False)
+    with pytest.raises(c.CError, match="beyond"):
+        c.write_table(pa.table({"x": wrong}), str(tmp_path / "wrong.root"), nulls=1)
+
+
 # ---- Writers
 
 
