@@ -273,6 +273,9 @@ def test_objects_that_are_not_split(tmp_path):
                 "later": {"run": 65535 + e, "name": "x" * e, "part": e},
                 "note": {"line": e, "text": "x" * e},
                 "pair": {"first": e, "second": "x" * e},
+                "ones": [{"id": e}] * (e % 4),
+                "holders": [{"number": e, "one": {"id": -e}}] * (e % 3),
+                "lists": {"ones": [{"id": e}] * (e % 4), "twos": [{"id": e, "x": 0.5 * e}] * (e % 3)},
             }
             for e in range(10)
         ]

@@ -43,6 +43,8 @@ _TYPES = {
     "float64": "double",
     **{f"{sign}int{bits}": f"std::{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+_COLLECTIONS = (3, 4)
+"""ROOT's types of branches that count the values of their sub-branches: TClonesArray, collections."""
 _MAPS = ("map", "multimap", "unordered_map", "unordered_multimap")
 _PROJECTABLE = re.compile(r"(?:std::vector<)+(?:bool|float|double|std::u?int\d+_t|std::string)>+")
 _RANGE_AFTER_SIZE = re.compile(r"\].*\[[^]]*,")
@@ -501,9 +503,13 @@ def _descendants(branch: Any, path: str) -> Iterator[tuple[Any, str]]:
 
 
 def _is_split_collection(branch: Any) -> bool:
-    """True if each sub-branch has one value per item of a collection whose size is counted above them."""
+    """True if each sub-branch has one value per item of the branch's collection.
+
+    Sub-branches of an object may be those of collections that it has, each with a counter of its own.
+    """
     found = [sub for sub, _ in _descendants(branch, "")]
-    return bool(found) and all(sub.count_leaf is not None for sub in found)
+    counted = branch.member("fType", none_if_missing=True) in (None, *_COLLECTIONS)
+    return counted and bool(found) and all(sub.count_leaf is not None for sub in found)
 
 
 def _arrays_by_counter(branches: list[Any]) -> dict[str, str]:

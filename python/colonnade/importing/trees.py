@@ -60,7 +60,7 @@ from .tree_schema import (
     plan_fields,
     short_reason,
 )
-from .whole_objects import check_items, without_header
+from .whole_objects import bare_items, check_items, without_header
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -783,12 +783,12 @@ def _mended() -> dict[type, type]:
         """Looks whether items are stored as they are read."""
 
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-            if (
-                byte_offsets is not None
-                and self.header_bytes
-                and isinstance(self.content, kinds.objects.AsStridedObjects)
-            ):
-                check_items(data, byte_offsets)
+            if byte_offsets is not None and isinstance(self.content, kinds.objects.AsStridedObjects):
+                if self.header_bytes:
+                    check_items(data, byte_offsets)
+                bare = bare_items(data, byte_offsets, self.header_bytes, self.content.itemsize)
+                if bare is not None:
+                    return type(self)(self.content).basket_array(*bare, *arguments, **named)
             return super().basket_array(data, byte_offsets, *arguments, **named)
 
     return {

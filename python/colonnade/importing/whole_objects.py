@@ -2,8 +2,8 @@
 
 ROOT writes such an object without the header that objects have elsewhere: the number of its bytes and the version of
 its class. uproot (up to 5.7) guesses whether there is one, and takes the first two bytes for it if they equal that
-version: a run number from 65536 to 131071 in version 1 of a class. Items of vectors may be stored member by member, for
-which it does not look where they have numbers only. Both give wrong values without a word.
+version: a run number from 65536 to 131071 in version 1 of a class. Items of vectors may be stored member by member, or
+with a header each, for which it does not look where they have numbers only. All give wrong values without a word.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ import numpy as np
 
 from .reduced_precision import Precision, precision_of
 
-__all__ = ["check_items", "has_objects", "reduced_members", "without_header"]
+__all__ = ["bare_items", "check_items", "has_objects", "reduced_members", "without_header"]
 
 _MEMBER_BY_MEMBER = 0x4000
 _VERSION_OFFSET = 4
 """Of the version in a header, which follows the number of bytes."""
+_HAS_COUNT = 0x40000000
+_ITEM_HEADERS = (6, 10)
+"""Bytes: the number of bytes, the version, and the checksum of a class without version."""
 
 
 def has_objects(branch: Any) -> bool:
@@ -63,6 +66,7 @@ def _headerless(model: Any, branch: Any) -> Any:
         (model,),
         {
             "__module__": model.__module__,
+            "class_version": version,  # uproot finds none in names such as Hit_2
             "read_numbytes_version": read_numbytes_version,
             "check_numbytes": check_numbytes,
         },
@@ -74,6 +78,26 @@ def check_items(data: Any, byte_offsets: Any) -> None:
     first = np.asarray(byte_offsets[:-1], np.int64) + _VERSION_OFFSET
     if np.any(data[first] & (_MEMBER_BY_MEMBER >> 8)):
         raise ValueError("its items are stored member by member, which uproot cannot read")
+
+
+def bare_items(data: Any, byte_offsets: Any, list_header: int, size: int) -> tuple[Any, Any] | None:
+    """Return the items of lists, of a size, without headers; None if items have no headers of their own.
+
+    Those of vectors that are not split may have some, and so do objects that are members of a split vector's items.
+    uproot takes their bytes for values.
+    """
+    offsets = np.asarray(byte_offsets, np.int64)
+    within = np.arange(offsets[0], offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
+    items = data[offsets[0] : offsets[-1]][within >= list_header]
+    for header in _ITEM_HEADERS:
+        whole = size + header
+        if len(items) == 0 or len(items) % whole:
+            continue
+        rows = np.ascontiguousarray(items).reshape(-1, whole)
+        if np.all(rows[:, :_VERSION_OFFSET].view(">u4") == _HAS_COUNT | whole - _VERSION_OFFSET):
+            counts = np.maximum(np.diff(offsets) - list_header, 0) // whole
+            return rows[:, header:].ravel(), np.insert(np.cumsum(counts), 0, 0) * size
+    return None
 
 
 def reduced_members(branch: Any) -> str:
