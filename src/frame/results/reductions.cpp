@@ -13,6 +13,7 @@
 #include "colonnade/error.h"
 #include "frame/results/element_visit.h"
 #include "frame/results/kinds.h"
+#include "frame/results/reduction_loops.h"
 
 namespace colonnade::frame {
 namespace {
@@ -52,6 +53,46 @@ void for_each_value(const ValuesPtr& argument, const Use& use) {
   });
 }
 
+// The values in chunks, as doubles: use(numbers, count).
+template <class T, class Use>
+void for_each_chunk(const Leaves& leaves, std::type_identity<T>, const Use& use) {
+  const T* data = static_cast<const T*>(leaves.data);
+  double numbers[Fills::chunk];
+  if (leaves.constant) std::fill_n(numbers, std::min(Fills::chunk, leaves.size), static_cast<double>(*data));
+  for (std::size_t first = 0; first < leaves.size; first += Fills::chunk) {
+    const std::size_t n = std::min(Fills::chunk, leaves.size - first);
+    if constexpr (std::is_same_v<T, double>) {
+      use(leaves.constant ? numbers : data + first, n);
+    } else {
+      if (!leaves.constant) std::copy_n(data + first, n, numbers);
+      use(numbers, n);
+    }
+  }
+}
+
+// The sum of integers. Those of up to 32 bits are added in 64 bits first.
+template <class T>
+Int128 sum_of_integers(const Leaves& leaves, std::type_identity<T>) {
+  const T* data = static_cast<const T*>(leaves.data);
+  if (leaves.constant)
+    return leaves.size == 0 ? Int128{0} : static_cast<Int128>(*data) * static_cast<Int128>(leaves.size);
+  using Part = std::conditional_t<sizeof(T) == 8, Int128,
+                                  std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
+  constexpr std::size_t most = std::size_t{1} << 31;
+  Int128 sum = 0;
+  for (std::size_t first = 0; first < leaves.size; first += most) {
+    const std::size_t end = first + std::min(most, leaves.size - first);
+    Part part = 0;
+    for (std::size_t i = first; i < end; ++i) part += static_cast<Part>(data[i]);
+    sum += static_cast<Int128>(part);
+  }
+  return sum;
+}
+
+// The exact double of every number is the number itself.
+template <class T>
+constexpr bool is_exact_as_double = std::is_floating_point_v<T> || sizeof(T) < 8;
+
 bool is_signed(ElementType element) {
   return visit_element(element, []<class T>(std::type_identity<T>) { return std::is_signed_v<T>; }) ||
          element == ElementType::boolean;
@@ -60,9 +101,10 @@ bool is_signed(ElementType element) {
 struct IntegerSumState {
   explicit IntegerSumState(std::shared_ptr<const Settings> s) : settings(std::move(s)) {}
   void add(const Rows&, std::span<const ValuesPtr> arguments) {
-    Int128 part = 0;
-    for_each_value(arguments[0], [&](auto x) { part += static_cast<Int128>(x); });
-    sum += part;
+    const Leaves leaves = leaves_of(arguments[0]);
+    visit_element(leaves.element, [&]<class T>(std::type_identity<T> type) {
+      if constexpr (std::is_integral_v<T>) sum += sum_of_integers(leaves, type);
+    });
   }
   void merge(const IntegerSumState& later) { sum += later.sum; }
   // In 64 bits, if it fits.
@@ -93,7 +135,10 @@ struct IntegerSumState {
 struct RealSumState {
   explicit RealSumState(std::shared_ptr<const Settings> s) : settings(std::move(s)) {}
   void add(const Rows&, std::span<const ValuesPtr> arguments) {
-    for_each_value(arguments[0], [&](auto x) { sum.add(static_cast<double>(x)); });
+    const Leaves leaves = leaves_of(arguments[0]);
+    visit_element(leaves.element, [&](auto type) {
+      for_each_chunk(leaves, type, [&](const double* x, std::size_t n) { add_numbers(x, n, sum, limit); });
+    });
   }
   void merge(const RealSumState& later) { sum.add(later.sum); }
   ResultValue value() const {
@@ -105,6 +150,7 @@ struct RealSumState {
   void load(SavedReader& from) { sum = from.sum<1>(); }
   std::shared_ptr<const Settings> settings;
   ExactSum<1> sum;
+  double limit = 0;  // see add_numbers()
 };
 
 // ---- Min, max
@@ -204,12 +250,15 @@ double mean_of(const ExactSum<factors>& sum, double weights) {
 struct MeanState {
   explicit MeanState(const std::shared_ptr<const Settings>&) {}
   void add(const Rows&, std::span<const ValuesPtr> arguments) {
-    for_each_value(arguments[0], [&](auto value) {
-      const auto [x, rest] = exactly(value);
-      sum.add(x);
-      if (rest != 0) sum.add(rest);
-      ++count;
+    const Leaves leaves = leaves_of(arguments[0]);
+    visit_element(leaves.element, [&]<class T>(std::type_identity<T> type) {
+      if constexpr (std::is_integral_v<T>) {
+        sum.add_scaled(sum_of_integers(leaves, type), 0);
+      } else {
+        for_each_chunk(leaves, type, [&](const double* x, std::size_t n) { add_numbers(x, n, sum, limit); });
+      }
     });
+    count += leaves.size;
   }
   void merge(const MeanState& later) {
     sum.add(later.sum);
@@ -226,6 +275,7 @@ struct MeanState {
   }
   std::uint64_t count = 0;
   ExactSum<1> sum;
+  double limit = 0;  // see add_numbers()
 };
 
 // Adds the sum of (a_i b_j) over all parts.
@@ -261,17 +311,28 @@ int shift_for(const ExactSum<factors>& squares) {
 struct StdDevState {
   explicit StdDevState(const std::shared_ptr<const Settings>&) {}
   void add(const Rows&, std::span<const ValuesPtr> arguments) {
-    for_each_value(arguments[0], [&](auto value) {
-      const auto [x, rest] = exactly(value);
-      sum.add(x);
-      squares.add_product(x, x);
-      if (rest != 0) {
-        sum.add(rest);
-        squares.add_product(2 * x, rest);
-        squares.add_product(rest, rest);
+    const Leaves leaves = leaves_of(arguments[0]);
+    visit_element(leaves.element, [&]<class T>(std::type_identity<T> type) {
+      if constexpr (is_exact_as_double<T>) {
+        for_each_chunk(leaves, type, [&](const double* x, std::size_t n) {
+          add_numbers_and_squares(x, n, sum, squares, limit);
+        });
+      } else {
+        for_each_value(arguments[0], [&](auto value) { add_in_parts(value); });
       }
-      ++count;
     });
+    count += leaves.size;
+  }
+  template <class T>
+  void add_in_parts(T value) {
+    const auto [x, rest] = exactly(value);
+    sum.add(x);
+    squares.add_product(x, x);
+    if (rest != 0) {
+      sum.add(rest);
+      squares.add_product(2 * x, rest);
+      squares.add_product(rest, rest);
+    }
   }
   void merge(const StdDevState& later) {
     sum.add(later.sum);
@@ -300,6 +361,7 @@ struct StdDevState {
   std::uint64_t count = 0;
   ExactSum<1> sum;
   ExactSum<2> squares;
+  double limit = 0;  // see add_numbers()
 };
 
 // ---- Stats
@@ -363,11 +425,10 @@ struct WeightedStatsState {
       const std::size_t n = std::min(Fills::chunk, fills.size() - first);
       const double* x = fills.column(0, first, n, Fills::scratch(0));
       const double* w = fills.column(1, first, n, Fills::scratch(1));
+      add_numbers_and_squares(w, n, weights, squared_weights, limit);
       for (std::size_t i = 0; i < n; ++i) {
         if (w[i] == 0) continue;
         ++count;
-        weights.add(w[i]);
-        squared_weights.add_product(w[i], w[i]);
         sum.add_product(w[i], x[i]);
         squares.add_product(w[i], x[i], x[i]);
         range.add(x[i]);
@@ -426,6 +487,7 @@ struct WeightedStatsState {
   ExactSum<2> squared_weights, sum;
   ExactSum<3> squares;
   Range range;
+  double limit = 0;  // of the weights, see add_numbers_and_squares()
 };
 
 // ---- Making them

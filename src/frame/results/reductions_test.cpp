@@ -1,10 +1,14 @@
 // Counts and reductions: against plain references, at the ends of their types, and for every split.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <random>
+#include <utility>
 
 #include "base/test_errors.h"
+#include "frame/results/reduction_loops.h"
 #include "frame/results/test_results.h"
 
 namespace colonnade::frame {
@@ -179,6 +183,78 @@ TEST(Reductions, SameBitsForEverySplit) {
   for (const Way& way : ways()) EXPECT_EQ(bits_of(weighted.value(way)), bits_of(weighted.value()));
   const Pass integers({"sum", {"x"}}, {column<std::int64_t>({1, -5, 1 << 20})});
   for (const Way& way : ways()) EXPECT_EQ(bits_of(integers.value(way)), bits_of(integers.value()));
+}
+
+// Whole chunks are summed in slices; nothing may be lost for numbers of any sizes.
+TEST(Reductions, ChunksAreSummedExactly) {
+  std::mt19937_64 random(7);
+  const auto number = [&](int low, int high) {
+    const auto size = std::ldexp(1 + static_cast<double>(random() >> 12) * 0x1p-52,
+                                 low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)));
+    return random() % 2 == 0 ? size : -size;
+  };
+  const auto has_bits = [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  };
+  for (const auto& [low, high] : {std::pair(0, 0),
+                                  {-20, 3},
+                                  {-40, 40},
+                                  {-200, 200},
+                                  {-1074, 1000},
+                                  {-500, -470},
+                                  {-1074, -1000},
+                                  {390, 420},
+                                  {990, 1020}}) {
+    for (const int special : {0, 1, 2}) {
+      std::vector<double> values(3000);
+      for (double& value : values) value = number(low, high);
+      if (special > 0) values[1500] = special == 1 ? infinity : number(low + 30, low + 30);
+      for (std::size_t i = 2000; i < 2200; ++i) values[i] = i % 3 == 0 ? 0. : -0.;
+      std::vector<float> small(values.begin(), values.end());
+      ExactSum<1> sum, sum_of_small;
+      ExactSum<2> squares, expected_squares;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        sum.add(values[i]);
+        sum_of_small.add(small[i]);
+      }
+      EXPECT_TRUE(has_bits(reduce<double>("sum", column(values)), sum.value())) << low << " " << high;
+      EXPECT_TRUE(has_bits(reduce<double>("sum", column(small)), sum_of_small.value())) << low << " " << high;
+
+      ExactSum<1> added;
+      double limit = 0;
+      for (std::size_t i = 0; i < values.size(); i += 1000)
+        add_numbers_and_squares(&values[i], 1000, added, squares, limit);
+      for (const double x : values) expected_squares.add_product(x, x);
+      EXPECT_EQ(added.settled(), sum.settled()) << low << " " << high;
+      EXPECT_EQ(squares.settled(), expected_squares.settled()) << low << " " << high;
+      EXPECT_EQ(squares.special(), expected_squares.special());
+    }
+  }
+}
+
+TEST(Reductions, MeansAndSpreadsOfIntegersAreExact) {
+  std::mt19937_64 random(8);
+  const auto check = [&]<class T>(std::type_identity<T>) {
+    std::vector<T> values(3000);
+    for (T& value : values) value = static_cast<T>(random());
+    ExactSum<1> sum;
+    Int128 total = 0;
+    for (const T value : values) total += static_cast<Int128>(value);
+    sum.add_scaled(total, 0);
+    EXPECT_EQ(reduce<double>("mean", column(values)), sum.value() / 3000);
+    if constexpr (sizeof(T) < 8) {
+      const std::vector<double> same(values.begin(), values.end());
+      EXPECT_EQ(reduce<double>("stddev", column(values)), reduce<double>("stddev", column(same)));
+      EXPECT_EQ(static_cast<Int128>(reduce<std::int64_t>("sum", column(values), R"({"start": -1})")),
+                total - 1);
+    }
+  };
+  check(std::type_identity<std::int8_t>());
+  check(std::type_identity<std::uint16_t>());
+  check(std::type_identity<std::int32_t>());
+  check(std::type_identity<std::uint32_t>());
+  check(std::type_identity<std::int64_t>());
+  check(std::type_identity<std::uint64_t>());
 }
 
 TEST(Reductions, SaysWhatDoesNotFit) {

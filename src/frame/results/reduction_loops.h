@@ -1,0 +1,19 @@
+// The loops of sums, means and standard deviations: exact sums of whole chunks of numbers.
+#ifndef COLONNADE_FRAME_RESULTS_REDUCTION_LOOPS_H
+#define COLONNADE_FRAME_RESULTS_REDUCTION_LOOPS_H
+
+#include <cstddef>
+
+#include "frame/results/exact_sum.h"
+
+namespace colonnade::frame {
+
+// Adds at most Fills::chunk numbers, or those and their squares. `limit` is a power of two above the numbers
+// of an earlier chunk, by which this one is sliced, or 0. It is not part of the sums.
+void add_numbers(const double* numbers, std::size_t count, ExactSum<1>& sum, double& limit);
+void add_numbers_and_squares(const double* numbers, std::size_t count, ExactSum<1>& sum, ExactSum<2>& squares,
+                             double& limit);
+
+}  // namespace colonnade::frame
+
+#endif
