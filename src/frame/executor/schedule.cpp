@@ -64,6 +64,15 @@ bool is_cheap(std::string_view function) {
          std::ranges::binary_search(cheap, function);
 }
 
+// Of a text and a constant one, which is mostly known from their sizes.
+bool is_cheap_comparison(const ExpressionPool& pool, const Expression& e) {
+  if (e.op != Op::call || (e.name != "operator==" && e.name != "operator!=") || e.arguments.size() != 2)
+    return false;
+  const auto is_text = [&](ExpressionId id) { return pool[id].type.is_string(); };
+  return std::ranges::all_of(e.arguments, is_text) &&
+         std::ranges::any_of(e.arguments, [&](ExpressionId id) { return pool[id].op == Op::constant; });
+}
+
 // How much work an expression is, about, in loops over scalars.
 std::vector<std::uint8_t> weigh(const ExpressionPool& pool) {
   std::vector<std::uint8_t> weights(pool.size());
@@ -76,7 +85,7 @@ std::vector<std::uint8_t> weigh(const ExpressionPool& pool) {
       scalar = scalar && pool[argument].type.is_scalar();
     }
     if (!e.arguments.empty() || e.op == Op::call)
-      weight += !scalar ? recalled_weight : is_cheap(e.name) ? 1 : 8;
+      weight += is_cheap_comparison(pool, e) ? 2 : !scalar ? recalled_weight : is_cheap(e.name) ? 1 : 8;
     weights[id] = static_cast<std::uint8_t>(std::min(weight, 255u));
   }
   return weights;

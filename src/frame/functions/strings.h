@@ -24,6 +24,12 @@ class Strings {
     const std::int64_t end = offsets_[place * step_ + 1];
     return {characters_ + begin, static_cast<std::size_t>(end - begin)};
   }
+  std::size_t size_of(std::size_t place) const {
+    return offsets_ == nullptr
+               ? 1
+               : static_cast<std::size_t>(offsets_[place * step_ + 1] - offsets_[place * step_]);
+  }
+  bool is_constant() const { return step_ == 0; }
 
  private:
   const std::int64_t* offsets_;

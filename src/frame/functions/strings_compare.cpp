@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "colonnade/error.h"
@@ -31,6 +32,27 @@ constexpr std::array comparisons = {
     Comparison{"operator>=", [](std::string_view a, std::string_view b) { return a >= b; }},
 };
 
+// Whether the texts of these places are equal to one text: mostly, their sizes tell.
+void find_equal(const Strings& texts, std::string_view text, std::size_t first, std::size_t last, bool* out) {
+  for (std::size_t i = first; i < last; ++i) out[i] = texts.size_of(i) == text.size();
+  for (std::size_t i = first; i < last; ++i)
+    if (out[i] && texts[i] != text) out[i] = false;
+}
+
+// Compares with one text for equality or inequality; false if that is not what is asked for.
+bool compare_with_one(const Comparison& comparison, const Strings& left, const Strings& right,
+                      std::size_t first, std::size_t last, bool* out) {
+  const bool differs = comparison.name == "operator!=";
+  if (left.is_constant() == right.is_constant() || !(differs || comparison.name == "operator=="))
+    return false;
+  if (right.is_constant())
+    find_equal(left, right[0], first, last, out);
+  else
+    find_equal(right, left[0], first, last, out);
+  if (differs) std::transform(out + first, out + last, out + first, std::logical_not());
+  return true;
+}
+
 class ScalarComparison : public Kernel {
  public:
   explicit ScalarComparison(const Comparison& comparison) : comparison_(comparison) {}
@@ -44,7 +66,8 @@ class ScalarComparison : public Kernel {
     const Strings left(*arguments[0]);
     const Strings right(*arguments[1]);
     out[0] = false;
-    for (std::size_t row = 0; row < rows; ++row) out[row] = comparison_.test(left[row], right[row]);
+    if (!compare_with_one(comparison_, left, right, 0, rows, out))
+      for (std::size_t row = 0; row < rows; ++row) out[row] = comparison_.test(left[row], right[row]);
     auto result = std::make_shared<Values>();
     result->type = result_;
     result->size = context.rows.size;
@@ -72,7 +95,11 @@ class ListComparison : public Kernel {
   bool only_where_needed() const noexcept override { return lists_[0] && lists_[1]; }
 
   ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
-    std::vector values{spread(arguments[0], context.memory), spread(arguments[1], context.memory)};
+    std::vector<ValuesPtr> values;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const bool is_one_text = !lists_[i] && arguments[i]->constant;
+      values.push_back(is_one_text ? arguments[i] : spread(arguments[i], context.memory));
+    }
     if (aligns_) align_optionals(values, context.rows.size, context.memory);
     if (lists_[0] && lists_[1]) check_sizes(context, values[0]->offsets, values[1]->offsets);
     const Values& list = *values[lists_[0] ? 0 : 1];
@@ -82,7 +109,10 @@ class ListComparison : public Kernel {
     auto [out, memory] = context.memory.array<bool>(std::max<std::size_t>(items, 1));
     const Strings left(lists_[0] ? values[0]->items() : *values[0]);
     const Strings right(lists_[1] ? values[1]->items() : *values[1]);
-    for (std::size_t row = 0; row < rows; ++row) {
+    const bool has_places_of_items = (lists_[0] || left.is_constant()) && (lists_[1] || right.is_constant());
+    const auto begin = static_cast<std::size_t>(offsets[0]);
+    const bool done = has_places_of_items && compare_with_one(comparison_, left, right, begin, items, out);
+    for (std::size_t row = 0; row < rows && !done; ++row) {
       const auto end = static_cast<std::size_t>(offsets[row + 1]);
       for (auto item = static_cast<std::size_t>(offsets[row]); item < end; ++item)
         out[item] = comparison_.test(left[lists_[0] ? item : row], right[lists_[1] ? item : row]);

@@ -44,6 +44,10 @@ TEST(Strings, Compare) {
 TEST(Strings, CompareWithConstants) {
   EXPECT_EQ(rows_of<bool>(*call("operator==", {texts({"muon", "tau"}), same(2, "muon")})),
             (std::vector<bool>{true, false}));
+  EXPECT_EQ(rows_of<bool>(*call("operator!=", {same(4, "tau"), texts({"muon", "tau", "tan", ""})})),
+            (std::vector<bool>{true, false, true, true}));
+  EXPECT_EQ(rows_of<bool>(*call("operator<", {texts({"muon", "tau"}), same(2, "n")})),
+            (std::vector<bool>{true, false}));
   const auto known = call("operator==", {same(5, "a"), same(5, "a")});
   EXPECT_TRUE(known->constant);
   EXPECT_EQ(rows_of<bool>(*known), (std::vector<bool>(5, true)));
@@ -54,6 +58,10 @@ TEST(Strings, CompareWithinLists) {
   using Masks = std::vector<std::vector<bool>>;
   EXPECT_EQ(rows_of<std::vector<bool>>(*call("operator==", {names, same(3, "b")})),
             (Masks{{false, true}, {}, {false}}));
+  EXPECT_EQ(rows_of<std::vector<bool>>(*call("operator!=", {same(3, "b"), names})),
+            (Masks{{true, false}, {}, {true}}));
+  EXPECT_EQ(rows_of<std::vector<bool>>(*call("operator==", {names, texts({"a", "b", "c"})})),
+            (Masks{{true, false}, {}, {true}}));
   EXPECT_EQ(rows_of<std::vector<bool>>(*call("operator<", {texts({"b", "b", "b"}), names})),
             (Masks{{false, false}, {}, {true}}));
   EXPECT_EQ(
