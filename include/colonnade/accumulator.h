@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,6 +58,8 @@ class Accumulator {
   // True if add() is expensive, so that blocks should be large. Their borders follow from the part either
   // way.
   virtual bool takes_large_blocks() const noexcept { return false; }
+  // Rows after that many do not change the result: a pass may leave them out.
+  virtual std::uint64_t most_rows() const noexcept { return std::numeric_limits<std::uint64_t>::max(); }
   // Called by any worker. The context stays until the partial is merged or dropped.
   virtual std::unique_ptr<Partial> begin(PartContext& context) = 0;
   // Called in entry order, one call at a time.

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <unordered_set>
 
 #include "frame/graph/state.h"
 
@@ -11,6 +13,19 @@ namespace {
 
 std::uint64_t varied_key(NodeId node, VariationId variation) {
   return std::uint64_t{node} << 32 | variation;
+}
+
+// Whether a callable takes part, which may look at all rows of a block together.
+bool has_callable(const ExpressionPool& pool, std::vector<ExpressionId> open) {
+  std::unordered_set<ExpressionId> known(open.begin(), open.end());
+  while (!open.empty()) {
+    const Expression& e = pool[open.back()];
+    open.pop_back();
+    if (e.op == Op::call && e.kernel->takes_large_blocks()) return true;
+    for (const ExpressionId argument : e.arguments)
+      if (known.insert(argument).second) open.push_back(argument);
+  }
+  return false;
 }
 
 bool is_filter(Node::Kind kind) {
@@ -96,6 +111,16 @@ SelectionId Graph::State::selection(NodeId id, VariationId variation) {
     node_selections_.emplace(varied_key(open.back(), variation), found);
   }
   return found;
+}
+
+// The first rows of a selection; a stretch of a longer run does not know how many of them were before it.
+SelectionId Graph::State::first_rows(SelectionId parent, std::uint64_t rows) {
+  if (stretch || rows == 0 || rows == std::numeric_limits<std::uint64_t>::max()) return parent;
+  Selection selection;
+  selection.kind = Selection::Kind::range;
+  selection.parent = parent;
+  selection.end = rows;
+  return select(std::move(selection));
 }
 
 // ---- Instances
@@ -241,6 +266,8 @@ Graph::State::Pass Graph::State::compile(const std::optional<Step>& step) {
       Wanted output{selection(result.node, instance.variation), {}, instance.accumulators.front()};
       for (const Computation& argument : result.arguments)
         output.arguments.push_back(value(argument, instance.variation));
+      if (!has_callable(*pool, output.arguments))
+        output.selection = first_rows(output.selection, output.accumulator->most_rows());
       wanted.push_back(std::move(output));
     }
   }

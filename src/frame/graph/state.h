@@ -209,6 +209,7 @@ struct Graph::State {
   // ---- select.cpp: which rows, and what a pass computes for them
   SelectionId select(Selection selection);
   SelectionId narrow(SelectionId parent, ExpressionId condition);
+  SelectionId first_rows(SelectionId parent, std::uint64_t rows);
   SelectionId selection_of(const Node& node, SelectionId parent, VariationId variation);
   SelectionId selection(NodeId node, VariationId variation);
   // All instances that a pass could fill, with fresh accumulators.

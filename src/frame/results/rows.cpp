@@ -26,6 +26,7 @@ class RowsAccumulator final : public ResultAccumulator {
   std::unique_ptr<Accumulator> empty_copy() const override {
     return std::make_unique<RowsAccumulator>(settings_);
   }
+  std::uint64_t most_rows() const noexcept override { return settings_->most; }
   std::unique_ptr<Partial> begin(PartContext& context) override {
     return std::make_unique<PartialRows>(*this, context);
   }
