@@ -31,5 +31,6 @@ NB_MODULE(_core, module) {
   register_cache(module);
   register_frame(module);
   register_batches(module);
+  register_texts(module);
   find_xrootd();
 }

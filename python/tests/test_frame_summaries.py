@@ -13,6 +13,7 @@ import pytest
 import colonnade
 from colonnade import DataFrame
 from colonnade.frame import summaries
+from colonnade.frame.summaries import Counts
 from colonnade.frame.tallies import Tally, quantiles_of
 
 
@@ -195,6 +196,67 @@ def test_counts_of_values(frame):
     assert frame.filter("n > 9").unique("x").value == []
     nan = DataFrame.from_arrays({"x": np.array([math.nan, 1, math.nan])}, threads=2)
     assert sorted(nan.value_counts("x").value.values()) == [1, 2]
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i4", "i8", "u8", "f4", "f8"])
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_depend_on_the_values_alone(dtype, seed):
+    """However they are spread and merged; with numbers at the ends of the type, and many or few different ones."""
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        choice = [0.0, -0.0, 1.5, math.nan, math.inf, -3, *rng.normal(size=20)]
+    elif kind.kind == "b":
+        choice = [False, True]
+    elif seed % 2:
+        choice = [np.iinfo(kind).min, np.iinfo(kind).max, 0, 1, 5]
+    else:
+        choice = list(range(100))
+    values = np.array(choice, dtype=kind)[rng.integers(0, len(choice), 300)]
+    pieces = [Counts().add(piece) for piece in np.split(values, np.sort(rng.integers(0, 301, 4)))]
+    while len(pieces) > 1:
+        a, b = pieces.pop(0), pieces.pop()
+        pieces.insert(len(pieces) // 2, a.merged(b) if len(pieces) % 2 else b.merged(a))
+    different, counts = np.unique(values + kind.type(0), return_counts=True)
+    assert [*map(repr, pieces[0].different())] == [*map(repr, different.tolist())]
+    listed = sorted(zip(different.tolist(), counts.tolist(), strict=True), key=lambda item: -item[1])
+    assert [*map(repr, pieces[0].by_count().items())] == [*map(repr, listed)]
+
+
+def test_counts_of_texts_of_any_kind():
+    texts = ["b", "", "a", "é", "a\0", "a", "b" * 300, "a", *map(str, range(200))]
+    df = DataFrame.from_arrays(
+        {"s": ak.Array(texts * 2), "lists": ak.Array([[text, "a"] for text in texts * 2])}
+    )
+    assert df.unique("s").value == sorted(set(texts))
+    assert df.value_counts("s").value == {text: 2 * texts.count(text) for text in texts}
+    assert list(df.value_counts("s").value)[:3] == ["a", "", "0"]
+    assert df.value_counts("lists").value["a"] == 2 * (len(texts) + texts.count("a"))
+
+
+def test_the_first_rows_are_shown_without_computing_more():
+    df = DataFrame(1_000_000, threads=2).define("x", "100 / (1000 - rdfentry_)")  # an error in entry 1000
+    assert df.display(["x"], rows=3).value.arrays["x"].to_list() == [0, 0, 0]
+    total, shown = df.count(), df.display(["x"], rows=1)
+    assert (len(shown.value.arrays["x"]), total.value) == (1, 1_000_000)
+    seen = []
+
+    def is_even(rdfentry_):
+        seen.append(len(rdfentry_))
+        return rdfentry_ % 2 == 0
+
+    even = DataFrame(1_000_000, block_entries=100, threads=1).filter(is_even)
+    assert even.display(["rdfentry_"], rows=3).value.arrays["rdfentry_"].to_list() == [0, 2, 4]
+    assert (seen[-1], sum(seen) < 100_000) == (100, True)
+
+
+def test_callables_see_whole_blocks_when_the_first_rows_are_shown():
+    df = DataFrame(1000, block_entries=100).define("x", lambda rdfentry_: rdfentry_ - rdfentry_.mean())
+    assert (
+        df.display(["x"], rows=2).value.arrays["x"].to_list()
+        == df.take("x").value[:2].tolist()
+        == [-49.5, -48.5]
+    )
 
 
 def test_summaries(frame):

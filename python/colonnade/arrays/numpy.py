@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.arrays.texts import texts_of
 from colonnade.errors import ConversionError
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ def to_numpy(layout: Content) -> NDArray[Any]:
     if _is_flat(layout):
         return np.asarray(ak.to_numpy(layout))
     result = np.empty(layout.length, dtype=np.object_)
-    if layout.is_list and not layout.is_regular and _is_flat(layout.content):
+    if layout.is_list and layout.parameter("__array__") == "string":
+        result[:] = texts_of(layout)
+    elif layout.is_list and not layout.is_regular and _is_flat(layout.content):
         offsets, content = np.asarray(layout.offsets.data).tolist(), np.asarray(ak.to_numpy(layout.content))
         for number in range(layout.length):
             part = content[offsets[number] : offsets[number + 1]]

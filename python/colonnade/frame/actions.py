@@ -51,7 +51,7 @@ from .results import (
 )
 from .session import Booking, PythonCalls, Session
 from .steps import Steps, as_arrow, table_as_pandas
-from .summaries import Summary, add_counts, flat_values, in_order, merge_counts
+from .summaries import Counts, Summary, flat_values
 from .tallies import Tally, quantiles_of
 from .values import (
     assemble,
@@ -153,15 +153,13 @@ class Actions(Node):
 
     def value_counts(self, x: ExpressionLike) -> Result[dict[Any, int]]:
         """Count how often each value occurs, numbers or texts, the most frequent first; at most 10 million values."""
-        return self._counted(
-            x, lambda counts: dict(sorted(counts.items(), key=lambda item: -item[1])), "value_counts"
-        )
+        return self._counted(x, Counts.by_count, "value_counts")
 
     def unique(self, x: ExpressionLike) -> Result[list[Any]]:
         """Find all different values, sorted; up to 10 million."""
-        return self._counted(x, list, "unique")
+        return self._counted(x, Counts.different, "unique")
 
-    def _counted(self, x: ExpressionLike, convert: Callable[[dict[Any, int]], S], what: str) -> Result[S]:
+    def _counted(self, x: ExpressionLike, convert: Callable[[Counts], S], what: str) -> Result[S]:
         text = self._text(x)
         kind = self._graph.column_type(self._node, text)
         if not (is_numeric(kind) or is_text(kind)):
@@ -172,9 +170,9 @@ class Actions(Node):
         return self._accumulate(
             f"{what}({text})",
             [self._with_sign(text)],
-            lambda state, arrays: add_counts(state, flat_values(arrays[0])),
-            merge_counts,
-            lambda state: convert(in_order(state or {})),
+            lambda state, arrays: (state or Counts()).add(flat_values(arrays[0])),
+            Counts.merged,
+            lambda state: convert(state or Counts()),
         )
 
     @overload

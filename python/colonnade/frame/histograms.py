@@ -12,6 +12,7 @@ import numpy as np
 
 from colonnade import _core
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.arrays.texts import different_texts
 from colonnade.errors import TypeMismatchError, UnsupportedError, UsageError
 
 from .values import dtype_of, innermost, is_numeric, is_text
@@ -301,8 +302,10 @@ def flat_together(arrays: list[Any]) -> list[Any]:
 
 
 def _texts_or_numbers(array: Any) -> Any:
-    is_of_texts = isinstance(array, ak.Array) and array.layout.parameter("__array__") == "string"
-    return array.to_list() if is_of_texts else np.asarray(array)
+    if isinstance(array, ak.Array) and array.layout.parameter("__array__") == "string":
+        different, numbers = different_texts(array.layout)
+        return np.asarray(different, dtype=np.str_)[numbers]
+    return np.asarray(array)
 
 
 def add_histograms(a: Any, b: Any) -> Any:

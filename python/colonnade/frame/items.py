@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from colonnade import _core
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.arrays.texts import different_texts
 from colonnade.errors import TypeMismatchError, UsageError
 
 __all__ = ["ItemFunction", "Items", "Texts", "innermost"]
@@ -32,8 +33,7 @@ class Texts:
             self.different = [str(ak.Array(layout)[0])]
             self.numbers = np.zeros(layout.length, dtype=np.int64)
             return
-        found, numbers = np.unique(ak.to_numpy(ak.Array(packed)), return_inverse=True)
-        self.different, self.numbers = found.tolist(), numbers.astype(np.int64)
+        self.different, self.numbers = different_texts(packed)
 
 
 _SINGLE = (bool, int, float, str, np.generic)

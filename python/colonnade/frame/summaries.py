@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import html
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.arrays.texts import different_texts
 from colonnade.errors import ResourceError
 
 from .results import Stats
 from .tallies import Tally, quantiles_of
 
-__all__ = ["Summary", "add_counts", "counts_of", "flat_values", "in_order", "merge_counts"]
+__all__ = ["Counts", "Summary", "flat_values"]
 
 MOST_COUNTED = 10_000_000
 """Different values that are counted one by one, with some 100 bytes each."""
@@ -24,49 +25,118 @@ STATISTICS = ("count", "mean", "std", "min", "25%", "50%", "75%", "max")
 
 
 def flat_values(array: Any) -> Any:
-    """All values of an array, with lists flattened and without missing values: a NumPy array or a list of texts."""
+    """All values of an array, with lists flattened and without missing values: a NumPy array, or texts of Awkward."""
     if isinstance(array, np.ndarray):
         return array
     flat = ak.drop_none(ak.flatten(array, axis=None) if array.ndim > 1 else array)
-    return flat.to_list() if flat.layout.parameter("__array__") == "string" else np.asarray(flat)
+    return flat if flat.layout.parameter("__array__") == "string" else np.asarray(flat)
 
 
-def in_order(counts: Mapping[Any, int]) -> dict[Any, int]:
-    """The same counts by value, NaN last."""
-    return dict(sorted(counts.items(), key=lambda item: (item[0] is _NAN, item[0])))
+class Counts:
+    """How often each value is there: numbers in two arrays, which are sorted now and then, texts in a dictionary."""
+
+    def __init__(self) -> None:
+        self._numbers: list[NDArray[Any]] = []
+        """The different numbers of some blocks each, sorted; those of most blocks are first."""
+        self._counts: list[NDArray[np.int64]] = []
+        self._nan = 0
+        self._texts: dict[str, int] = {}
+
+    def add(self, values: Any) -> Counts:
+        """Add what `flat_values` gives."""
+        if isinstance(values, np.ndarray):
+            if values.size:
+                self._append(*self._counted(values))
+        else:
+            texts, numbers = different_texts(values.layout)
+            self._add_texts(zip(texts, np.bincount(numbers, minlength=len(texts)).tolist(), strict=True))
+        return self
+
+    def merged(self, other: Counts) -> Counts:
+        """Both together, as counts of their own."""
+        total = Counts()
+        total._nan = self._nan + other._nan
+        for each in (self, other):
+            total._add_texts(each._texts.items())
+            for numbers, counts in zip(each._numbers, each._counts, strict=True):
+                total._append(numbers, counts)
+        return total
+
+    def different(self) -> list[Any]:
+        """All different values in order, NaN last."""
+        return sorted(self._texts) if self._texts else [*self._sorted().tolist(), *[_NAN][: self._nan]]
+
+    def by_count(self) -> dict[Any, int]:
+        """The counts, the highest first, then by value, NaN last."""
+        if self._texts:
+            return dict(sorted(self._texts.items(), key=lambda item: (-item[1], item[0])))
+        numbers = self._sorted()
+        counts = self._counts[0] if self._counts else np.empty(0, np.int64)
+        order = np.argsort(-counts, kind="stable")
+        values, found = numbers[order].tolist(), counts[order].tolist()
+        if self._nan:
+            place = int(np.searchsorted(-counts[order], -self._nan, side="right"))
+            values.insert(place, _NAN)
+            found.insert(place, self._nan)
+        return dict(zip(values, found, strict=True))
+
+    def _counted(self, values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Count numbers; those that are NaN only here."""
+        if values.dtype.kind == "f":
+            values = values + values.dtype.type(0)  # no negative zeros
+            missing = np.isnan(values)
+            if missing.any():
+                self._nan += int(np.count_nonzero(missing))
+                values = values[~missing]
+        else:
+            low, high = int(values.min()), int(values.max())
+            if high - low < 4 * values.size:
+                # Differences of small integers may need more bits than these have, but wrap around to the right ones.
+                unsigned = np.dtype(f"u{values.dtype.itemsize}")
+                places = values.view(unsigned) - np.asarray(low).astype(values.dtype).view(unsigned)
+                counts = np.bincount(places.astype(np.intp, copy=False), minlength=1)
+                used = np.flatnonzero(counts)
+                return (used.astype(unsigned) + values.min().view(unsigned)).view(values.dtype), counts[used]
+        found, counts = np.unique(values, return_counts=True)
+        return found, counts.astype(np.int64, copy=False)
+
+    def _append(self, numbers: NDArray[Any], counts: NDArray[np.int64]) -> None:
+        _check_number(len(numbers))
+        self._numbers.append(numbers)
+        self._counts.append(counts)
+        if sum(map(len, self._numbers[1:])) > max(len(self._numbers[0]), _FEW):
+            self._sorted()
+
+    def _sorted(self) -> NDArray[Any]:
+        """The different numbers, together with their counts in one array."""
+        if len(self._numbers) > 1:
+            numbers, counts = np.concatenate(self._numbers), np.concatenate(self._counts)
+            order = np.argsort(numbers, kind="stable")
+            numbers, counts = numbers[order], counts[order]
+            first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+            ends = np.concatenate([[0], np.cumsum(counts)])
+            self._numbers = [numbers[first]]
+            self._counts = [np.diff(ends[np.append(first, len(numbers))])]
+            _check_number(len(first))
+        return self._numbers[0] if self._numbers else np.empty(0)
+
+    def _add_texts(self, counted: Iterable[tuple[str, int]]) -> None:
+        for text, count in counted:
+            self._texts[text] = self._texts.get(text, 0) + count
+        _check_number(len(self._texts))
 
 
-def counts_of(values: Any) -> dict[Any, int]:
-    """The number of occurrences of each value; all NaN are one value."""
-    found, counts = np.unique(
-        np.asarray(values, dtype=object if isinstance(values, list) else None), return_counts=True
-    )
-    return dict(zip(found.tolist(), counts.tolist(), strict=True))
-
-
-def add_counts(state: dict[Any, int] | None, values: Any) -> dict[Any, int]:
-    """Add the counts of values to earlier ones."""
-    return merge_counts(state or {}, counts_of(values))
-
-
-def merge_counts(a: dict[Any, int], b: dict[Any, int]) -> dict[Any, int]:
-    """Merge counts."""
-    total = {_key(value): count for value, count in a.items()}
-    for value, count in b.items():
-        total[_key(value)] = total.get(_key(value), 0) + count
-    if len(total) > MOST_COUNTED:
+def _check_number(different: int) -> None:
+    if different > MOST_COUNTED:
         raise ResourceError(
             f"there are more than {MOST_COUNTED} different values (each is kept in memory with its count)",
             "a histogram, quantile(), or rounded values",
         )
-    return total
 
 
 _NAN = float("nan")
-
-
-def _key(value: Any) -> Any:
-    return _NAN if isinstance(value, float) and math.isnan(value) else value
+_FEW = 1 << 17
+"""As many numbers may wait to be sorted."""
 
 
 class Summary(Mapping[str, Mapping[str, float]]):

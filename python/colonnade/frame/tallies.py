@@ -88,16 +88,32 @@ class Tally:
         order = np.argsort(self.keys, kind="stable")
         self.keys, self.counts = self.keys[order], self.counts[order]
         self._add_up()
-        while len(self.keys) > self.most:
-            self.shift += 1
-            self.keys = self.keys >> np.uint64(1)
+        if len(self.keys) > self.most:
+            coarser = self._coarser()
+            self.shift += coarser
+            self.keys = self.keys >> np.uint64(coarser)
             self._add_up()
+
+    def _coarser(self) -> int:
+        """How many bits fewer the keys need so that there are no more than `most`."""
+        differences = self.keys[1:] ^ self.keys[:-1]
+        low, high = 0, 64  # too few, enough
+        while high - low > 1:
+            middle = (low + high) // 2
+            # Neighbours stay different if they differ in the bits that are left.
+            if np.count_nonzero(differences >> np.uint64(middle)) < self.most:
+                high = middle
+            else:
+                low = middle
+        return high
 
     def _add_up(self) -> None:
         """Neighbours with the same key become one."""
         first = np.flatnonzero(np.concatenate([[True], self.keys[1:] != self.keys[:-1]]))
         if len(first) < len(self.keys):
-            self.keys, self.counts = self.keys[first], np.add.reduceat(self.counts, first)
+            ends = np.concatenate([[0], np.cumsum(self.counts)])
+            self.counts = np.diff(ends[np.append(first, len(self.keys))])
+            self.keys = self.keys[first]
 
     def values_at(self, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
         """The numbers at these places in the order; within a bin as if its numbers were spread evenly."""
@@ -143,8 +159,8 @@ def quantiles_of(tally: Tally, q: float | Sequence[float]) -> Any:
 
 
 def _keys_of(array: NDArray[np.float64]) -> _Keys:
-    bits = array.view(np.uint64)
-    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+    negative = (array.view(np.int64) >> 63).view(np.uint64)  # all bits or none
+    return array.view(np.uint64) ^ (negative | _SIGN)
 
 
 def _numbers_of(keys: _Keys) -> NDArray[np.float64]:
