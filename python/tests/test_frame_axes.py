@@ -144,6 +144,8 @@ def test_lists_of_texts_and_numbers_count_per_item():
     )
     texts = frame.histo1d(hist.axis.StrCategory(["b", "a"]), "s").value
     assert texts.values().tolist() == [2, 1]
+    long = DataFrame.from_arrays({"s": np.array(["a", "a" * 1000, "a"])})
+    assert long.histo1d(hist.axis.StrCategory(["a" * 1000, "a"]), "s").value.values().tolist() == [1, 2]
     two = frame.histo2d(
         (hist.axis.StrCategory([], growth=True), hist.axis.Integer(0, 10)), "s", "n", weight="v"
     ).value

@@ -37,6 +37,7 @@ HistogramModel: TypeAlias = "Sequence[Any] | None"
 """("name", "title", bins, low, high) or ("name", "title", edges), for each axis; an axis, or several; or None."""
 
 _DEFAULT_BINS = 128
+_LONGEST_IN_NUMPY = 100
 _KEYWORDS = ("sample", "threads", "weight")
 """Arguments of `hist.Hist.fill`, which no axis may be called."""
 
@@ -304,7 +305,10 @@ def flat_together(arrays: list[Any]) -> list[Any]:
 def _texts_or_numbers(array: Any) -> Any:
     if isinstance(array, ak.Array) and array.layout.parameter("__array__") == "string":
         different, numbers = different_texts(array.layout)
-        return np.asarray(different, dtype=np.str_)[numbers]
+        # NumPy has as many characters for each text as the longest one has.
+        if max(map(len, different), default=0) <= _LONGEST_IN_NUMPY:
+            return np.asarray(different, dtype=np.str_)[numbers]
+        return [different[number] for number in numbers.tolist()]
     return np.asarray(array)
 
 

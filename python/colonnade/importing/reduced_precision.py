@@ -41,8 +41,8 @@ class Precision:
 
 def comment_of(branch: Any) -> str | None:
     """Return the comment of a branch of Double32_t or Float16_t, which may be empty; None of others."""
-    leaf = branch.member("fLeaves")[0]
-    if leaf.classname in ("TLeafD32", "TLeafF16"):
+    leaf = next(iter(branch.member("fLeaves")), None)
+    if leaf is not None and leaf.classname in ("TLeafD32", "TLeafF16"):
         return str(leaf.member("fTitle"))
     if branch.streamer is not None and branch.streamer.typename.startswith(("Double32_t", "Float16_t")):
         return str(branch.streamer.title)

@@ -41,9 +41,7 @@ class Rows:
         try:
             for name, cell in self._cells.items():
                 cell.add(row[name])
-        except (
-            BaseException
-        ):  # those of iterators and of Ctrl-C, too: the next entry must not get what is there
+        except BaseException:  # also of iterators, and Ctrl-C: the next entry must not get what is there
             for cell in self._cells.values():
                 cell.truncate(self._count)
             raise
