@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <type_traits>
 #include <utility>
 
 #include "base/test_errors.h"
@@ -245,8 +246,8 @@ TEST(Reductions, MeansAndSpreadsOfIntegersAreExact) {
     if constexpr (sizeof(T) < 8) {
       const std::vector<double> same(values.begin(), values.end());
       EXPECT_EQ(reduce<double>("stddev", column(values)), reduce<double>("stddev", column(same)));
-      EXPECT_EQ(static_cast<Int128>(reduce<std::int64_t>("sum", column(values), R"({"start": -1})")),
-                total - 1);
+      using Sum = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+      EXPECT_EQ(static_cast<Int128>(reduce<Sum>("sum", column(values), R"({"start": 1})")), total + 1);
     }
   };
   check(std::type_identity<std::int8_t>());
