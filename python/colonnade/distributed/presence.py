@@ -5,10 +5,10 @@ snapshot into a file of S3. In an object store the sign is a claim on a data set
 nothing is ever written to; in a local folder a locked file:
 
     cache-0123456789abcdef                            columns
-    cache-0123456789abcdef.client                     the claim of their client
+    cache-0123456789abcdef~client                     the claim of their client
     .cache-0123456789abcdef.client                    in a folder, the file that it locks
-    Events.part-r123456789abcdef-0-500-0-89abcdef     a part of a snapshot
-    Events.part-r123456789abcdef.client               the claim of its client
+    Events~part-r123456789abcdef-0-500-0-89abcdef     a part of a snapshot
+    Events~part-r123456789abcdef~client               the claim of its client
 
 A client claims before anything is there, and removes its claim last. So what is there, and has no claim afterwards,
 belongs to a client that is gone.
@@ -33,8 +33,9 @@ from .runs import end, is_held, of_destination, unfinished
 
 __all__ = ["Presence", "abandoned_data_sets", "abandoned_in_folder", "kept_by_clients", "run_name"]
 
-_SIGN = ".client"
-_OWNED = re.compile(r"(?P<owner>cache-[0-9a-f]{16}|.+\.part-r[0-9a-f]{15})(-\d+-\d+-\d+-[0-9a-f]{8})?")
+_CLAIM = "~client"
+_LOCK = ".client"
+_OWNED = re.compile(r"(?P<owner>cache-[0-9a-f]{16}|.+~part-r[0-9a-f]{15})(-\d+-\d+-\d+-[0-9a-f]{8})?")
 _CACHE = re.compile(r"\.?(?P<owner>cache-[0-9a-f]{16})(?=[./]|$)")
 
 
@@ -50,9 +51,9 @@ class Presence:
         self._writer: _core.SharedWriter | None = None
         self._lock, self._path = -1, Path()
         if _core.is_object_store(place):
-            self._writer = _core.open_shared_writer(f"{owner}{_SIGN}", place, write_options())
+            self._writer = _core.open_shared_writer(f"{owner}{_CLAIM}", place, write_options())
         elif _core.is_local_file(place):
-            self._path = Path(place) / f".{owner}{_SIGN}"
+            self._path = Path(place) / f".{owner}{_LOCK}"
             self._lock = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
             with contextlib.suppress(OSError):  # a file system without locks: `gc` looks at the age of files
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -83,7 +84,7 @@ def abandoned_data_sets(kept: Iterable[str], claimed: Iterable[str]) -> list[str
         kept: as they were before the claims were looked at.
         claimed: data sets with claims of writers that are at work.
     """
-    living = {name.removesuffix(_SIGN) for name in claimed if name.endswith(_SIGN)}
+    living = {name.removesuffix(_CLAIM) for name in claimed if name.endswith(_CLAIM)}
     found = []
     for name in kept:
         match = _OWNED.fullmatch(name)
@@ -103,7 +104,7 @@ def abandoned_in_folder(folder: Path, *, dry_run: bool, force: bool, older_than:
             found.setdefault(match["owner"], []).append(each)
     gone = []
     for owner, files in sorted(found.items()):
-        if not force and is_held(folder / f".{owner}{_SIGN}", files, older_than):
+        if not force and is_held(folder / f".{owner}{_LOCK}", files, older_than):
             continue
         gone.append(owner)
         if not dry_run:
@@ -119,4 +120,4 @@ def _remove_columns(folder: Path, owner: str) -> None:
             file.unlink(missing_ok=True)
     shutil.rmtree(folder / owner, ignore_errors=True)
     (folder / f"{owner}.root").unlink(missing_ok=True)
-    (folder / f".{owner}{_SIGN}").unlink(missing_ok=True)
+    (folder / f".{owner}{_LOCK}").unlink(missing_ok=True)

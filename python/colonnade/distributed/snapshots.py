@@ -103,12 +103,12 @@ class Destination:
             os.makedirs(_core.local_path(folder), exist_ok=True)
             return f"{folder}/{token}.root", self.name
         if _core.is_object_store(self.uri):
-            return self.uri, f"{self.name}.{token}"
+            return self.uri, f"{self.name}~{token}"
         if _core.has_file_names(self.uri):
             stem, ending, query = split_name(self.uri)
             return f"{stem}.{token}{ending or '.root'}{query}", self.name
         if self.uri.startswith("s3:"):
-            return parts_store(self.uri), f"{self.name}.{token}"
+            return parts_store(self.uri), f"{self.name}~{token}"
         raise UnsupportedError(
             "several workers cannot write one file there, because parts of it could not be removed afterwards",
             "a local file, a file over XRootD or in S3, or an object store",
@@ -184,7 +184,7 @@ class Claim:
         else:
             self._added = {"run": run_name()}
             if to.uri.startswith("s3:"):
-                self._presence = Presence(parts_store(to.uri), f"{to.name}.part-{self._added['run']}")
+                self._presence = Presence(parts_store(to.uri), f"{to.name}~part-{self._added['run']}")
 
     def of(self, booking: Booking) -> Booking:
         """Return the booking with the ticket for tasks."""
@@ -207,7 +207,7 @@ def _remove_beyond(to: Destination, run: str) -> None:
     with contextlib.suppress(Error):
         if to.uri.startswith("s3:"):
             store = parts_store(to.uri)
-            remove((store, name) for name in _core.data_sets(store) if f".part-{run}-" in name)
+            remove((store, name) for name in _core.data_sets(store) if f"~part-{run}-" in name)
         else:
             stem, ending, query = split_name(to.uri)
             pattern = f"{stem}.part-{run}-*{ending or '.root'}{query}"
