@@ -352,7 +352,7 @@ def test_entry_that_fails_in_the_middle_leaves_nothing(tmp_path, last, error, te
 @pytest.mark.parametrize(
     ("type_name", "values"),
     [
-        # No array of Awkward, Arrow or NumPy holds the values of these lists together.
+        # No Awkward, Arrow or NumPy array can hold all values of these lists.
         ("std::variant<double,std::uint64_t>", [0.5, 2**64 - 1, 2**53 + 1]),
         ("std::variant<bool,std::uint64_t,std::string>", [True, 2**64 - 1, "a", None]),
         ("std::variant<std::int64_t,std::vector<std::string>>", [1, ["a", "\udcff"], []]),

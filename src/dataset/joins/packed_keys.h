@@ -1,6 +1,6 @@
 // A column of keys in little memory: pieces of rows, as distances from the least key of each piece in as few
-// bytes as these take. Keys are mostly dense, or in the order of entries: a billion of event numbers has
-// distances of two bytes.
+// bytes as these take. Keys are mostly dense, or in the order of entries: consecutive event numbers take two
+// bytes each.
 #ifndef COLONNADE_DATASET_JOINS_PACKED_KEYS_H
 #define COLONNADE_DATASET_JOINS_PACKED_KEYS_H
 
@@ -53,7 +53,7 @@ class PackedKeys {
 
   bool is_signed_;
   std::size_t size_;
-  // As much as full-width keys take. What is not written to takes no memory.
+  // As much as full-width keys take. The system gives no memory to pages that are not written to.
   std::shared_ptr<std::byte[]> memory_;
   struct Written {
     std::mutex mutex;

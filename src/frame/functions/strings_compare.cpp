@@ -32,7 +32,7 @@ constexpr std::array comparisons = {
     Comparison{"operator>=", [](std::string_view a, std::string_view b) { return a >= b; }},
 };
 
-// Whether the texts of these places are equal to one text: mostly, their sizes tell.
+// Marks the texts that are equal to the given one. Their sizes usually decide.
 void find_equal(const Strings& texts, std::string_view text, std::size_t first, std::size_t last, bool* out) {
   for (std::size_t i = first; i < last; ++i) out[i] = texts.size_of(i) == text.size();
   for (std::size_t i = first; i < last; ++i)
