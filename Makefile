@@ -173,12 +173,13 @@ typing: python-package
 	.venv/bin/mypy python/tests/test_typing.py
 	MYPYPATH=benchmarks:tests/servers .venv/bin/mypy benchmarks/*.py
 
-# The whole run has an end: where a worker dies late, the others wait for ever.
+# The whole run has an end. A worker that dies is not replaced: the next one would run its last test again.
 PYTEST_SECONDS ?= 3600
 # Many tests wait, for processes and servers: with as many processes as processors a third of the time is idle.
 PYTEST_JOBS ?= $(shell echo $$(($(JOBS) * 2)))
 pytest: build python-package
-	timeout $(PYTEST_SECONDS) $(PYTHON_ENV) -m pytest -q -n $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder
+	timeout $(PYTEST_SECONDS) $(PYTHON_ENV) -m pytest -q -n $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder \
+	  --max-worker-restart 0
 
 # `make test` has the same random cases each time. COLONNADE_RANDOM_SEED, which is printed, has those of a round again.
 soak: build python-package

@@ -1,5 +1,5 @@
-// Reading without the interpreter lock, in which waits for servers end when a signal's handler raises an
-// exception, as that of Ctrl-C does.
+// What happens when a signal's handler raises an exception, as that of Ctrl-C does: reading without the
+// interpreter lock no longer waits for servers, and finalizers, which cannot raise it, pass it on.
 #ifndef COLONNADE_PYTHON_INTERRUPTIBLE_H
 #define COLONNADE_PYTHON_INTERRUPTIBLE_H
 
@@ -7,10 +7,23 @@
 
 #include <exception>
 #include <memory>
+#include <utility>
 
 #include "base/interruption.h"
 
 namespace colonnade::python {
+
+// Raises an exception of a signal's handler, once the call that is running has returned.
+inline void raise_later(std::unique_ptr<nanobind::python_error> raised) {
+  const auto raise = [](void* kept) {
+    std::unique_ptr<nanobind::python_error>(static_cast<nanobind::python_error*>(kept))->restore();
+    return -1;
+  };
+  if (Py_AddPendingCall(raise, raised.get()) == 0)
+    static_cast<void>(raised.release());
+  else
+    PyErr_SetInterrupt();
+}
 
 // In place of gil_scoped_release. Interrupted leaves the call as the exception that the handler raised.
 class Interruptible {
@@ -22,23 +35,14 @@ class Interruptible {
     if (std::uncaught_exceptions() > before_) {
       raised_->restore();
       raised_.reset();
-    } else if (Py_AddPendingCall(&raise, raised_.get()) == 0) {  // all that was waited for had come
-      static_cast<void>(raised_.release());
-    } else {
-      PyErr_SetInterrupt();
-      raised_.reset();
+    } else {  // all that was waited for had come
+      raise_later(std::move(raised_));
     }
   }
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;
 
  private:
-  // Once the call has returned.
-  static int raise(void* raised) {
-    std::unique_ptr<nanobind::python_error>(static_cast<nanobind::python_error*>(raised))->restore();
-    return -1;
-  }
-
   bool asks() {
     if (raised_) return true;
     const nanobind::gil_scoped_acquire held;

@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   module.def("instruction_set", &colonnade::instruction_set,
              "The best instruction set in use; COLONNADE_CPU may allow less than the processor has.");
   register_errors(module);
+  register_finalizers(module);
   register_types(module);
   register_descriptor(module);
   register_statistics(module);

@@ -8,6 +8,7 @@
 namespace colonnade::python {
 
 void register_errors(nanobind::module_& module);
+void register_finalizers(nanobind::module_& module);
 void register_types(nanobind::module_& module);
 void register_descriptor(nanobind::module_& module);
 void register_statistics(nanobind::module_& module);

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from clients import running
 from locations import FIXTURES
 
 import colonnade
@@ -220,9 +221,9 @@ def test_output_that_nobody_reads_ends_quietly(sample):
         "--entries",
         "0:20",
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with running(command, stderr=subprocess.PIPE) as process:
         process.stdout.close()
-        assert process.stderr.read() == b""
+        assert process.stderr.read() == ""
         assert process.wait() == 1
 
 

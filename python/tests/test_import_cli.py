@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pytest
 import uproot
+from clients import running
 from locations import FIXTURES
 
 import colonnade
@@ -134,7 +135,7 @@ def test_ctrl_c_says_how_to_go_on(run, tmp_path, numbers):
     source, values = numbers
     to = tmp_path / "to.root"
     program = [sys.executable, "-c", PAUSING, str(source), str(to), *IN_SMALL_STEPS]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with running(program, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == "paused\n"
         os.kill(process.pid, signal.SIGINT)
         err = process.communicate()[1]
@@ -154,7 +155,7 @@ def test_a_killed_import_is_resumed(run, tmp_path, numbers, store):
     source, values = numbers
     to = f"obj://{tmp_path}/store" if store else tmp_path / "to.root"
     program = [sys.executable, "-c", PAUSING, str(source), str(to), *IN_SMALL_STEPS]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+    with running(program) as process:
         assert process.stdout.readline() == "paused\n"
         process.kill()
     there = colonnade.open(to).num_entries

@@ -28,6 +28,7 @@ import numpy as np
 import psutil
 import pytest
 import uproot
+from clients import running
 
 import colonnade
 from colonnade import DataFrame, distributed
@@ -214,13 +215,11 @@ def test_a_client_is_killed_at_any_moment(
         before = rows_at(target)
     script = folder / "client.py"
     script.write_text(textwrap.dedent(CLIENT))
-    with subprocess.Popen(
-        [sys.executable, str(script), json.dumps(source), target], stdout=subprocess.PIPE, text=True
-    ) as client:
-        assert client.stdout is not None
-        assert client.stdout.readline() == "begin\n", source
+    with running([sys.executable, str(script), json.dumps(source), target]) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begin\n", source
         time.sleep(chosen.random() * 0.25)
-        end_of(client)
+        end_of(process)
     found = rows_at(target)
     assert found in (before, expected), f"{kind} of {source['kind']}"
     if kind in ("file", "folder"):
@@ -278,16 +277,16 @@ def test_a_client_is_interrupted_at_any_moment(place: str, seed: int, tmp_path: 
     script = tmp_path / "client.py"
     script.write_text(textwrap.dedent(INTERRUPTED))
     command = [sys.executable, str(script), source, target]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
-        assert client.stdout is not None
-        assert client.stderr is not None
-        assert client.stdout.readline() == "begin\n", client.stderr.read()
+    with running(command, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "begin\n", process.stderr.read()
         for _ in range(2):
             time.sleep(0.05 + chosen.random() * 0.4)
-            client.send_signal(signal.SIGINT)
-            assert client.stdout.readline() == "interrupted\n", client.stderr.read()
-        assert client.stdout.readline() == f"{values.sum()}\n", client.stderr.read()
-    assert client.returncode == 0
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.readline() == "interrupted\n", process.stderr.read()
+        assert process.stdout.readline() == f"{values.sum()}\n", process.stderr.read()
+    assert process.returncode == 0
     assert np.array_equal(DataFrame("Events", target).to_numpy()["n"], values)
     if place == "file":
         assert beside(target, tmp_path / "out") == []

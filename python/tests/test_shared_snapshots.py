@@ -16,6 +16,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
+from clients import running
 from shuffled_engine import Shuffled
 
 import colonnade
@@ -305,15 +306,13 @@ def test_a_client_that_is_killed_at_any_time(file: str, tmp_path: Path) -> None:
     expected = rows(file)
     states = set()
     for number in range(6):
-        with subprocess.Popen(
-            [sys.executable, str(path), file, uri], stdout=subprocess.PIPE, text=True
-        ) as client:
-            assert client.stdout is not None
-            assert client.stdout.readline() == "begin\n"
+        with running([sys.executable, str(path), file, uri]) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begin\n"
             if number % 2 == 1:
-                assert client.stdout.readline() == "written\n"
+                assert process.stdout.readline() == "written\n"
             time.sleep(chosen.random())
-            client.kill()
+            process.kill()
         try:
             found = rows(uri)
         except NotFoundError:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 import uproot
+from clients import running
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from locations import FIXTURES
@@ -631,7 +632,7 @@ def test_processes_that_are_killed_leave_nothing_wrong(tmp_path, tree):
     random = np.random.default_rng(3)
     for _ in range(6):
         command = [sys.executable, "-c", code, str(tree), home]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        with running(command) as child:
             child.stdout.readline()
             time.sleep(random.uniform(0, 0.3))
             child.send_signal(signal.SIGKILL)

@@ -69,9 +69,10 @@ class Node:
     def __init__(self, session: Session, node: int = 0) -> None:
         self._session, self._node = session, node
 
+    @_core.finalizer
     def __del__(self) -> None:
-        if getattr(self, "_node", 0):
-            self._session.graph.release(self._node)
+        if node := vars(self).pop("_node", 0):
+            self._session.graph.release(node)
 
     # ---- Questions
 

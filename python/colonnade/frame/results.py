@@ -42,6 +42,7 @@ class Result(Generic[T_co]):
         self._values: dict[str, T_co] = {}
         self._number = session.book(booking)
 
+    @_core.finalizer
     def __del__(self) -> None:
         if hasattr(self, "_number"):
             self._session.drop(self._number)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -168,9 +167,10 @@ class Session:
         """Results that made a remote run fail: left out until they are requested."""
         self.watchers: dict[int, list[Callable[[_core.FrameGraph, int], object]]] = {}
         """The callbacks for partial results."""
-        self._dropped: deque[int] = deque()
-        self._users: list[None] = []
-        """An item for each use of the bookings: adding and removing one is atomic."""
+        self._dropped: set[int] = set()
+        """Results without references that are still booked."""
+        self._users: set[object] = set()
+        """The present uses of the bookings."""
 
     def book(self, booking: Booking) -> int:
         """Book a result.
@@ -213,25 +213,27 @@ class Session:
     def drop(self, result: int) -> None:
         """Drop a result without references: at once, or after the current pass.
 
-        Any thread may call it at any time.
+        Any thread may call it at any time, and again.
         """
-        self._dropped.append(result)
+        self._dropped.add(result)
         self._drop_unused()
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
         """Drop no result meanwhile: the garbage collector may do so between any two instructions."""
-        self._users.append(None)
+        use = object()
         try:
+            self._users.add(use)
             yield
         finally:
-            self._users.pop()
+            self._users.discard(use)
             self._drop_unused()
 
     def _drop_unused(self) -> None:
-        with suppress(IndexError):  # another thread took it
-            while self._dropped and not self._users:
-                self._drop_now(self._dropped.popleft())
+        if not self._users:
+            for result in list(self._dropped):
+                self._drop_now(result)
+                self._dropped.discard(result)
 
     def _drop_now(self, result: int) -> None:
         self.bookings.pop(result, None)

@@ -85,6 +85,7 @@ class Closing(Located, ABC):
         self._process = os.getpid()
         _unclosed.add(self)
 
+    @_core.finalizer
     def __del__(self) -> None:
         self._end_forgotten(failed=sys.exc_info()[0] is not None)
 

@@ -125,7 +125,8 @@ class Graph {
   // snapshot.cpp.
   std::vector<std::string> vary_result(ResultId result);
 
-  // Cancels a result: no pass computes it any more, and it must not be accessed.
+  // Cancels a result: no pass computes it any more, and it must not be accessed. A second time changes
+  // nothing.
   Garbage forget(ResultId result);
 
   bool is_ready(ResultId result) const;

@@ -489,6 +489,7 @@ TEST_F(GraphTest, SeveralGraphsShareAPass) {
 TEST_F(GraphTest, ForgottenResultsAreNotComputed) {
   const ResultId result = sum(graph, x, "x");
   graph.forget(result);
+  EXPECT_TRUE(graph.forget(result).empty());  // again
   graph.run();
   EXPECT_EQ(graph.passes(), 0u);
   expect_error([&] { graph.value(result); }, ErrorKind::usage, "none with number 0");

@@ -88,6 +88,7 @@ std::vector<std::string> Graph::vary_result(ResultId id) {
 }
 
 Graph::Garbage Graph::forget(ResultId id) {
+  if (!state_->results.contains(id)) return {};
   const NodeId node = state_->result(id).node;
   const auto released = std::make_shared<State::Released>();
   Garbage garbage = {released};
