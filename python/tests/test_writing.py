@@ -381,6 +381,26 @@ def test_iterators_are_given_whole_to_the_alternative_that_takes_them(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("type_name", "kept"),
+    [
+        ("std::variant<std::vector<std::vector<int>>,std::vector<std::vector<std::string>>>", list),
+        (
+            "std::variant<std::pair<std::vector<int>,bool>,std::pair<std::vector<std::string>,bool>>",
+            lambda lists: (lists[0], True),
+        ),
+    ],
+)
+def test_iterators_within_values_are_given_whole_to_the_alternative_that_takes_them(
+    tmp_path, type_name, kept
+):
+    with colonnade.create(tmp_path / "f.root", "Events", {"v": type_name}) as writer:
+        for items in ([1, 2], ["a", "b"]):
+            writer.fill(v=kept([iter(items), iter(items[:1])]))
+    expected = [kept([[1, 2], [1]]), kept([["a", "b"], ["a"]])]
+    assert python_values(colonnade.open(tmp_path / "f.root")["v"]) == expected
+
+
+@pytest.mark.parametrize(
     ("type_name", "values"),
     [
         (

@@ -9,18 +9,20 @@ import sys
 import warnings
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
 from colonnade import _core
 from colonnade.arrays.columns import PathArray, flatten, members_problem
+from colonnade.arrays.lazy import Content
 from colonnade.errors import ConversionError, TypeMismatchError, UsageError
 from colonnade.located import Located
 from colonnade.schema.spec import Encoding, Spec, apply_encodings, build_field
 
-from .rows import Rows, flatten_list, has_variant
-from .sources import Batch, to_batch
+from .iterators import kept
+from .rows import Rows, flatten_list, has_map, has_variant
+from .sources import Batch, has_items, to_batch
 
 __all__ = ["Closing", "Filler", "build_fields"]
 
@@ -154,8 +156,8 @@ class Filler(Closing):
             UsageError: the arrays have different lengths. Nothing is written then.
         """
         self._check_open()
-        variants = [name for name, field in self._fields.items() if has_variant(field)]
-        self._guard(lambda: self._extend(to_batch(data, variants)))
+        by_value = [name for name, field in self._fields.items() if has_variant(field) or has_map(field)]
+        self._guard(lambda: self._extend(to_batch(data, by_value)))
 
     def fill(self, **values: Any) -> None:
         """Add one entry, a value for each field; entries are collected and written together.
@@ -192,10 +194,7 @@ class Filler(Closing):
         self._check_units(batch.notes)
         arrays: list[PathArray] = []
         for name, field in self._fields.items():
-            if name in batch.lists and has_variant(field):
-                arrays += flatten_list(field, batch.lists[name])
-            else:
-                arrays += flatten(field, batch.columns[name])
+            arrays += _flatten(field, batch.columns[name], batch.lists.get(name))
         self._flush_rows()
         if batch.entries:
             self._append(arrays)
@@ -218,6 +217,8 @@ class Filler(Closing):
 
     def _fill(self, values: dict[str, Any]) -> None:
         self._check_fields(values)
+        if not self._fields:
+            values = kept(values)
         self._begin_with_row(values)
         if self._rows is None:
             self._rows = Rows(self._fields)
@@ -229,6 +230,20 @@ class Filler(Closing):
         if self._rows is not None and len(self._rows):
             arrays = self._rows.take()
             self._guard(lambda: self._append(arrays))
+
+
+def _flatten(field: _core.Field, column: Content, values: Sequence[Any] | None) -> list[PathArray]:
+    """Split a column into the arrays of a field; `values` are those of the list that it was."""
+    if values is None:
+        return flatten(field, column)
+    if has_variant(field) or not has_items(column):
+        return flatten_list(field, values)
+    try:
+        return flatten(field, column)
+    except TypeMismatchError:
+        if not has_map(field):
+            raise
+        return flatten_list(field, values)  # Awkward makes records of dictionaries
 
 
 def build_fields(

@@ -6,8 +6,9 @@ Each value is checked at once: a wrong one is refused with its path, and its ent
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,11 @@ from colonnade._core import ArrayRole, ElementType, FieldKind
 from colonnade.arrays.columns import PathArray, dtype_of, members_problem
 from colonnade.errors import ConversionError, Error, TypeMismatchError
 
-__all__ = ["Rows", "flatten_list", "has_variant"]
+from .iterators import kept
 
+__all__ = ["Rows", "flatten_list", "has_map", "has_variant"]
+
+_MAP = re.compile(r"std::(unordered_)?(multi)?map<")
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
@@ -27,6 +31,7 @@ class Rows:
 
     def __init__(self, fields: Mapping[str, _core.Field]) -> None:
         self._cells = {name: _make(field, name) for name, field in fields.items()}
+        self._variants = {name for name, field in fields.items() if has_variant(field)}
         self._count = 0
 
     def __len__(self) -> int:
@@ -40,7 +45,7 @@ class Rows:
             raise TypeMismatchError(members_problem("fields", missing, extra))
         try:
             for name, cell in self._cells.items():
-                cell.add(row[name])
+                cell.add(kept(row[name]) if name in self._variants else row[name])
         except BaseException:  # also of iterators, and Ctrl-C: the next entry must not get what is there
             for cell in self._cells.values():
                 cell.truncate(self._count)
@@ -58,7 +63,7 @@ class Rows:
 
 
 def flatten_list(field: _core.Field, values: Iterable[Any]) -> list[PathArray]:
-    """Split Python values into the arrays of a field, by their own types."""
+    """Split Python values, without iterators, into the arrays of a field, by their own types."""
     cell = _make(field, field.name)
     for value in values:
         cell.add(value)
@@ -70,6 +75,11 @@ def flatten_list(field: _core.Field, values: Iterable[Any]) -> list[PathArray]:
 def has_variant(field: _core.Field) -> bool:
     """Return True if the types of values choose where they are stored."""
     return field.kind == FieldKind.variant or any(map(has_variant, field.children))
+
+
+def has_map(field: _core.Field) -> bool:
+    """Return True if dictionaries are values of it, or of a part of it."""
+    return bool(_MAP.match(field.type_name)) or any(map(has_map, field.children))
 
 
 class _Cell(ABC):
@@ -298,8 +308,6 @@ class _Variant(_Cell):
         if value is None:
             self.tags.append(0)
             return
-        if isinstance(value, Iterator):  # several alternatives may be tried
-            value = list(value)
         # An int goes to an integer alternative if there is one, otherwise to a floating-point one; so do lists and
         # tuples.
         for exact in (True, False):
@@ -321,8 +329,8 @@ class _Variant(_Cell):
             if tag:
                 self.counts[tag - 1] -= 1
         del self.tags[count:]
-        for cell, kept in zip(self.alternatives, self.counts, strict=True):
-            cell.truncate(kept)
+        for cell, left in zip(self.alternatives, self.counts, strict=True):
+            cell.truncate(left)
 
     def take(self, out: list[PathArray]) -> None:
         out.append((self.path, ArrayRole.tags, ElementType.int32, np.array(self.tags, dtype=np.int32)))

@@ -13,7 +13,9 @@ from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageError, locate
 
-__all__ = ["Batch", "to_batch"]
+from .iterators import kept_items
+
+__all__ = ["Batch", "has_items", "to_batch"]
 
 _UNITS = {
     "M": {"Y": "D", "M": "D", "W": "D", "D": "D", "h": "s", "m": "s"},
@@ -35,12 +37,12 @@ class Batch(NamedTuple):
     """Columns that came as lists. Awkward makes one type of their numbers."""
 
 
-def to_batch(data: Any, variants: Collection[str] = ()) -> Batch:
+def to_batch(data: Any, by_value: Collection[str] = ()) -> Batch:
     """Convert users' data to one layout per field.
 
     Args:
         data: see `Filler.extend`.
-        variants: columns whose lists are stored value by value, and may have values that no array can hold together.
+        by_value: columns whose lists can be stored value by value, and may have values that no array can hold together.
 
     Raises:
         TypeMismatchError: the data have no named columns, or a column has values that cannot be stored.
@@ -50,17 +52,17 @@ def to_batch(data: Any, variants: Collection[str] = ()) -> Batch:
     if isinstance(data, ak.Array):
         return _from_awkward(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
-        return _from_columns(((name, data[name]) for name in data.dtype.names), variants)
+        return _from_columns(((name, data[name]) for name in data.dtype.names), by_value)
     if isinstance(data, Mapping):
-        return _from_columns(data.items(), variants)
+        return _from_columns(data.items(), by_value)
     if _package(data) in ("pandas", "polars") and hasattr(data, "shape") and hasattr(data, "columns"):
         columns = data.items() if hasattr(data, "items") else ((series.name, series) for series in data)
-        return _from_columns(columns, variants)._replace(entries=len(data))
+        return _from_columns(columns, by_value)._replace(entries=len(data))
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _from_arrow(data)
     if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
         names = dict.fromkeys(name for row in data for name in row)
-        return _from_columns(((name, [row.get(name) for row in data]) for name in names), variants)
+        return _from_columns(((name, [row.get(name) for row in data]) for name in names), by_value)
     raise _without_columns(data)
 
 
@@ -103,13 +105,13 @@ def _from_arrow(data: Any) -> Batch:
     return _from_columns(columns)._replace(entries=table.num_rows)
 
 
-def _from_columns(columns: Iterable[tuple[Any, Any]], variants: Collection[str] = ()) -> Batch:
+def _from_columns(columns: Iterable[tuple[Any, Any]], by_value: Collection[str] = ()) -> Batch:
     found: dict[str, _Column] = {}
     for key, values in columns:
         name = str(key)
         if name in found:
             raise UsageError("two columns have the same name", "rename one of them", field=name)
-        found[name] = _column(name, values, by_value=name in variants)
+        found[name] = _column(name, values, by_value=name in by_value)
     lengths = {name: column.content.length for name, column in found.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
@@ -174,6 +176,11 @@ def _column(name: str, values: Any, *, by_value: bool) -> _Column:
 def _without_items(count: int) -> Content:
     """A layout that only has a length."""
     return ak.contents.RegularArray(ak.contents.EmptyArray(), 0, count)
+
+
+def has_items(content: Content) -> bool:
+    """Return False for the layout of a list that no array can hold."""
+    return not (content.is_regular and content.size == 0 and content.content.is_unknown)
 
 
 def _as_arrow(values: Any) -> Any:
@@ -313,11 +320,11 @@ def _in_one_piece(array: Any) -> Any:
 def _objects(values: Any) -> Sequence[Any] | None:
     """A list, or the Python objects of pandas and NumPy as one, without pandas' missing values."""
     if isinstance(values, list | tuple):
-        return values
+        return kept_items(values)
     if not hasattr(values, "dtype") or values.dtype != object or np.ndim(values) != 1:
         return None
     if _package(values) != "pandas":
-        return list(values)
+        return kept_items(list(values))
     return [None if missing else value for value, missing in zip(values, values.isna(), strict=True)]
 
 
