@@ -20,6 +20,7 @@ TREE = FIXTURES / "trees" / "many_branches.root"
 ODD = FIXTURES / "trees" / "odd_branches.root"
 WHOLE = FIXTURES / "trees" / "whole_objects.root"
 REDUCED = FIXTURES / "trees" / "reduced_numbers.root"
+ARRAYS = FIXTURES / "trees" / "member_arrays.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
 
@@ -697,3 +698,21 @@ def test_into_an_object_store(tmp_path):
     report = colonnade.import_tree(TREE, store, verify=True, object_mapping="object_per_page")
     assert report.verified
     assert_as_uproot(TREE, "Events", colonnade.open(store, "Events"), report)
+
+
+def test_arrays_in_objects_have_all_dimensions():
+    def grid(e, i):
+        start = 100 * e + 10 * i
+        rows = [[float(start + j) for j in range(3)], [float(start + j) for j in range(3, 6)]]
+        own = {"m": rows, "k": [e, e - 1, e - 2, e - 3], "x": float(i)}
+        return {"b": [[i, i - 1], [i - 2, i - 3]], **own}
+
+    def in_base(grid):
+        return {"Base": {"b": grid.pop("b")}, **grid}
+
+    found = colonnade.open(ARRAYS, "Events")
+    assert found["whole"].to_list() == [grid(e, e) for e in range(4)]
+    assert found["grids"].to_list() == [
+        {"items": [grid(e, i) for i in range(e)], "one": in_base(grid(e, e)), "two": [grid(e, e)] * 2}
+        for e in range(4)
+    ]

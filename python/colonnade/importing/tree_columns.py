@@ -62,7 +62,7 @@ __all__ = [
     "trees_of",
 ]
 
-_RULES = 4
+_RULES = 5
 """The version of names, types and values; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
 _USED = ".used"

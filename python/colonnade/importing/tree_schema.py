@@ -12,6 +12,8 @@ blanks become underscores.
 
 from __future__ import annotations
 
+import copy
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +27,12 @@ from colonnade.errors import FormatError
 from colonnade.schema.spec import Spec
 
 from .reduced_precision import comment_of
-from .whole_objects import has_objects, reduced_members
+from .whole_objects import (
+    dimensions_of_members,
+    has_objects,
+    reduced_members,
+    with_member_dimensions,
+)
 
 __all__ = [
     "Leaf",
@@ -35,6 +42,7 @@ __all__ = [
     "is_array_of_objects",
     "plan_fields",
     "short_reason",
+    "with_dimensions",
 ]
 
 _TYPES = {
@@ -43,6 +51,8 @@ _TYPES = {
     "float64": "double",
     **{f"{sign}int{bits}": f"std::{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+_BASE_CLASS = 1
+"""ROOT's type of branches of a base class."""
 _COLLECTIONS = (3, 4)
 """ROOT's types of branches that count the values of their sub-branches: TClonesArray, collections."""
 _MAPS = ("map", "multimap", "unordered_map", "unordered_multimap")
@@ -76,9 +86,12 @@ class Leaf:
     """Deserialized object by object: only an attempt tells whether uproot can."""
     in_list: bool = False
     """Each value comes in a list of its own."""
+    dimensions: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+    """Those of members of the objects."""
 
     def content(self, found: Content) -> Content:
         """The values in the arrays that uproot makes."""
+        found = with_member_dimensions(found, self.dimensions)
         if not self.in_list:
             return found
         lists = found.to_ListOffsetArray64(True)
@@ -394,7 +407,10 @@ class _Planner:
                     members[free_name(_member(sub.name, branch.name), members)] = leaf
             of_pairs = kind_name if kind_name in _MAPS or "pair<" in type_name else ""
             return _Collection(name, members, of_pairs) if members else None
-        nodes = _unique(self.nodes(branch.branches, f"{path}/", branch.name))
+        # Members of a base class, as in `event.Base`, have the prefix that it has.
+        is_base = branch.member("fType", none_if_missing=True) == _BASE_CLASS
+        prefix = branch.name.rpartition(".")[0] if is_base else branch.name
+        nodes = _unique(self.nodes(branch.branches, f"{path}/", prefix))
         return _Record(name, nodes, kind_name == "pair") if nodes else None
 
     def _leaf(self, branch: Any, path: str) -> Leaf | None:
@@ -408,7 +424,12 @@ class _Planner:
             _check_baskets(branch)
             _check_arrays(branch)
             _check_objects(branch)
-            form = branch.interpretation.awkward_form(self._tree.file)
+            form = with_dimensions(branch.interpretation, branch).awkward_form(self._tree.file)
+            objects = has_objects(branch)
+            dimensions = dimensions_of_members(branch) if objects else {}
+            if dimensions:
+                empty = form.length_zero_array(highlevel=False)
+                form = with_member_dimensions(empty, dimensions).form
             spec = _spec(form)
             in_list = is_array_of_objects(branch)
         except _UnfitError as error:
@@ -417,8 +438,7 @@ class _Planner:
         except Exception as error:  # uproot raises any kind
             self._refused(path, branch, short_reason(error))
             return None
-        objects = in_list or has_objects(branch)
-        return Leaf(branch, path, _item(spec) if in_list else spec, objects, in_list)
+        return Leaf(branch, path, _item(spec) if in_list else spec, in_list or objects, in_list, dimensions)
 
     def _refused(self, path: str, branch: Any, reason: str) -> None:
         self._unreadable.append(Unreadable(path, _type_name(branch), reason))
@@ -433,6 +453,21 @@ def is_array_of_objects(branch: Any) -> bool:
         and streamer.array_length > 0
         and branch.count_leaf is None
     )
+
+
+def with_dimensions(interpretation: Any, branch: Any) -> Any:
+    """Return an interpretation in which arrays in lists, such as `hits.position[2][3]`, have all their dimensions.
+
+    uproot (up to 5.7) makes one dimension of them.
+    """
+    content: Any = getattr(interpretation, "content", None)
+    shape = tuple(int(size) for size in re.findall(r"\[(\d+)\]", str(branch.name)))
+    if len(shape) < 2 or getattr(content, "inner_shape", None) != (math.prod(shape),):
+        return interpretation
+    same = copy.copy(interpretation)
+    kinds = (content.from_dtype.base, content.to_dtype.base)
+    same._content = type(content)(*(np.dtype((kind, shape)) for kind in kinds))
+    return same
 
 
 def _check_arrays(branch: Any) -> None:

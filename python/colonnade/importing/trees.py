@@ -59,6 +59,7 @@ from .tree_schema import (
     is_array_of_objects,
     plan_fields,
     short_reason,
+    with_dimensions,
 )
 from .whole_objects import bare_items, check_items, without_header
 
@@ -739,7 +740,7 @@ class _Baskets(dict[int, Any]):
 
 def _interpretation(branch: Any) -> Any:
     """How uproot reads a branch, with what it (up to 5.7) misses."""
-    found = branch.interpretation
+    found = with_dimensions(branch.interpretation, branch)
     content: Any = getattr(found, "content", None)
     if is_array_of_objects(branch) and hasattr(content, "model"):  # it would take their headers for values
         array = _uproot().containers.AsArray(False, False, content.model, content.inner_shape)

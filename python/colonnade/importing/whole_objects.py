@@ -9,15 +9,27 @@ with a header each, for which it does not look where they have numbers only. All
 from __future__ import annotations
 
 import copy
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import awkward as ak
+
 from .reduced_precision import Precision, precision_of
 
-__all__ = ["bare_items", "check_items", "has_objects", "reduced_members", "without_header"]
+__all__ = [
+    "bare_items",
+    "check_items",
+    "dimensions_of_members",
+    "has_objects",
+    "reduced_members",
+    "with_member_dimensions",
+    "without_header",
+]
 
 _MEMBER_BY_MEMBER = 0x4000
 _VERSION_OFFSET = 4
@@ -98,6 +110,55 @@ def bare_items(data: Any, byte_offsets: Any, list_header: int, size: int) -> tup
             counts = np.maximum(np.diff(offsets) - list_header, 0) // whole
             return rows[:, header:].ravel(), np.insert(np.cumsum(counts), 0, 0) * size
     return None
+
+
+def dimensions_of_members(branch: Any) -> dict[str, dict[str, tuple[int, ...]]]:
+    """Return the shapes of members with several dimensions, such as `float m[2][3]`, by class and name.
+
+    uproot (up to 5.7) makes one dimension of them. Classes whose versions differ in it are left out.
+    """
+    streamers = branch.file.streamers
+    found = {}
+    for name, versions in streamers.items():
+        shapes = [dict(_dimensions(streamers, streamer)) for streamer in versions.values()]
+        if shapes and shapes[0] and all(each == shapes[0] for each in shapes):
+            found[name] = shapes[0]
+    return found
+
+
+def _dimensions(streamers: Any, streamer: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for element in streamer.elements:
+        members = element.all_members
+        if element.typename == "BASE":
+            for base in streamers.get(str(element.name), {}).values():
+                yield from _dimensions(streamers, base)
+        elif members.get("fArrayDim", 0) > 1:
+            yield str(element.name), tuple(int(size) for size in members["fMaxIndex"][: members["fArrayDim"]])
+
+
+def with_member_dimensions(
+    content: Content, dimensions: Mapping[str, Mapping[str, tuple[int, ...]]]
+) -> Content:
+    """Return objects in which members have the shapes of `dimensions_of_members`."""
+
+    def shaped(node: Content, **_: Any) -> Content | None:
+        own = dimensions.get(node.parameter("__record__") or "") if node.is_record else None
+        if not own:
+            return None
+        parts = zip(node.fields, node.contents, strict=True)
+        members = [_with_shape(member, own.get(name, ())) for name, member in parts]
+        return node.copy(contents=[with_member_dimensions(each, dimensions) for each in members])
+
+    return ak.transform(shaped, content, highlevel=False) if dimensions else content
+
+
+def _with_shape(content: Content, shape: tuple[int, ...]) -> Content:
+    if not shape or not content.is_regular or content.size != math.prod(shape):
+        return content
+    items, entries = content.content, len(content)
+    for number in range(len(shape) - 1, -1, -1):
+        items = ak.contents.RegularArray(items, shape[number], entries * math.prod(shape[:number]))
+    return items
 
 
 def reduced_members(branch: Any) -> str:
