@@ -157,53 +157,68 @@ bool SealedPageStream::start_piece() {
   auto batch = std::make_unique<Batch>();
   batch->tasks =
       std::make_unique<TaskGroup>(options_.pool != nullptr ? *options_.pool : ThreadPool::shared());
-  batch->piece = std::make_shared<SealedPiece>();
-  SealedPiece& piece = *batch->piece;
-  piece.cluster = parts_;
-  piece.first_part = next_part_;
+  batch->piece = next_piece();
+  if (!options_.reads) {
+    ahead_.push_back(std::move(batch));
+    return true;
+  }
+  const io::ReadPlan plan = plan_reads(*batch);
+  start_reads(*ahead_.emplace_back(std::move(batch)), plan);
+  return true;
+}
+
+// Pages of one cluster until there are enough, preferably up to the end of a column.
+std::shared_ptr<SealedPiece> SealedPageStream::next_piece() {
+  auto piece = std::make_shared<SealedPiece>();
+  piece->cluster = parts_;
+  piece->first_part = next_part_;
+  const auto enough = static_cast<std::uint64_t>(full_enough * static_cast<double>(options_.piece_bytes));
   std::uint64_t bytes = 0;
   for (; next_part_ < planned_.size(); ++next_part_) {
     SealedPage& page = planned_[next_part_];
     const std::uint64_t converted =
         options_.converted_bytes ? options_.converted_bytes(page.column, page.description) : 0;
     const std::uint64_t size = stored_size(page.description);
-    if (!piece.pages.empty()) {
-      const bool begins_column = page.column != piece.pages.back().column;
-      const auto enough = static_cast<std::uint64_t>(full_enough * static_cast<double>(options_.piece_bytes));
+    if (!piece->pages.empty()) {
+      const bool begins_column = page.column != piece->pages.back().column;
       if (bytes + size + converted > options_.piece_bytes || (begins_column && bytes >= enough)) break;
     }
     bytes += size + converted;
-    piece.stored_bytes += size;
-    piece.pages.push_back(std::move(page));
+    piece->stored_bytes += size;
+    piece->pages.push_back(std::move(page));
   }
-  piece.ends_cluster = next_part_ == planned_.size();
-  if (piece.ends_cluster) parts_.reset();
-  if (!options_.reads) {
-    ahead_.push_back(std::move(batch));
-    return true;
-  }
+  piece->ends_cluster = next_part_ == planned_.size();
+  if (piece->ends_cluster) parts_.reset();
+  return piece;
+}
 
+// Notes which extent has which page.
+io::ReadPlan SealedPageStream::plan_reads(Batch& batch) const {
   std::vector<io::WantedRange> wanted;
-  for (const SealedPage& page : piece.pages)
+  for (const SealedPage& page : batch.piece->pages)
     wanted.push_back(source_.is_plain(page.description)
                          ? io::WantedRange{page.description.locator.offset,
                                            static_cast<std::size_t>(stored_size(page.description))}
                          : io::WantedRange{});
-  const io::IoTraits traits = source_.file().traits();
-  const io::ReadPlan plan = io::plan_reads(
-      wanted, traits, scheduler_ ? most_requested_at_once : most_copied_at_once, source_.file_size());
-  batch->extents.resize(plan.extents.size());
-  for (std::size_t i = 0; i < piece.pages.size(); ++i) {
+  io::ReadPlan plan =
+      io::plan_reads(wanted, source_.file().traits(),
+                     scheduler_ ? most_requested_at_once : most_copied_at_once, source_.file_size());
+  batch.extents.resize(plan.extents.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
     const io::ReadPlan::PlannedRange& range = plan.ranges[i];
     if (range.extent == io::ReadPlan::none)
-      batch->alone.push_back(i);
+      batch.alone.push_back(i);
     else
-      batch->extents[range.extent].pages.emplace_back(i, range.position);
+      batch.extents[range.extent].pages.emplace_back(i, range.position);
   }
-  Batch& started = *ahead_.emplace_back(std::move(batch));
+  return plan;
+}
+
+void SealedPageStream::start_reads(Batch& batch, const io::ReadPlan& plan) {
+  const io::IoTraits traits = source_.file().traits();
   if (scheduler_) scheduler_->hold();
   for (std::size_t i = 0; i < plan.extents.size(); ++i) {
-    Batch::PlannedExtent& extent = started.extents[i];
+    Batch::PlannedExtent& extent = batch.extents[i];
     extent.plan = plan.extents[i];
     extent.memory = buffers_->lend(extent.plan.size, traits.alignment);
     const MutableByteSpan into{extent.memory.data(), extent.plan.size};
@@ -214,12 +229,11 @@ bool SealedPageStream::start_piece() {
   }
   if (scheduler_) {
     scheduler_->release();
-    return true;
+    return;
   }
-  for (std::size_t i = 0; i < started.extents.size(); ++i)
-    started.tasks->run([this, &started, i] { read_and_check(started, i); });
-  started.next_extent = started.extents.size();
-  return true;
+  for (std::size_t i = 0; i < batch.extents.size(); ++i)
+    batch.tasks->run([this, &batch, i] { read_and_check(batch, i); });
+  batch.next_extent = batch.extents.size();
 }
 
 void SealedPageStream::fill() {

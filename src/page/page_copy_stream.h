@@ -90,6 +90,9 @@ class SealedPageStream {
   void plan_cluster();
   void check_size(const PageDescriptor& page) const;
   bool start_piece();
+  std::shared_ptr<SealedPiece> next_piece();
+  io::ReadPlan plan_reads(Batch& batch) const;
+  void start_reads(Batch& batch, const io::ReadPlan& plan);
   void fill();
   void read_and_check(Batch& batch, std::size_t extent);
   void check(SealedPage& page) const;

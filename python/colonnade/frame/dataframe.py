@@ -686,6 +686,37 @@ class _Opened(NamedTuple):
     """Files that cannot be opened, and were left out."""
 
 
+def _open_data_set(
+    data_set: DataSet, files: Any, options: Mapping[str, Any], progress: bool | None, remote: Remote | None
+) -> _Opened:
+    """Open a data set again, as the parts depend on the clusters of all files; several are opened at a time."""
+    if isinstance(data_set, Joined):
+        raise UnsupportedError(
+            "a friend that is joined itself needs an open data set as the first one",
+            "DataFrame(colonnade.open(...), friends=...)",
+        )
+    if files is not None or options:
+        raise UsageError("an open data set takes no files or options")
+    places = data_set._lasting_files()
+    names = [data_set.name] * len(places)
+    if isinstance(data_set, Chain):
+        names = [each for _, each in data_set.named_files]
+    found = list(zip(places, names, strict=True))
+    more = f" of {len(found)} files" if len(found) > 1 else ""
+    place = _DIFFERENT.format(len(found)) if of_different_names(found) else f"'{data_set.name}'{more}"
+    return _Opened(_open_files(found, data_set._settings, progress, remote), place)
+
+
+def _open_nothing(entries: int, files: Any, options: Mapping[str, Any]) -> _Opened:
+    """Make a source of entries without columns."""
+    if files is not None or options:
+        told = "files" if files is not None else f"'{next(iter(options))}'"
+        raise UsageError(f"a DataFrame of {entries} entries without columns takes no {told}", "leave it out")
+    if not 0 <= entries < 2**63:
+        raise UsageError(f"a DataFrame without files takes only a number of entries, not {entries}")
+    return _Opened(_core.empty_source(entries), "no files")
+
+
 def _open(
     name: str | int | np.integer[Any] | DataSet,
     files: Any,
@@ -695,29 +726,9 @@ def _open(
     skips: bool = False,
 ) -> _Opened:
     if isinstance(name, DataSet):
-        if isinstance(name, Joined):
-            raise UnsupportedError(
-                "a friend that is joined itself needs an open data set as the first one",
-                "DataFrame(colonnade.open(...), friends=...)",
-            )
-        if files is not None or options:
-            raise UsageError("an open data set takes no files or options")
-        # Opened again, as the parts depend on the clusters of all files; several are opened at a time.
-        places = name._lasting_files()
-        names = [name.name] * len(places)
-        if isinstance(name, Chain):
-            names = [each for _, each in name.named_files]
-        files = list(zip(places, names, strict=True))
-        more = f" of {len(files)} files" if len(files) > 1 else ""
-        place = _DIFFERENT.format(len(files)) if of_different_names(files) else f"'{name.name}'{more}"
-        return _Opened(_open_files(files, name._settings, progress, remote), place)
+        return _open_data_set(name, files, options, progress, remote)
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
-        if files is not None or options:
-            told = "files" if files is not None else f"'{next(iter(options))}'"
-            raise UsageError(f"a DataFrame of {name} entries without columns takes no {told}", "leave it out")
-        if not 0 <= name < 2**63:
-            raise UsageError(f"a DataFrame without files takes only a number of entries, not {name}")
-        return _Opened(_core.empty_source(int(name)), "no files")
+        return _open_nothing(int(name), files, options)
     if isinstance(name, str) and files is None and _may_be_file(name):
         name, files = "", name
     if not isinstance(name, str) or files is None:

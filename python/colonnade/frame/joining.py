@@ -155,7 +155,7 @@ class Joining:
             takes_first: of several entries with the same keys.
             table: the file of the table of keys, or "".
         """
-        place, own = 1, _as_name(other.name)
+        place = 1
         there = [self._places.column(field) for field in pairs.values()]
         for key in there:
             check_place(key, place, other)
@@ -163,6 +163,29 @@ class Joining:
             fields = [name for name in other.field_names if name not in pairs.values()]
         else:
             fields = list(other._select(columns, warns=False))
+        wishes, left_out = self._wishes_of_other(place, other, fields, inner=inner, prefix=prefix)
+        self._wish(wishes)
+        try:
+            lacking = self._join(place, texts, there, inner, takes_first, table, [], None) | self._add_joins()
+            left_out += [(wishes[column], why) for column, why in lacking.items() if column in wishes]
+            if columns is not None and left_out:
+                raise UnsupportedError(
+                    f"a DataFrame cannot join '{left_out[0][0]}': {left_out[0][1]}", "columns= without it"
+                )
+        except BaseException:
+            self._release()
+            raise
+        hidden = set(self._names.values()) - set(wishes.values())
+        self._session.hidden |= hidden
+        self._session.joined |= hidden
+        self._session.left_out += left_out
+        return self._node
+
+    def _wishes_of_other(
+        self, place: int, other: Joined, fields: Sequence[str], *, inner: bool, prefix: str
+    ) -> tuple[dict[Column, str], list[tuple[str, str]]]:
+        """The names of the columns of another data set, and of its entries; and fields without, with the reasons."""
+        own = _as_name(other.name)
         entry = f"{prefix}entry" if prefix else f"{own}_entry"
         wishes = {Column(place): entry}
         if self._has(entry):
@@ -183,22 +206,7 @@ class Joining:
             if self._has(name) or name in wishes.values():
                 raise UsageError(f"there is already a column '{name}'", "another prefix")
             wishes[column] = name
-        self._wish(wishes)
-        try:
-            lacking = self._join(place, texts, there, inner, takes_first, table, [], None) | self._add_joins()
-            left_out += [(wishes[column], why) for column, why in lacking.items() if column in wishes]
-            if columns is not None and left_out:
-                raise UnsupportedError(
-                    f"a DataFrame cannot join '{left_out[0][0]}': {left_out[0][1]}", "columns= without it"
-                )
-        except BaseException:
-            self._release()
-            raise
-        hidden = set(self._names.values()) - set(wishes.values())
-        self._session.hidden |= hidden
-        self._session.joined |= hidden
-        self._session.left_out += left_out
-        return self._node
+        return wishes, left_out
 
     # ---- Both
 

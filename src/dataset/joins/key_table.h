@@ -76,6 +76,7 @@ class KeyTable {
     std::size_t first = 0, at = 0;  // of that part; in it
   };
   struct Filling;
+  struct Loading;
   class Rows;
 
   // Of word `number`.

@@ -75,6 +75,48 @@ void KeyTable::save(const std::string& uri, std::string_view identity) const {
   file->close();
 }
 
+// The parts of load().
+struct KeyTable::Loading {
+  KeyTable& table;
+
+  void take_header(const json& header) const {
+    const auto form = whole_number<std::uint8_t>(header.at("form"));
+    if (form > static_cast<std::uint8_t>(Form::wide)) fail("its form is unknown");
+    table.form_ = Form{form};
+    table.seed_ = whole_number<std::uint64_t>(header.at("seed"));
+    table.entries_ = whole_number<std::uint64_t>(header.at("entries"));
+    table.regions_ = whole_number<std::uint64_t>(header.at("regions"));
+    table.region_size_ = whole_number<std::uint64_t>(header.at("region_size"));
+    for (const json& digit : header.at("digits"))
+      table.digits_.push_back(
+          {digit.at("is_signed").get<bool>(), whole_number<std::uint64_t>(digit.at("least")),
+           whole_number<std::uint64_t>(digit.at("span")), whole_number<std::uint64_t>(digit.at("stride"))});
+    if (table.form_ == Form::wide) table.words_.resize(table.word_count());
+  }
+
+  // Returns the checksum of the header's text and the arrays.
+  std::uint64_t read_arrays(const io::RandomAccessFile& file, std::string_view text, const json& sizes,
+                            JoinMemory& memory) const {
+    std::uint64_t at = header_size;
+    std::size_t number = 0;
+    codec::Xxh3 sum;
+    sum.add(as_bytes(text));
+    each_array(table, [&]<class T>(Array<T>& array, JoinMemory::Placement placement) {
+      const auto size = whole_number<std::uint64_t>(sizes.at(number++));
+      if (size > (file.size() - at) / sizeof(T)) fail("the file is too short");
+      array = KeyTable::array<T>(size, memory, placement);
+      const MutableByteSpan bytes(reinterpret_cast<std::byte*>(array.writable()), size * sizeof(T));
+      for (std::uint64_t done = 0; done < bytes.size(); done += piece) {
+        const MutableByteSpan some = bytes.subspan(done, std::min<std::uint64_t>(piece, bytes.size() - done));
+        file.read(at + done, some);
+        sum.add(some);
+      }
+      at += bytes.size();
+    });
+    return sum.value();
+  }
+};
+
 std::optional<KeyTable> KeyTable::load(const std::string& uri, std::string_view identity,
                                        JoinMemory& memory) {
   std::unique_ptr<io::RandomAccessFile> file;
@@ -94,38 +136,10 @@ std::optional<KeyTable> KeyTable::load(const std::string& uri, std::string_view 
       const json header = json::parse(text);
       if (header.at("identity").get<std::string>() != identity) return std::nullopt;
       KeyTable table;
-      const auto form = whole_number<std::uint8_t>(header.at("form"));
-      if (form > static_cast<std::uint8_t>(Form::wide)) fail("its form is unknown");
-      table.form_ = Form{form};
-      table.seed_ = whole_number<std::uint64_t>(header.at("seed"));
-      table.entries_ = whole_number<std::uint64_t>(header.at("entries"));
-      table.regions_ = whole_number<std::uint64_t>(header.at("regions"));
-      table.region_size_ = whole_number<std::uint64_t>(header.at("region_size"));
-      for (const json& digit : header.at("digits"))
-        table.digits_.push_back(
-            {digit.at("is_signed").get<bool>(), whole_number<std::uint64_t>(digit.at("least")),
-             whole_number<std::uint64_t>(digit.at("span")), whole_number<std::uint64_t>(digit.at("stride"))});
-      if (table.form_ == Form::wide) table.words_.resize(table.word_count());
-      const json& sizes = header.at("arrays");
-      std::uint64_t at = header_size;
-      std::size_t number = 0;
-      codec::Xxh3 sum;
-      sum.add(as_bytes(text));
-      each_array(table, [&]<class T>(Array<T>& array, JoinMemory::Placement placement) {
-        const auto size = whole_number<std::uint64_t>(sizes.at(number++));
-        if (size > (file->size() - at) / sizeof(T)) fail("the file is too short");
-        array = KeyTable::array<T>(size, memory, placement);
-        const MutableByteSpan bytes(reinterpret_cast<std::byte*>(array.writable()), size * sizeof(T));
-        for (std::uint64_t done = 0; done < bytes.size(); done += piece) {
-          const MutableByteSpan some =
-              bytes.subspan(done, std::min<std::uint64_t>(piece, bytes.size() - done));
-          file->read(at + done, some);
-          sum.add(some);
-        }
-        at += bytes.size();
-      });
-      if (text_at(*file, magic.size(), 17) != fmt::format("{:016x}\n", sum.value()))
-        fail("its checksum is wrong");
+      const Loading loading{table};
+      loading.take_header(header);
+      const std::uint64_t sum = loading.read_arrays(*file, text, header.at("arrays"), memory);
+      if (text_at(*file, magic.size(), 17) != fmt::format("{:016x}\n", sum)) fail("its checksum is wrong");
       table.check();
       return table;
     } catch (const json::exception& error) {
