@@ -371,28 +371,69 @@ def _from_python(values: Any) -> Content:
     except (RuntimeError, ValueError):
         if not isinstance(values, list | tuple):
             raise
-        if any(value is None for value in values):
-            present = np.array([value is not None for value in values])
+        kinds = list(map(_kind, values))
+        found = list(dict.fromkeys(kinds))
+        if None in found:
+            raise
+        if "missing" in found:
+            present = np.array([kind != "missing" for kind in kinds])
             index = np.where(present, np.cumsum(present) - 1, -1)
             content = _from_python([value for value in values if value is not None])
-            return ak.contents.IndexedOptionArray(ak.index.Index64(index), content)
-        if all(isinstance(value, Mapping) for value in values):
+            return ak.contents.IndexedOptionArray.simplified(ak.index.Index64(index), content)
+        if len(found) > 1:
+            return _of_several_kinds(values, kinds, found)
+        if found == ["record"]:
             names = list(dict.fromkeys(name for value in values for name in value))
             members = [_from_python([value.get(name) for value in values]) for name in names]
             return ak.contents.RecordArray(members, names)
+        if found == ["number"]:
+            return _unsigned(values) if _are_integers(values) else _floating(values)
+        if found == ["text"]:
+            return _not_utf8(values)
+        if found == ["list"]:
+            offsets = np.cumsum([0, *(len(value) for value in values)])
+            content = _from_python([item for value in values for item in value])
+            return ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
         if all(isinstance(value, tuple) for value in values):
             return ak.contents.RecordArray([_from_python(part) for part in zip(*values, strict=True)], None)
-        if all(isinstance(value, int | np.integer) for value in values):
-            return _unsigned(values)
-        if all(isinstance(value, int | float | np.number) for value in values):
-            return _floating(values)
-        if all(isinstance(value, str) for value in values):
-            return _not_utf8(values)
-        if any(isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__") for value in values):
-            raise
-        offsets = np.cumsum([0, *(len(value) for value in values)])
-        content = _from_python([item for value in values for item in value])
-        return ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
+        raise
+
+
+def _kind(value: Any) -> str | None:
+    """Values of one kind have one type in Awkward's arrays; None if there is none."""
+    if value is None:
+        return "missing"
+    if isinstance(value, Mapping):
+        return "record"
+    if isinstance(value, tuple):
+        return f"tuple of {len(value)}"
+    if isinstance(value, bool | np.bool_):
+        return "truth"
+    if isinstance(value, int | float | np.number):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bytes):
+        return "bytes"
+    return "list" if hasattr(value, "__len__") else None
+
+
+def _of_several_kinds(values: Sequence[Any], kinds: list[str | None], found: list[str | None]) -> Content:
+    numbers = {kind: number for number, kind in enumerate(found)}
+    tags = np.array([numbers[kind] for kind in kinds])
+    index = np.zeros(len(values), np.int64)
+    contents = []
+    for number in range(len(found)):
+        places = np.flatnonzero(tags == number)
+        index[places] = np.arange(len(places))
+        contents.append(_from_python([values[place] for place in places.tolist()]))
+    return ak.contents.UnionArray.simplified(
+        ak.index.Index8(tags.astype(np.int8)), ak.index.Index64(index), contents
+    )
+
+
+def _are_integers(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, int | np.integer) for value in values)
 
 
 def _not_utf8(texts: Sequence[str]) -> Content:
