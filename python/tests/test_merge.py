@@ -192,6 +192,27 @@ def test_appended_is_as_merged_at_once(tmp_path, sample, cut, mode):
     data_set.verify()
 
 
+@QUIET
+@given(
+    sample=files(),
+    cut=st.integers(1, 3),
+    later=st.sampled_from([{"cluster_size": "1 kB"}, {"page_size": 64}]),
+)
+def test_values_are_appended_behind_several_encodings(tmp_path, sample, cut, later):
+    """Pages that were kept gave fields an encoding for each compression; what comes later has one of them."""
+    fields, made = sample
+    inputs = []
+    for number, (schema, entries, ends, compression) in enumerate(made):
+        inputs.append(tmp_path / f"in{number}.root")
+        write(inputs[-1], schema, entries, ends=ends, compression=compression)
+    out = tmp_path / "out.root"
+    colonnade.merge(out, inputs[:cut], mode="union", verify="values", overwrite=True)
+    colonnade.merge(out, inputs, mode="union", append=True, verify="values", **later)
+    with colonnade.open(out) as data_set:
+        assert same(data_set.arrays().to_list(), expected_of(fields, made, "union"))
+        data_set.verify()
+
+
 # ---- Files as people have them
 
 

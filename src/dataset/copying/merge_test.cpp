@@ -133,7 +133,7 @@ TEST(Merge, KeepsNumbersOfOtherPrecision) {
         if (type[0] == 'f' && (first.bits == 64 || second.bits == 64)) continue;
         SCOPED_TRACE(fmt::format("{} {}{} {}{}", type, name_of(first.type), first.bits, name_of(second.type),
                                  second.bits));
-        const MemoryFile a, b, by_pages, by_values, copied, appended;
+        const MemoryFile a, b, c, d, by_pages, by_values, copied, appended;
         std::vector<double> expected = write_encoded(a, type, first);
         for (const double x : write_encoded(b, type, second)) expected.push_back(x);
         MergeOptions options = with(MergeMode::strict);
@@ -155,6 +155,12 @@ TEST(Merge, KeepsNumbersOfOtherPrecision) {
           EXPECT_EQ(error.advice(), "merge all inputs into a new file");
           EXPECT_NE(Reader::open("Data", by_values)->descriptor().columns.front().encoding, first);
         }
+        // Behind fields that may have several encodings.
+        for (const double x : write_encoded(c, type, first)) expected.push_back(x);
+        for (const double x : write_encoded(d, type, second)) expected.push_back(x);
+        EXPECT_TRUE(
+            merge({a.uri(), b.uri(), c.uri(), d.uri()}, by_pages, options).data_sets.front().verified);
+        EXPECT_EQ(numbers(by_pages), expected);
       }
 }
 

@@ -200,11 +200,12 @@ std::size_t MergedSchema::find_group(const Descriptor& from, const ColumnIds& gr
 
 void MergedSchema::add_columns(const Descriptor& from, const FieldDescriptor& field, std::uint32_t into) {
   for (const ColumnIds& group : field.representations) {
-    if (find_group(from, group, into) < to_.fields[into].representations.size()) continue;
+    const std::size_t found = find_group(from, group, into);
     if (!options_.keeps_pages) {
-      widen(from, group, into);
+      if (found != widest_representation(to_, to_.fields[into])) widen(from, group, into);
       continue;
     }
+    if (found < to_.fields[into].representations.size()) continue;
     const std::string path = to_.path_of(into);
     if (options_.behind)
       fail_encoding(
@@ -226,10 +227,11 @@ void MergedSchema::add_columns(const Descriptor& from, const FieldDescriptor& fi
 
 void MergedSchema::widen(const Descriptor& from, const ColumnIds& group, std::uint32_t into) {
   const std::string path = to_.path_of(into);
-  const auto& own = to_.fields[into].representations;
-  if (own.size() != 1 || own.front().size() != group.size())
+  const FieldDescriptor& own = to_.fields[into];
+  const std::size_t widest = widest_representation(to_, own);
+  if (own.representations.empty() || own.representations[widest].size() != group.size())
     fail(fmt::format("the columns of the field '{}' are others", path), path);
-  const ColumnIds columns = own.front();
+  const ColumnIds columns = own.representations[widest];
   for (std::size_t k = 0; k < group.size(); ++k) {
     ColumnDescriptor& column = to_.columns[columns[k]];
     const ColumnDescriptor& other = from.columns[group[k]];
@@ -321,8 +323,8 @@ void MergedSchema::map_columns(const Descriptor& from, const FieldDescriptor& fi
   const std::uint32_t own = map.field_of[field.id];
   const auto& groups = to_.fields[own].representations;
   for (const ColumnIds& group : field.representations) {
-    std::size_t number = find_group(from, group, own);
-    if (number == groups.size() && !options_.keeps_pages) number = 0;
+    const std::size_t number =
+        options_.keeps_pages ? find_group(from, group, own) : widest_representation(to_, to_.fields[own]);
     for (std::size_t k = 0; number < groups.size() && k < group.size(); ++k)
       map.column_of[group[k]] = groups[number][k];
   }
@@ -338,9 +340,10 @@ void add_zeros(const Descriptor& target, std::uint32_t id, std::uint32_t parent,
   factor *= std::max<std::uint64_t>(field.array_size, 1);
   if (field.type_name.starts_with("std::array<") && field.type_name.ends_with(",0>") && field.array_size == 0)
     factor = 0;
-  if (!field.representations.empty())
-    for (std::size_t k = 0; k < field.representations.front().size(); ++k)
-      zeros.push_back({field.representations.front()[k], parent, k == 0 ? factor : 0});
+  if (!field.representations.empty()) {
+    const ColumnIds& group = field.representations[widest_representation(target, field)];
+    for (std::size_t k = 0; k < group.size(); ++k) zeros.push_back({group[k], parent, k == 0 ? factor : 0});
+  }
   const bool repeats = field.role == FieldRole::collection || field.role == FieldRole::variant ||
                        field.role == FieldRole::streamer;
   for (const std::uint32_t child : field.children)

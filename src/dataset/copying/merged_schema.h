@@ -38,7 +38,7 @@ struct SchemaMap {
 
 struct MergedSchemaOptions {
   MergeMode fields = MergeMode::strict;
-  bool keeps_pages = true;  // else each field has one representation
+  bool keeps_pages = true;  // else each field gets one representation; of several that are there, the widest
   // Entries that are there already: fields that are added are late, and no others change.
   std::optional<std::uint64_t> behind = {};
 };

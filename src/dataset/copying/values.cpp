@@ -242,6 +242,7 @@ struct ValueCopy::Target {
   std::uint64_t end = 0;
   std::vector<std::uint64_t> ends;  // of a variant, by tag
   std::uint64_t offset = 0;         // set_offset()
+  bool is_suppressed = false;
 };
 
 ValueCopy::ValueCopy(std::shared_ptr<page::DataSetSink> sink, const Descriptor& schema,
@@ -252,6 +253,11 @@ ValueCopy::ValueCopy(std::shared_ptr<page::DataSetSink> sink, const Descriptor& 
     target->writer = &sink_->add_column(column.id, element_of(schema, column));
     targets_.push_back(std::move(target));
   }
+  // A data set that is there may have several representations: values go to the widest.
+  for (const FieldDescriptor& field : schema.fields)
+    for (std::size_t i = 0; !field.source_field && i < field.representations.size(); ++i)
+      for (const std::uint32_t column : field.representations[i])
+        targets_[column]->is_suppressed = i != widest_representation(schema, field);
 }
 
 ValueCopy::~ValueCopy() = default;
@@ -365,6 +371,8 @@ void ValueCopy::write_cluster() {
   compressed_total_ += sink_->sealed_bytes();
   bytes_written_ += sink_->sealed_bytes();
   ClusterDescriptor cluster = sink_->write_cluster(open_entries_);
+  for (std::size_t i = 0; i < targets_.size(); ++i)
+    cluster.columns[i].suppressed = targets_[i]->is_suppressed;
   for (const ColumnRange& range : cluster.columns) pages_ += range.pages.size();
   sink_->data_set().add_cluster(std::move(cluster));
   entries_ += std::exchange(open_entries_, 0);
