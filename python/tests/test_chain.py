@@ -551,6 +551,22 @@ def test_fill(uneven):
     ]
 
 
+def test_lists_that_a_file_lacks(tmp_path):
+    """Missing there, also where optional values of other files become lists; these lists are never missing."""
+    files = [
+        write(tmp_path / "0.root", {"n": "int", "x": "std::optional<std::int32_t>"}, [{"n": 0, "x": None}]),
+        write(tmp_path / "1.root", {"n": "int"}, [{"n": 1}]),
+        write(tmp_path / "2.root", {"n": "int", "x": "std::vector<std::int64_t>"}, [{"n": 2, "x": [5, 6]}]),
+        write(tmp_path / "3.root", {"n": "int", "x": "std::optional<std::int32_t>"}, [{"n": 3, "x": 7}]),
+    ]
+    chain = colonnade.open(files, missing="fill")
+    assert chain.schema["x"].type == "std::optional<std::vector<std::int64_t>>"
+    assert chain["x"].to_list() == [[], None, [5, 6], [7]]
+    assert chain.to_arrow("x")["x"].to_pylist() == [[], None, [5, 6], [7]]
+    assert [json.loads(text)["x"] for _, text in chain.entry_texts(0, 4)] == [[], None, [5, 6], [7]]
+    assert colonnade.open([files[0], *files[2:]])["x"].to_list() == [[], [5, 6], [7]]
+
+
 def test_skip(uneven):
     chain = colonnade.open(uneven, missing="skip")
     assert str(chain.arrays().type.content) == "{jets: var * {pt: float64}}"

@@ -209,7 +209,8 @@ class CollectionField final : public Field {
     const FieldDescriptor& disk = descriptor.fields[stored];
     const Family memory = family_kind(family_);
     const bool stored_as_collection = disk.role == FieldRole::collection && disk.children.size() == 1;
-    const bool stored_as_nullable = family_kind(family_of(disk.type_name)) == Family::nullable;
+    const bool stored_as_nullable = family_kind(family_of(disk.type_name)) == Family::nullable &&
+                                    !(memory == Family::nullable && takes_whole(descriptor, disk));
     if (stored_as_collection && (memory != Family::nullable || stored_as_nullable)) {
       if (!takes(memory, family_kind(family_of(disk.type_name)))) refuse(source, disk_field);
       open_columns(source, stored);
@@ -231,6 +232,13 @@ class CollectionField final : public Field {
   }
 
  private:
+  // An optional list takes an optional value as the list that it makes, which is always there.
+  bool takes_whole(const Descriptor& descriptor, const FieldDescriptor& nullable) const {
+    const FieldDescriptor& item = descriptor.fields[unwrap(descriptor, nullable.children.front())];
+    return item_->kind() == FieldKind::collection && item.role != FieldRole::collection &&
+           item.array_size == 0;
+  }
+
   void insert(std::size_t cluster, std::uint64_t index, const Item& item, void* container) {
     item_->read({cluster, index}, item.get());
     proxy_->insert(container, item.get());

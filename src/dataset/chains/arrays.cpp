@@ -97,7 +97,7 @@ class FileWalk {
     if (id != invalid_id) {
       const auto found = arrays_.find({id, ArrayRole::offsets});
       const FieldForm own = form_of(stored_->fields[id]);
-      const bool is_same = form_of(f) != FieldForm::nullable || own == FieldForm::nullable;
+      const bool is_same = !is_plain(descriptor_, f.id, *mapping_, *stored_);
       if (is_same && own != FieldForm::array && found != arrays_.end()) {
         found->second.field = f.id;
         return add(std::move(found->second)).view<std::int64_t>().back();

@@ -148,6 +148,37 @@ TEST_F(ChainReaderTest, VectorsInBulk) {
   EXPECT_EQ(chain->entry_text(3), R"({"v": [4, 5]})");
 }
 
+// Of a file without the field there is no list, which is not an empty one.
+TEST_F(ChainReaderTest, ListsThatSomeFilesLackAreOptional) {
+  using Lists = std::optional<std::vector<std::int64_t>>;
+  write<std::vector<std::int64_t>>(a_, "x", {{1, 2}, {}});
+  write<std::int32_t>(b_, "y", {0});
+  const auto check = [&](const std::vector<std::vector<std::int64_t>>& last) {
+    auto chain = open(MissingFields::fill);
+    std::vector<Lists> expected = {{{1, 2}}, {{}}, std::nullopt};
+    expected.insert(expected.end(), last.begin(), last.end());
+    EXPECT_EQ(all_of(chain->view<Lists>("x")), expected);
+    auto lists = chain->collection("x");
+    auto items = chain->collection("x._0");
+    auto numbers = chain->view<std::int64_t>("x._0._0");
+    std::vector<Lists> seen;
+    for (const std::uint64_t i : chain->entries()) {
+      seen.emplace_back();
+      for (const std::uint64_t j : lists(i)) {
+        seen.back().emplace();
+        for (const std::uint64_t k : items(j)) seen.back()->push_back(numbers(k));
+      }
+    }
+    EXPECT_EQ(seen, expected);
+  };
+  write<std::vector<std::int32_t>>(c_, "x", {{3}, {}});
+  check({{3}, {}});
+  write<std::array<std::int32_t, 2>>(c_, "x", {{4, 5}});
+  check({{4, 5}});
+  write<std::optional<std::int32_t>>(c_, "x", {6, std::nullopt});
+  check({{6}, {}});
+}
+
 class ChainMissingTest : public ChainReaderTest {
  protected:
   ChainMissingTest() {

@@ -147,9 +147,9 @@ class Merger {
                 {.uri = uri(lacking), .field = path});
   }
 
-  // A field that some files lack: optional, unless it is anyhow.
+  // A field that some files lack: optional, unless it is anyhow. Optional values beside lists are lists.
   void add_filled(const std::string& name, std::uint32_t parent, const SchemaFields& parts) {
-    if (any(parts, FieldForm::unreadable) || any(parts, FieldForm::nullable)) {
+    if (any(parts, FieldForm::unreadable) || (any(parts, FieldForm::nullable) && !all_lists(parts))) {
       add(name, parent, parts);
       return;
     }
@@ -411,6 +411,14 @@ class Merger {
 };
 
 }  // namespace
+
+bool is_plain(const Descriptor& chain, std::uint32_t id, const ChainSchema::Mapping& mapping,
+              const Descriptor& stored) {
+  const FieldDescriptor& f = chain.fields[id];
+  const std::uint32_t own = mapping.stored[id];
+  if (form_of(f) != FieldForm::nullable || own == invalid_id) return false;
+  return form_of(stored.fields[own]) != FieldForm::nullable || mapping.stored[f.children.front()] == own;
+}
 
 bool ChainSchema::is_everywhere(std::uint32_t id, std::size_t schema) const {
   if (mappings[schema].stored[id] == invalid_id) return false;

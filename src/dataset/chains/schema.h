@@ -48,6 +48,10 @@ struct ChainSchema {
   bool is_everywhere(std::uint32_t field, std::size_t schema) const;
 };
 
+// Whether an optional field of the chain is a value in a file that is always there.
+bool is_plain(const Descriptor& chain, std::uint32_t field, const ChainSchema::Mapping& mapping,
+              const Descriptor& stored);
+
 // Throws ErrorKind::schema for incompatible types, and for missing fields with MissingFields::error; the
 // message names two files.
 ChainSchema merge_schemas(const ChainFiles& files, MissingFields missing);

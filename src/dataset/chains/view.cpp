@@ -56,7 +56,9 @@ std::string ChainCore::path_in(std::size_t file) const {
 std::optional<std::uint64_t> ChainCore::items_each(std::size_t file) const {
   const std::uint32_t id = chain_->mapping(file).stored[field_];
   if (id == invalid_id) return 0;
-  const FieldDescriptor& f = chain_->stored_schema(file).fields[id];
+  const Descriptor& schema = chain_->stored_schema(file);
+  if (dataset::is_plain(chain_->descriptor(), field_, chain_->mapping(file), schema)) return 1;
+  const FieldDescriptor& f = schema.fields[id];
   if (f.role == FieldRole::collection) return std::nullopt;
   return f.array_size > 0 ? f.array_size : 1;
 }

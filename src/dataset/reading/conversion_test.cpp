@@ -246,6 +246,15 @@ TEST(Conversion, ArraysAndBitsetsNeedTheirSize) {
   EXPECT_EQ((refusal<std::array<int, 3>, std::set<int>>({})).kind(), ErrorKind::type);
 }
 
+TEST(Conversion, OptionalListsTakeOptionalValuesAsLists) {
+  using Lists = std::optional<std::vector<std::int64_t>>;
+  expect_reads<std::optional<int>, Lists>(5, std::vector<std::int64_t>{5});
+  expect_reads<std::optional<int>, Lists>(std::nullopt, std::vector<std::int64_t>{});
+  expect_reads<std::optional<std::vector<int>>, Lists>(std::nullopt, std::nullopt);
+  EXPECT_EQ((refusal<std::optional<std::string>, std::optional<std::vector<char>>>("a")).kind(),
+            ErrorKind::type);
+}
+
 TEST(Conversion, TextOnlyReadsAsText) {
   EXPECT_EQ((refusal<std::string, std::vector<char>>("a")).kind(), ErrorKind::type);
   EXPECT_EQ((refusal<std::vector<char>, std::string>({'a'})).kind(), ErrorKind::type);
