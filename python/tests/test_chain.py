@@ -604,6 +604,27 @@ def test_missing_columns_of_a_data_frame(uneven):
     assert frame.default_value_for("weight", 10.0).sum("weight").value == 13.5
 
 
+def test_joined_columns_of_files_with_other_members(tmp_path):
+    """Only the columns that a join takes must go together."""
+    files = [
+        write(
+            tmp_path / "0.root",
+            {"n": "int", "r": {"a": "int"}, "x": "float"},
+            [{"n": 0, "r": {"a": 1}, "x": 0.5}],
+        ),
+        write(
+            tmp_path / "1.root",
+            {"n": "int", "r": {"b": "int"}, "x": "double"},
+            [{"n": 1, "r": {"b": 1}, "x": 1.5}],
+        ),
+    ]
+    keys = write(tmp_path / "keys.root", {"key": "int"}, [{"key": 1}, {"key": 0}], name="Keys")
+    frame = colonnade.DataFrame("Keys", keys)
+    assert frame.join("Events", files, on={"key": "n"}, columns=["x"]).take("x").value.tolist() == [1.5, 0.5]
+    with pytest.raises(colonnade.SchemaError, match="the column 'r' is"):
+        frame.join("Events", files, on={"key": "n"})
+
+
 def test_fields_that_came_late(tmp_path):
     """Zero in the entries of their own file before they came, missing in the entries of other files."""
     with colonnade.create(tmp_path / "0.root", "Events", {"a": "std::int32_t"}) as writer:

@@ -341,7 +341,11 @@ std::vector<std::string> Join::columns() const {
     try {
       if (source_->find(name)) columns.push_back(name);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::unsupported) throw;
+      // Files may have types that do not go together: an error only where the column is taken.
+      if (error.kind() == ErrorKind::schema)
+        columns.push_back(name);
+      else if (error.kind() != ErrorKind::unsupported)
+        throw;
     }
   }
   return columns;
