@@ -273,10 +273,12 @@ TKeyList read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t fil
   return list;
 }
 
-std::vector<FreeSegment> read_free_list(ByteSpan record, std::uint64_t offset, std::uint64_t end) {
+std::vector<FreeSegment> read_free_list(ByteSpan record, std::uint64_t offset, std::uint64_t end,
+                                        std::uint64_t file_size) {
   constexpr const char* what = "free list";
+  const std::uint64_t latest_end = std::max(end, file_size);
   ByteReader in(record, offset);
-  const TKey own = read_tkey(in, end);
+  const TKey own = read_tkey(in, latest_end);
   if (own.seek_key != offset)
     fail(fmt::format("free list: its key claims to lie at {}", own.seek_key), offset);
   std::vector<FreeSegment> segments;
@@ -292,9 +294,10 @@ std::vector<FreeSegment> read_free_list(ByteSpan record, std::uint64_t offset, s
            start);
     segments.push_back(segment);
     previous = segment.last;
-    if (segment.last >= end) break;
+    // The last one reaches beyond the file, unless more than ROOT's limit was left behind the end.
+    if (segment.last >= latest_end || (segment.last >= end && segment == free_tail(segment.first))) break;
   }
-  if (segments.back().first != end)
+  if (segments.back().first < end || segments.back().first > latest_end)
     fail(fmt::format("free list: its last segment begins at {}, but the file ends at {}",
                      segments.back().first, end),
          offset);

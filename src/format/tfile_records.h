@@ -128,8 +128,10 @@ struct FreeSegment {
   friend bool operator==(const FreeSegment&, const FreeSegment&) = default;
 };
 // The record at TFileHeader::seek_free, including its key. Segments must be ascending and not adjacent; the
-// last one starts at `end`.
-std::vector<FreeSegment> read_free_list(ByteSpan record, std::uint64_t offset, std::uint64_t end);
+// last one starts at `end`, or behind it in the file: ROOT sets the end in the header too low when it adds to
+// a file that it has made shorter.
+std::vector<FreeSegment> read_free_list(ByteSpan record, std::uint64_t offset, std::uint64_t end,
+                                        std::uint64_t file_size);
 Bytes write_free_list(const std::vector<FreeSegment>& segments);  // without the record's own key
 std::size_t free_list_size(const std::vector<FreeSegment>& segments) noexcept;
 // The last segment of a file that ends at `end`: it extends to ROOT's next limit.

@@ -404,7 +404,7 @@ TEST(FreeList, RoundTripsBothForms) {
     const std::vector<FreeSegment> segments{{600, 699}, {700, 800}, free_tail(end)};
     EXPECT_EQ(write_free_list(segments).size(), free_list_size(segments));
     EXPECT_EQ(free_list_size(segments), end == far ? 38u : 30u);
-    EXPECT_EQ(read_free_list(free_list(segments), 500, end), segments);
+    EXPECT_EQ(read_free_list(free_list(segments), 500, end, end), segments);
   }
 }
 
@@ -416,26 +416,38 @@ TEST(FreeList, TailReachesAsFarAsRootsDoes) {
 
 TEST(FreeList, RefusesEveryTruncation) {
   expect_every_truncation_refused(free_list({{600, 699}, free_tail(10000)}),
-                                  [](ByteSpan bytes) { read_free_list(bytes, 500, 10000); });
+                                  [](ByteSpan bytes) { read_free_list(bytes, 500, 10000, 10000); });
 }
 
 TEST(FreeList, RefusesSegmentsOutOfOrder) {
-  EXPECT_EQ(
-      problem_of([] { read_free_list(free_list({{600, 699}, {650, 700}, free_tail(10000)}), 500, 10000); }),
-      "free list: the segment from 650 to 700 is out of order");
-  EXPECT_EQ(problem_of([] { read_free_list(free_list({{600, 599}, free_tail(10000)}), 500, 10000); }),
+  EXPECT_EQ(problem_of([] {
+              read_free_list(free_list({{600, 699}, {650, 700}, free_tail(10000)}), 500, 10000, 10000);
+            }),
+            "free list: the segment from 650 to 700 is out of order");
+  EXPECT_EQ(problem_of([] { read_free_list(free_list({{600, 599}, free_tail(10000)}), 500, 10000, 10000); }),
             "free list: the segment from 600 to 599 is out of order");
-  EXPECT_EQ(problem_of([] { read_free_list(free_list({{50, 99}, free_tail(10000)}), 500, 10000); }),
+  EXPECT_EQ(problem_of([] { read_free_list(free_list({{50, 99}, free_tail(10000)}), 500, 10000, 10000); }),
             "free list: the segment from 50 to 99 is out of order");
 }
 
 TEST(FreeList, RefusesATailThatDoesNotBeginAtTheEnd) {
-  EXPECT_EQ(problem_of([] { read_free_list(free_list({free_tail(9000)}), 500, 10000); }),
+  EXPECT_EQ(problem_of([] { read_free_list(free_list({free_tail(9000)}), 500, 10000, 10000); }),
             "free list: its last segment begins at 9000, but the file ends at 10000");
+  EXPECT_EQ(problem_of([] { read_free_list(free_list({free_tail(12000)}), 500, 10000, 11999); }),
+            "free list: its last segment begins at 12000, but the file ends at 10000");
+}
+
+// Gaps may lie behind an end that is too low, and what was left behind the end beyond ROOT's limit.
+TEST(FreeList, KnowsALaterEnd) {
+  const std::vector<FreeSegment> segments{{600, 699}, {10500, 10600}, free_tail(12000)};
+  EXPECT_EQ(read_free_list(free_list(segments), 500, 10000, 12000), segments);
+  EXPECT_EQ(read_free_list(free_list(segments), 500, 10000, 20000), segments);
+  const std::vector<FreeSegment> near_limit{free_tail(1'999'999'000)};
+  EXPECT_EQ(read_free_list(free_list(near_limit), 500, 1'999'999'000, 2'000'001'000), near_limit);
 }
 
 TEST(FreeList, RefusesToLieElsewhere) {
-  EXPECT_EQ(problem_of([] { read_free_list(free_list({free_tail(10000)}, 501), 500, 10000); }),
+  EXPECT_EQ(problem_of([] { read_free_list(free_list({free_tail(10000)}, 501), 500, 10000, 10000); }),
             "free list: its key claims to lie at 501");
 }
 

@@ -73,12 +73,6 @@ void lengthen(format::TKey& key, std::size_t length) {
 
 constexpr std::uint64_t sector_size = 512;
 
-Bytes joined(ByteSpan a, ByteSpan b) {
-  Bytes result(a.begin(), a.end());
-  result.insert(result.end(), b.begin(), b.end());
-  return result;
-}
-
 }  // namespace
 
 // ---- Records of a commit
@@ -380,7 +374,10 @@ RootFileWriter::Pending RootFileWriter::place_records(const Anchor& anchor) {
   const Bytes entry = place_made_directories(pending.made, *pending.anchor);
 
   Directory& changed = pending.changed = directories_.back();
-  pending.entries = joined(changed.entries, entry);
+  pending.entries = changed.entries;
+  const std::size_t own_at = changed.own_at.value_or(pending.entries.size());
+  pending.entries.insert(pending.entries.begin() + static_cast<std::ptrdiff_t>(own_at), entry.begin(),
+                         entry.end());
   const Record list = place_key_list(changed, changed.entry_count + 1, pending.entries);
   changed.record.seek_keys = list.key.seek_key;
   changed.record.nbytes_keys = list.key.nbytes;

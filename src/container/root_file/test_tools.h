@@ -101,6 +101,7 @@ class Examination {
   std::map<std::uint64_t, format::TKey> records;
   std::map<std::uint64_t, std::uint64_t> gaps;  // first byte -> size
   std::vector<std::string> names;               // of all keys in all directories
+  std::vector<std::uint16_t> cycles;            // likewise
 
  private:
   Bytes block(std::uint64_t offset, std::uint64_t size) const {
@@ -149,6 +150,7 @@ class Examination {
     const Bytes list = block(record.seek_keys, record.nbytes_keys);
     for (const format::TKey& key : format::read_tkey_list(list, record.seek_keys, file_.size()).keys) {
       names.push_back(key.name);
+      cycles.push_back(key.cycle);
       use(key.seek_key, key.nbytes);
       const format::TKey& own = records[key.seek_key];
       EXPECT_EQ(own.class_name, key.class_name);
@@ -165,7 +167,7 @@ class Examination {
 
   void check_free_list() {
     const Bytes record = block(header.seek_free, header.nbytes_free);
-    const auto segments = format::read_free_list(record, header.seek_free, header.end);
+    const auto segments = format::read_free_list(record, header.seek_free, header.end, header.end);
     EXPECT_EQ(segments.size(), header.free_segments);
     ByteReader in(record, header.seek_free);
     EXPECT_EQ(format::read_tkey(in, file_.size()).payload_size(), format::free_list_size(segments));

@@ -180,7 +180,7 @@ void RootFileWriter::load(Tail tail) {
   directories_.push_back(load_directory(format::read_tkey(in, file_size), record_at));
   directories_.front().class_name = file_class;
   head_ = read_block(0, record_at + directories_.front().record_room);
-  load_free_list(tail == Tail::keep ? keep_tail() : header_.end);
+  load_free_list(tail);
 }
 
 // Behind the end lie records that may be needed, up to what a crash cut off, or what ROOT left when it made
@@ -240,14 +240,16 @@ std::vector<format::TKey> RootFileWriter::keys_of(const Directory& directory) co
 }
 
 // Gaps are used only if their markers in the file agree; others stay listed unchanged.
-void RootFileWriter::load_free_list(std::uint64_t first_free) {
+void RootFileWriter::load_free_list(Tail tail) {
   if (header_.seek_free == 0)
     throw Error(ErrorKind::format, "the file was not closed by its writer: it has no list of free space",
                 "open it once with ROOT in update mode, which repairs it");
   const Bytes record = read_block(header_.seek_free, header_.nbytes_free);
-  space_ = RootFileSpace(std::max(header_.end, first_free));
-  for (const format::FreeSegment& segment : format::read_free_list(record, header_.seek_free, header_.end)) {
-    if (segment.first == header_.end) break;
+  auto segments = format::read_free_list(record, header_.seek_free, header_.end, file_->size());
+  header_.end = segments.back().first;
+  segments.pop_back();
+  space_ = RootFileSpace(tail == Tail::keep ? keep_tail() : header_.end);
+  for (const format::FreeSegment& segment : segments) {
     const std::uint64_t size = segment.last - segment.first + 1;
     const bool holds_marker = size >= 4 && size <= format::small_tfile_limit;
     if (holds_marker && read_block(segment.first, 4) == format::gap_marker(size))
@@ -308,8 +310,13 @@ void RootFileWriter::load_existing() {
     const ByteSpan bytes = ByteSpan(directory.entries).subspan(begin, in.position() - begin);
     const bool is_ours = is_data_set(key) && key.name == name_ && key.cycle == anchor_->key.cycle &&
                          key.seek_key == anchor_->key.seek_key;
-    if (!is_ours) others.insert(others.end(), bytes.begin(), bytes.end());
-    if (is_ours) --directory.entry_count;
+    if (is_ours) {
+      // Of several objects with this name ROOT takes the first.
+      directory.own_at = others.size();
+      --directory.entry_count;
+    } else {
+      others.insert(others.end(), bytes.begin(), bytes.end());
+    }
   }
   directory.entries = std::move(others);
 }

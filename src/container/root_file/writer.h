@@ -67,6 +67,7 @@ class RootFileWriter final : public WriteContainer {
     // Without our data set; the other entries are kept byte for byte.
     std::uint32_t entry_count = 0;
     Bytes entries;
+    std::optional<std::size_t> own_at;  // where ours was among them; else it comes last
   };
   struct Record {
     format::TKey key;
@@ -89,7 +90,7 @@ class RootFileWriter final : public WriteContainer {
   enum class Tail { cut, keep };
   void load(Tail tail);
   std::uint64_t keep_tail();
-  void load_free_list(std::uint64_t first_free);
+  void load_free_list(Tail tail);
   void load_path();
   void load_existing();
   Directory load_directory(const format::TKey& key, std::uint64_t record_at) const;

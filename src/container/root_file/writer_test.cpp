@@ -15,6 +15,7 @@
 namespace colonnade::container {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -183,6 +184,45 @@ TEST(RootFileWriter, StaysAChainOfRecordsBehindWhatOthersLeft) {
     EXPECT_EQ(state_of("Events"), 3u);
     const Examination after(uri);
   }
+}
+
+// ROOT adds to a file that it has made shorter, and leaves the end that it had; the free list knows better.
+TEST(RootFileWriter, TakesTheEndOfTheFreeList) {
+  for (const bool replaces : {false, true}) {
+    write_new("Events", 2);
+    append("Other", 3);
+    Bytes bytes = io::memory_file_content(uri);
+    constexpr std::size_t end_at = 12;
+    bytes[end_at + 2] = std::byte{1};  // far too low
+    io::store_memory_file(uri, bytes);
+    if (replaces) {
+      const auto container = replace_container(uri, "Events", {});
+      FakeDataSet(*container).write(2);
+      container->close();
+    } else {
+      append("More", 2);
+    }
+    const Examination file(uri);
+    EXPECT_EQ(state_of("Events"), 2u);
+    EXPECT_EQ(state_of("Other"), 3u);
+  }
+}
+
+// Of several objects with one name ROOT takes the first in the list.
+TEST(RootFileWriter, StaysWhereItWasInTheListOfKeys) {
+  io::store_memory_file(uri, content_of(fixture("replaced_data_set.root")));
+  append("Behind", 1);
+  const Examination before(uri);
+  EXPECT_THAT(before.names, Contains("Events").Times(2));
+  const auto container = replace_container(uri, "Events", {});
+  FakeDataSet data(*container);
+  for (const unsigned seed : {1u, 2u}) {
+    data.write(seed);
+    const Examination now(uri, Examination::Writer::open);
+    EXPECT_EQ(now.names, before.names);
+    EXPECT_EQ(now.cycles, before.cycles);
+  }
+  container->close();
 }
 
 // Appends to files written by ROOT, at the top and below existing directories; everything else must stay the
