@@ -83,6 +83,8 @@ def frame_of(batch: Any) -> pl.DataFrame:
     """Return an Arrow table or record batch as a data frame of Polars."""
     import polars as pl
 
+    if batch.num_columns == 0:  # rows of nothing still count; older versions of Polars have none
+        return pl.select(pl.repeat(None, batch.num_rows).alias("row")).drop("row")
     frame = pl.from_arrow(batch)
     assert isinstance(frame, pl.DataFrame)
     return frame

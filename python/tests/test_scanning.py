@@ -188,6 +188,23 @@ def test_columns_of_variants_do_not_matter_to_filters(tmp_path: Path) -> None:
         assert scanned.to_table(filter=pc.field("x") < 2).to_pylist() == [{"v": 1, "x": 1}]
 
 
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+def test_polars_counts_rows_of_no_column(tmp_path: Path, engine: Any) -> None:
+    with colonnade.create(tmp_path / "n.root", "E", {"n": "int"}) as writer:
+        writer.extend({"n": np.arange(9)})
+    lazy = colonnade.polars.scan(tmp_path / "n.root").with_row_index("row")
+    assert lazy.select("row").collect(engine=engine)["row"].to_list() == list(range(9))
+    assert lazy.head(7).select(pl.len()).collect(engine=engine).item() == 7
+    passing = colonnade.polars.scan(tmp_path / "n.root").filter(pl.col("n") % 2 == 0)
+    assert passing.with_row_index("row").select("row").collect(engine=engine)["row"].to_list() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
+
+
 def test_what_polars_does_not_have(tmp_path: Path) -> None:
     file = tmp_path / "v.root"
     with colonnade.create(file, "E", schema={"v": "std::variant<int,std::string>", "x": "int"}) as writing:
