@@ -4,6 +4,7 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <atomic>
+#include <map>
 #include <mutex>
 
 #include "register.h"
@@ -30,11 +31,15 @@ class PyFillContext {
     run([&](FillContext& context) { context.append(views); });
   }
   // One row for entries of the context.
-  void add_attributes(ParallelAttributeSet& set, std::uint64_t first, std::uint64_t last,
-                      const std::vector<PathArray>& values) {
+  void add_attributes(ParallelAttributeSet& set, nb::list ranges, const std::vector<PathArray>& values) {
     const std::vector<NamedArray> views = views_of(values);
-    const nb::gil_scoped_release released;
-    run([&](FillContext& context) { context.add_attributes(set, {first, last}, views); });
+    const std::vector<IndexRange> about = ranges_in(ranges);
+    if (about.size() != 1) throw Error(ErrorKind::usage, "a row has one range");
+    {
+      const nb::gil_scoped_release released;
+      run([&](FillContext& context) { context.add_attributes(set, about.front(), views); });
+    }
+    ranges.clear();
   }
   void commit_cluster() {
     run([](FillContext& context) { context.commit_cluster(); });
@@ -77,8 +82,12 @@ class PyParallelWriter {
   std::unique_ptr<PyFillContext> make_context() {
     return std::make_unique<PyFillContext>(writer_->make_fill_context());
   }
+  // The same if it was added: Python does not know that if Ctrl-C came at once.
   ParallelAttributeSet& add_attribute_set(const std::string& name, const std::vector<const Field*>& fields) {
-    return writer_->add_attribute_set(make_model(fields, {}), name);
+    const std::lock_guard turn(sets_mutex_);
+    ParallelAttributeSet*& set = sets_[name];
+    if (set == nullptr) set = &writer_->add_attribute_set(make_model(fields, {}), name);
+    return *set;
   }
   void commit_staged() { writer_->commit_staged(); }
   void commit_data_set() { writer_->commit_data_set(); }
@@ -87,6 +96,8 @@ class PyParallelWriter {
 
  private:
   std::unique_ptr<ParallelWriter> writer_;
+  std::map<std::string, ParallelAttributeSet*> sets_;
+  std::mutex sets_mutex_;
 };
 
 std::unique_ptr<PyParallelWriter> make_parallel_writer(const std::string& uri, const std::string& name,
@@ -106,12 +117,13 @@ void register_parallel_writer(nb::module_& module) {
   nb::class_<PyFillContext>(module, "FillContext", "What one thread fills a data set through.")
       .def_prop_ro("num_entries", &PyFillContext::num_entries)
       .def("append", &PyFillContext::append, nb::arg("arrays"), nb::sig(append_signature), append_help)
-      .def("add_attributes", &PyFillContext::add_attributes, nb::arg("attribute_set"), nb::arg("first"),
-           nb::arg("last"), nb::arg("values"),
-           nb::sig("def add_attributes(self, attribute_set: ParallelAttributeSet, first: int, last: int, "
-                   "values: collections.abc.Sequence[tuple[str, ArrayRole, ElementType, "
-                   "numpy.typing.NDArray[typing.Any]]]) -> None"),
-           "A row about entries of this context, its values as append() takes them.")
+      .def("add_attributes", &PyFillContext::add_attributes, nb::arg("attribute_set"), nb::arg("ranges"),
+           nb::arg("values"),
+           nb::sig(
+               "def add_attributes(self, attribute_set: ParallelAttributeSet, ranges: list[tuple[int, int]], "
+               "values: collections.abc.Sequence[tuple[str, ArrayRole, ElementType, "
+               "numpy.typing.NDArray[typing.Any]]]) -> None"),
+           "A row about one range of entries of this context, as Writer.append_attributes() takes them.")
       .def("commit_cluster", &PyFillContext::commit_cluster, Released())
       .def("close", &PyFillContext::close, Released())
       .def("discard", &PyFillContext::discard, Released());

@@ -24,21 +24,19 @@ namespace nb = nanobind;
 namespace colonnade::python {
 namespace {
 
-using Ranges = std::vector<std::tuple<std::uint64_t, std::uint64_t>>;  // [first, last)
-
 // The attribute sets of a Writer or AttributeAppender, by name.
 class AttributeSets {
  public:
+  // Nothing if it was added: Python does not know that if Ctrl-C came at once.
   template <class Owner>
   void add(Owner& owner, const std::string& name, const std::vector<const Field*>& fields) {
-    sets_[name] = &owner.add_attribute_set(make_model(fields, {}), name);
+    if (!sets_.contains(name)) sets_[name] = &owner.add_attribute_set(make_model(fields, {}), name);
   }
-  void append(const std::string& name, const Ranges& ranges, const std::vector<NamedArray>& arrays) {
+  void append(const std::string& name, const std::vector<IndexRange>& ranges,
+              const std::vector<NamedArray>& arrays) {
     const auto set = sets_.find(name);
     if (set == sets_.end()) throw Error(ErrorKind::usage, "there is no attribute set '" + name + "'");
-    std::vector<IndexRange> about;
-    for (const auto& [first, last] : ranges) about.emplace_back(first, last);
-    set->second->append(about, arrays);
+    set->second->append(ranges, arrays);
   }
 
  private:
@@ -57,10 +55,10 @@ class PyAppender {
   void add_attribute_set(const std::string& name, const std::vector<const Field*>& fields) {
     sets_.add(open(), name, fields);
   }
-  void append_attributes(const std::string& name, const Ranges& ranges,
-                         const std::vector<PathArray>& arrays) {
+  void append_attributes(const std::string& name, nb::list ranges, const std::vector<PathArray>& arrays) {
     open();
-    sets_.append(name, ranges, views_of(arrays));
+    sets_.append(name, ranges_in(ranges), views_of(arrays));
+    ranges.clear();
   }
   void close() {
     open().close();
@@ -111,11 +109,14 @@ class PyWriter {
   void add_attribute_set(const std::string& name, const std::vector<const Field*>& fields) {
     run([&](Writer& writer) { sets_.add(writer, name, fields); });
   }
-  void append_attributes(const std::string& name, const Ranges& ranges,
-                         const std::vector<PathArray>& arrays) {
+  void append_attributes(const std::string& name, nb::list ranges, const std::vector<PathArray>& arrays) {
     const std::vector<NamedArray> views = views_of(arrays);
-    const nb::gil_scoped_release released;
-    run([&](Writer&) { sets_.append(name, ranges, views); });
+    const std::vector<IndexRange> about = ranges_in(ranges);
+    {
+      const nb::gil_scoped_release released;
+      run([&](Writer&) { sets_.append(name, about, views); });
+    }
+    ranges.clear();
   }
   void commit_cluster() {
     run([](Writer& writer) { writer.commit_cluster(); });
@@ -218,10 +219,12 @@ void register_options(nb::module_& module) {
 }
 
 constexpr const char* append_attributes_signature =
-    "def append_attributes(self, name: str, ranges: collections.abc.Sequence[tuple[int, int]], arrays: "
+    "def append_attributes(self, name: str, ranges: list[tuple[int, int]], arrays: "
     "collections.abc.Sequence[tuple[str, ArrayRole, ElementType, numpy.typing.NDArray[typing.Any]]]) -> None";
 constexpr const char* append_attributes_help =
-    "Rows of an attribute set: ranges as (first, last), values as append() takes them.";
+    "Rows of an attribute set: ranges as (first, last), values as append() takes them. Empties `ranges` "
+    "once\n"
+    "the rows are added, which Ctrl-C cannot come between.";
 
 std::unique_ptr<PyAppender> open_appender(const std::string& uri, const std::string& name,
                                           const WriteOptions& options) {

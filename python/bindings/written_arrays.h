@@ -43,6 +43,15 @@ inline std::vector<NamedArray> views_of(const std::vector<PathArray>& given) {
   return views;
 }
 
+// Of entries, as (first, last).
+inline std::vector<IndexRange> ranges_in(const nanobind::list& given) {
+  std::vector<IndexRange> ranges;
+  for (const auto& [first, last] :
+       nanobind::cast<std::vector<std::tuple<std::uint64_t, std::uint64_t>>>(given))
+    ranges.emplace_back(first, last);
+  return ranges;
+}
+
 inline std::unique_ptr<Model> make_model(const std::vector<const Field*>& fields,
                                          const std::vector<Projection>& projections) {
   auto model = Model::create();

@@ -99,3 +99,102 @@ def test_children_among_threads(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+
+
+# A thread is in a callable while a child is forked, whose callables share memory and so run one at a time.
+IN_A_CALLABLE = """
+    import os, signal, sys, threading
+    import numpy as np
+    import colonnade
+    from colonnade import DataFrame
+
+    there = f"{sys.argv[1]}/f.root"
+    with colonnade.create(there, "Events") as writer:
+        writer.extend({"x": np.arange(100.0)})
+    begun, ends = threading.Event(), threading.Event()
+
+    def waits(x):
+        begun.set()
+        ends.wait()
+        return x
+
+    memory = np.zeros(1000)
+
+    def shares(x):
+        memory[: len(x)] = x
+        return memory[: len(x)]
+
+    def total(function):
+        return DataFrame("Events", there).define("y", function, ["x"], returns="double").sum("y").value
+
+    found = []
+    thread = threading.Thread(target=lambda: found.append(total(waits)))
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(total(shares) != 4950)
+    _, status = os.waitpid(child, 0)
+    ends.set()
+    thread.join()
+    sys.exit(f"{status}, {found}" if status or found != [4950] else 0)
+"""
+
+# A child uses what computes on processes of its parent. Another one lives on when the parent ends.
+WITH_PROCESSES = """
+    import os, signal, sys
+    import numpy as np
+    import colonnade
+    from colonnade import DataFrame
+    from colonnade.distributed.engines import Processes
+
+    if __name__ == "__main__":
+        there = f"{sys.argv[1]}/f.root"
+        with colonnade.create(there, "Events") as writer:
+            writer.extend({"x": np.arange(100.0)})
+        df = DataFrame("Events", there, executor=1, progress=False)
+        assert df.sum("x").value == 4950
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            right = df.max("x").value == 99
+            for each in Processes._shared.values():
+                each.close()
+            os._exit(not right)
+        _, status = os.waitpid(child, 0)
+        if status:
+            sys.exit(f"the child ended with {status}")
+        assert df.min("x").value == 0
+        if os.fork() == 0:
+            sys.stdin.read()
+            os._exit(0)
+"""
+
+
+def test_callables_of_a_child_do_not_wait_for_its_parent(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(IN_A_CALLABLE), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_children_have_processes_of_their_own(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(WITH_PROCESSES))
+    with (tmp_path / "errors").open("w+") as errors:
+        parent = subprocess.Popen(
+            [sys.executable, "-W", "ignore", program, tmp_path], stdin=subprocess.PIPE, stderr=errors
+        )
+        assert parent.stdin is not None
+        try:
+            parent.wait(100)
+        finally:
+            parent.kill()
+            parent.stdin.close()  # the child ends
+        errors.seek(0)
+        assert parent.returncode == 0, errors.read()[-3000:]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import gc
 import random
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -16,6 +21,10 @@ import pytest
 
 import colonnade
 from colonnade import DataFrame, _core
+from colonnade.errors import UsageError
+from colonnade.frame.sharing import Turns
+from colonnade.reading.streams import Stream, _gate
+from colonnade.writing import filling
 
 
 class Interrupt(BaseException):
@@ -102,3 +111,166 @@ def test_interrupts_while_results_are_dropped(
     assert ignored == []
     session = df._session
     assert (df.sum("n").value, len(session.bookings), len(session._users)) == (4950, 0, 0)
+
+
+# ---- At each place where a handler may run
+
+
+def handlers_may_run(code: CodeType) -> set[int]:
+    """The instructions before which a handler of a signal may have run: behind calls, and where code begins."""
+    table = dis._parse_exception_table(code)  # type: ignore[attr-defined]
+
+    def caught(offset: int) -> int | None:
+        return next((each.target for each in table if each.start <= offset < each.end), None)
+
+    found = set()
+    for each, following in pairwise(dis.get_instructions(code)):
+        # A call's exception is that of the call, not of what follows.
+        is_call = each.opname.startswith("CALL") and caught(each.offset) == caught(following.offset)
+        if is_call or each.opname == "RESUME":
+            found.add(following.offset)
+    return found
+
+
+def interrupted(call: Callable[[], object], at: int) -> int | None:
+    """Call, with an interrupt at such a place of the package or of `threading`.
+
+    Returns:
+        None if it was interrupted, otherwise the number of places that were passed.
+    """
+    passed = 0
+    known: dict[CodeType, set[int]] = {}
+
+    def look(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal passed
+        code = frame.f_code
+        if event == "call":
+            if not code.co_filename.startswith(PLACES) or passed > at:
+                return None
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        elif event == "opcode":
+            if code not in known:
+                known[code] = handlers_may_run(code)
+            if frame.f_lasti in known[code]:
+                passed += 1
+                if passed == at + 1:
+                    raise Interrupt
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        call()
+    except Interrupt:
+        return None
+    finally:
+        sys.settrace(before)
+    return passed
+
+
+PLACES = (str(Path(colonnade.__file__).parent), threading.__file__)
+everywhere = pytest.mark.skipif(sys.version_info < (3, 11), reason="there is no table of handlers")
+
+
+def others_can(call: Callable[[], object]) -> bool:
+    """Whether another thread is not kept waiting."""
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(10)
+    return not thread.is_alive()
+
+
+@everywhere
+def test_callables_take_turns_after_an_interrupt(ignored: list[Any]) -> None:
+    turns = Turns()
+    for run in (turns.together, turns.alone):
+        at = 0
+        while interrupted(lambda run=run: run(lambda: None), at) is None:  # type: ignore[misc]
+            assert others_can(lambda: turns.alone(lambda: None)), f"{run} {at}"
+            assert others_can(lambda: turns.together(lambda: None)), f"{run} {at}"
+            at += 1
+        assert at > 1
+    assert ignored == []
+
+
+@everywhere
+def test_streams_are_left_after_an_interrupt(ignored: list[Any]) -> None:
+    at = 0
+    while interrupted(lambda: next(Stream(iter([1, 2]))), at) is None:
+        assert others_can(lambda: next(Stream(iter([1, 2])))), at
+        assert not _gate.inside, f"the program would wait for {at}"
+        at += 1
+    assert at > 3
+    gc.collect()
+    assert (ignored, _gate.streams) == ([], {})
+
+
+@everywhere
+def test_blocks_of_writers_end_with_an_interrupt(tmp_path: Path, ignored: list[Any]) -> None:
+    """Who catches it can write the file again at once, though a variable still has the writer."""
+    at = 0
+    while True:
+        writer = colonnade.create(tmp_path / "f.root", "Events", {"n": "int"})
+        if interrupted(lambda writer=writer: writer.__exit__(None, None, None), at) is not None:  # type: ignore[misc]
+            break
+        with pytest.raises(UsageError, match="the writer is closed"):
+            writer.fill(n=1)
+        at += 1
+    assert at > 5
+    assert ignored == []
+
+
+FILLED = 6
+
+
+@everywhere
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("way", ["alone", "context"])
+def test_filling_goes_on_after_an_interrupt(
+    way: str, seed: int, tmp_path: Path, ignored: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was given is there once, and the call that was interrupted added its entry or nothing."""
+    monkeypatch.setattr(filling, "_ROWS_HELD", 4)
+    chosen = random.Random(seed)
+    schema = {"n": "int", "v": "std::vector<float>", "a": "std::variant<int,std::string>", "s": "std::string"}
+
+    def values(k: int) -> dict[str, Any]:
+        return {"n": k, "v": [k] * (k % 3), "a": str(k) if k % 2 else k, "s": str(k)}
+
+    def fill(at: int, file: Path) -> int | None:
+        entries: list[int] = []
+        rows: list[int] = []
+        writer: Any = None
+
+        def add() -> None:
+            for k in range(FILLED):
+                out.fill(**values(k))
+                entries.append(k)
+                runs.add({"run": k}, k, k + 1)
+                rows.append(k)
+
+        with contextlib.ExitStack() as stack:
+            if way == "alone":
+                out = writer = stack.enter_context(colonnade.create(file, "Events", schema))
+            else:
+                writer = stack.enter_context(colonnade.create_parallel(file, "Events", schema))
+                out = stack.enter_context(writer.context())
+            runs = out.attributes("runs", {"run": "int"})
+            passed = interrupted(add, at)
+            assert out.num_entries - len(entries) in (0, 1)
+            out.fill(**values(-1))
+        with colonnade.open(file) as data_set:
+            found = data_set.arrays().tolist()
+            count = len(found) - 1
+            assert count - len(entries) in (0, 1)
+            assert found == [values(k) for k in [*range(count), -1]]
+            stored = [each.values["run"] for each in data_set.attributes["runs"]]
+            assert stored == list(range(len(stored)))
+            assert len(stored) - len(rows) in (0, 1)
+        return passed
+
+    places = fill(sys.maxsize, tmp_path / "whole.root")
+    assert places is not None
+    for at in chosen.sample(range(places), 40):
+        assert fill(at, tmp_path / f"{at}.root") is None
+    assert ignored == []

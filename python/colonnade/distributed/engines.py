@@ -156,33 +156,38 @@ class Processes:
         self.slots = number
         self._pool: _Pool | None = None
         self._lock = threading.Lock()
-        self._runs = 0
+        self._runs: set[object] = set()
         self._started_with: tuple[dict[str, str], str] = {}, ""
+        self._client = os.getpid()
 
     def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield the partial result of each task, as they come."""
-        pool = self._started()
+        if self._client != os.getpid():  # a forked child, which has none of the threads
+            self._client, self._pool, self._runs, self._lock = os.getpid(), None, set(), threading.Lock()
+        runs, run = self._runs, object()
         try:
+            pool = self._started(run)
             yield from Futures(pool, self.slots).run(plans, tasks, piecemeal)
         finally:
-            with self._lock:
-                self._runs -= 1
+            runs.discard(run)
 
     def close(self) -> None:
         """End the processes after their current tasks."""
+        if self._client != os.getpid():
+            return
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
             atexit.unregister(self.close)
             pool.shutdown(cancel_futures=True)
 
-    def _started(self) -> _Pool:
+    def _started(self, run: object) -> _Pool:
         # Credentials may be newer, and file names are relative to the current folder.
         now = dict(os.environ), os.getcwd()
-        if self._runs == 0 and now != self._started_with:
+        if not self._runs and now != self._started_with:
             self.close()
         with self._lock:
-            self._runs += 1
+            self._runs.add(run)
             if self._pool is None:
                 self._started_with = now
                 self._pool = _Pool(self.slots)
@@ -229,9 +234,13 @@ class _Pool(ThreadPoolExecutor):
 class _Process:
     """A process that computes what it is sent, one call at a time."""
 
+    connections: ClassVar[set[Connection]] = set()
+    """To all processes that have not been ended."""
+
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")  # not forked: this process may have threads
         self._connection, of_process = context.Pipe()
+        self.connections.add(self._connection)
         self._process = context.Process(target=_serve, args=(of_process,))
         self._has_begun = False
         resource_tracker.ensure_running()  # else it is started below, and unblocks signals
@@ -278,8 +287,19 @@ class _Process:
         raise answer
 
     def end(self) -> None:
+        self.connections.discard(self._connection)
         self._connection.close()
         self._process.join()
+
+
+def _leave_to_parent() -> None:
+    """Close a forked child's copies of the connections: processes end when nobody has one any more."""
+    for each in _Process.connections:
+        each.close()
+    _Process.connections.clear()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _serve(connection: Connection) -> None:

@@ -423,8 +423,8 @@ class _Binder:
         def call(arguments: list[_core.Values], size: int) -> _core.Values:
             if size == 0:
                 return values_of(ak.contents.EmptyArray(), finished)
-            with turns.together():
-                layout = function.apply([layout_of(each) for each in arguments], types, size)
+            layouts = [layout_of(each) for each in arguments]
+            layout = turns.together(function.apply, layouts, types, size)
             return self._converted(layout, finished, False)
 
         return finished, call
@@ -434,10 +434,13 @@ class _Binder:
         run: Callable[[list[Content], int], tuple[Content, bool]],
         types: list[_core.ValueType],
     ) -> _core.ValueType:
-        try:
-            with turns.alone(), np.errstate(all="ignore"), warnings.catch_warnings():
+        def quietly() -> _core.ValueType:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return type_of(run([trial(kind, _TRIAL) for kind in types], _TRIAL)[0])
+
+        try:
+            return turns.alone(quietly)
         except Error:
             raise
         except Exception as error:

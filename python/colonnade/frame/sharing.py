@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -116,42 +116,46 @@ def kept(answer: Any) -> Any:
 
 
 class Turns:
-    """Lets any number of callables run in parallel, or one exclusively."""
+    """Lets any number of callables run in parallel, or one exclusively.
+
+    Each holds a lock of its own while it runs. Locks alone are released whenever Ctrl-C comes: a `Condition` is left
+    by Python code, which a signal's handler can end before it has done anything.
+    """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._running = 0
-        self._alone = False
+        self.reset()
 
-    @contextmanager
-    def together(self) -> Iterator[None]:
+    def reset(self) -> None:
+        """Forget who runs: a forked child has none of the threads."""
+        self._entry = threading.Lock()
+        self._running: set[threading.Lock] = set()
+
+    def together(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run in parallel with others."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._alone)
-            self._running += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._running -= 1
-                self._changed.notify_all()
+        running, own = self._running, threading.Lock()
+        with own:
+            try:
+                with self._entry:
+                    running.add(own)
+                return call(*arguments)
+            finally:
+                running.discard(own)
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run exclusively."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._alone and self._running == 0)
-            self._alone = True
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._alone = False
-                self._changed.notify_all()
+        while True:
+            with self._entry:
+                others = list(self._running)
+                if not others:
+                    return call(*arguments)
+            for each in others:
+                with each:  # it has ended
+                    pass
 
 
 turns = Turns()
 """The turns of all callables: one may write to memory of another."""
+os.register_at_fork(after_in_child=turns.reset)
 
 
 class Guarded(Generic[T]):
@@ -168,9 +172,7 @@ class Guarded(Generic[T]):
     def __call__(self, *arguments: Any) -> T:
         """Return the values of a block."""
         if not self._shared:
-            with turns.together():
-                values, self._shared = self._call(*arguments)
+            values, self._shared = turns.together(self._call, *arguments)
             if not self._shared:
                 return values
-        with turns.alone():
-            return self._call(*arguments)[0]
+        return turns.alone(self._call, *arguments)[0]

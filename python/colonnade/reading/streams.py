@@ -10,10 +10,12 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import time
 import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from colonnade import _core
 from colonnade.errors import UsageError
 
 __all__ = ["Stream"]
@@ -22,10 +24,16 @@ T = TypeVar("T")
 
 _QUIET = 0.1
 """Seconds after which a reader that has asked for nothing has read as far ahead as it wants to."""
+_PAUSE = 0.001
+"""Seconds between two looks at the readers, at the end of the program."""
 
 
 class _Gate:
-    """What is called by readers at the moment, and whether they may call."""
+    """What is called by readers at the moment, and whether they may call.
+
+    There are only operations that are atomic for Python, and no lock: a signal's handler, as that of Ctrl-C, may raise
+    before a `finally` has called anything that is written in Python, such as the end of a `Condition`.
+    """
 
     def __init__(self) -> None:
         self.is_closed = False
@@ -33,22 +41,22 @@ class _Gate:
 
     def reset(self) -> None:
         """Forget the readers: a forked child has none of the threads."""
-        self.changed = threading.Condition()
-        self.inside = 0
-        self.streams: weakref.WeakSet[Stream[Any]] = weakref.WeakSet()
+        self.inside: set[object] = set()
+        self.streams: dict[int, weakref.ref[Stream[Any]]] = {}
+        self.calls = 0
 
     def close(self) -> None:
         """Refuse all calls from now on; wait for those that have begun, and for readers that do not know it yet."""
-        with self.changed:
-            self.is_closed = True
-            while True:
-                if self.inside:
-                    self.changed.wait()
-                elif not self._may_be_asked() or not self.changed.wait(_QUIET):
-                    return
+        self.is_closed = True
+        calls, quiet = self.calls, time.monotonic() + _QUIET
+        while self.inside or (self._may_be_asked() and time.monotonic() < quiet):
+            time.sleep(_PAUSE)
+            if calls != self.calls:
+                calls, quiet = self.calls, time.monotonic() + _QUIET
 
     def _may_be_asked(self) -> bool:
-        return any(stream.may_be_asked for stream in self.streams)
+        streams = [stream for each in list(self.streams.values()) if (stream := each()) is not None]
+        return any(stream.may_be_asked for stream in streams)
 
 
 _gate = _Gate()
@@ -71,27 +79,28 @@ class Stream(Iterator[T], Generic[T]):
         self._items = iter(items)
         self.may_be_asked = True
         """Whether a thread that may outlive the interpreter could ask for more."""
-        with _gate.changed:
-            if _gate.is_closed:
-                raise _end()
-            _gate.streams.add(self)
+        if _gate.is_closed:
+            raise _end()
+        _gate.streams[id(self)] = weakref.ref(self)
+
+    @_core.finalizer
+    def __del__(self) -> None:
+        _gate.streams.pop(id(self), None)
 
     def __next__(self) -> T:
-        with _gate.changed:
-            is_other = threading.get_ident() != threading.main_thread().ident
+        is_other = threading.get_ident() != threading.main_thread().ident
+        inside, call = _gate.inside, object()
+        _gate.calls += 1
+        try:
+            inside.add(call)
             self.may_be_asked = is_other and not _gate.is_closed
             if _gate.is_closed:
-                _gate.changed.notify_all()
                 if is_other:
                     raise StopIteration  # Arrow would ask for the text of an error, with the lock
                 raise _end()
-            _gate.inside += 1
-        try:
             return next(self._items)
         except BaseException:
             self.may_be_asked = False
             raise
         finally:
-            with _gate.changed:
-                _gate.inside -= 1
-                _gate.changed.notify_all()
+            inside.discard(call)

@@ -156,6 +156,7 @@ class AttributeSetWriter(_Ranges):
     @property
     def num_rows(self) -> int:
         """Number of ranges added so far."""
+        self._settle()
         return self._handed_on + len(self._ranges)
 
     # ---- Inside
@@ -164,10 +165,22 @@ class AttributeSetWriter(_Ranges):
         if not self._fields:
             self._start(_schema_of(values))
             self._make()
+        self._settle()
         if self._rows is None:
             self._rows = Rows(self._fields)
-        self._rows.add(values)
         self._ranges.append((first, last))
+        self._rows.add(values)
+
+    def _settle(self) -> None:
+        """Complete a call that an exception has ended, also one of a signal's handler.
+
+        Rows without ranges were passed on, and a range without a row was refused.
+        """
+        count = len(self._rows) if self._rows is not None else 0
+        if self._ranges or not count:
+            del self._ranges[count:]
+        else:
+            self._handed_on, self._rows = self._handed_on + count, None
 
     def _start(self, schema: Mapping[str, Spec]) -> None:
         self._fields = self._writer._guard(lambda: build_fields(schema, {}, {}, whole=True))
@@ -184,15 +197,15 @@ class AttributeSetWriter(_Ranges):
     def _flush(self) -> None:
         """Pass on collected rows, except those for entries that were not passed on themselves."""
         self._make()
+        self._settle()
         core = self._writer._writer
         if core is None or self._rows is None or not self._ranges:
             return
         if max(last for _, last in self._ranges) > core.num_entries:
             return
-        ranges, self._ranges = self._ranges, []
-        arrays = self._rows.take()
-        self._handed_on += len(ranges)
-        self._writer._guard(lambda: core.append_attributes(self._name, ranges, arrays))
+        arrays = self._rows.arrays()
+        self._writer._guard(lambda: core.append_attributes(self._name, self._ranges, arrays))
+        self._settle()
 
     def __repr__(self) -> str:
         return f"<AttributeSetWriter '{self._name}' of '{self._writer.name}': {self.num_rows} ranges>"
@@ -242,14 +255,14 @@ class ContextAttributes(_Ranges):
     def __init__(self, context: FillContext, shared: SharedAttributeSet, core: _core.ParallelWriter) -> None:
         super().__init__(context, shared.name)
         self._shared, self._core = shared, core
-        self._waiting: list[
-            tuple[int, int, list[PathArray]]
-        ] = []  # until the context has passed on these entries
+        # Until the context has passed on these entries: a list of one range, which is empty afterwards, and its values.
+        self._waiting: list[tuple[list[tuple[int, int]], list[PathArray]]] = []
         self._handed_on = 0
 
     @property
     def num_rows(self) -> int:
         """Number of ranges added through this context so far."""
+        self._settle()
         return self._handed_on + len(self._waiting)
 
     def _add(self, values: Mapping[str, Any], first: int, last: int) -> None:
@@ -257,19 +270,22 @@ class ContextAttributes(_Ranges):
             self._shared.make(self._core, _schema_of(values), must_agree=False)
         row = Rows(self._shared.fields)
         row.add(values)
-        self._waiting.append((first, last, row.take()))
+        self._waiting.append(([(first, last)], row.arrays()))
 
     def _flush(self) -> None:
         """Pass on the rows for entries that were passed on themselves."""
         written = self._writer._written()
-        waiting, self._waiting = self._waiting, []
-        for first, last, arrays in waiting:
-            if last > written:
-                self._waiting.append((first, last, arrays))
-                continue
-            assert self._shared.core is not None
-            self._writer._context.add_attributes(self._shared.core, first, last, arrays)
-            self._handed_on += 1
+        self._settle()
+        for ranges, arrays in self._waiting:
+            if ranges[0][1] <= written:
+                assert self._shared.core is not None
+                self._writer._context.add_attributes(self._shared.core, ranges, arrays)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Forget the rows that were passed on, also by a call that an exception has ended."""
+        left = [each for each in self._waiting if each[0]]
+        self._handed_on, self._waiting = self._handed_on + len(self._waiting) - len(left), left
 
     def __repr__(self) -> str:
         return f"<ContextAttributes '{self._name}' of '{self._writer.name}': {self.num_rows} ranges>"
@@ -294,9 +310,7 @@ class AttributeAppender(Closing):
         super().__init__(uri, name)
         self._is_there = is_there
         self._sets: dict[str, AttributeSetWriter] = {}
-        self._closed = True  # while there is nothing to close
         self._writer = self._guard(begin)
-        self._closed = False
         self._remember()
 
     @property

@@ -43,13 +43,14 @@ class DataSetWriter(Filler):
         encodings: Mapping[str, Encoding] | None = None,
         field_descriptions: Mapping[str, str] | None = None,
     ) -> None:
+        self._writer: _core.Writer | None = None
         super().__init__(uri, name)
         self._options, self._mode = options, mode
         self._encodings = dict(encodings or {})
         self._descriptions = dict(field_descriptions or {})
         self._projections: list[tuple[_core.Field, dict[str, str]]] = []
         self._attributes: dict[str, AttributeSetWriter] = {}
-        self._writer: _core.Writer | None = None
+        self._closed = False
         if schema is not None:
             self._start(schema)
 

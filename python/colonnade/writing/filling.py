@@ -37,8 +37,9 @@ class Closing(Located, ABC):
     """An object that is closed, or dropped if an exception leaves its block."""
 
     def __init__(self, uri: str, name: str) -> None:
+        self._closed = True  # until there is something to close
+        self._process = os.getpid()
         super().__init__(uri, name)
-        self._closed = False
 
     @abstractmethod
     def close(self) -> None:
@@ -59,13 +60,15 @@ class Closing(Located, ABC):
         self._check_open()
         return self
 
-    def __exit__(
+    def _leave(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
             self.close()
         else:
             self.abort()
+
+    __exit__ = _core.leaving(_leave, lambda self: self.abort())
 
     def _end(self, finish: Callable[[], object]) -> None:
         """Close by a call; if it fails, drop what was not committed, so that the file is not in use any more."""
@@ -84,16 +87,18 @@ class Closing(Located, ABC):
 
     def _remember(self) -> None:
         """From now on it must be closed."""
-        self._process = os.getpid()
-        _unclosed.add(self)
+        _unclosed[id(self)] = weakref.ref(self)
+        self._closed = False
 
     @_core.finalizer
     def __del__(self) -> None:
-        self._end_forgotten(failed=sys.exc_info()[0] is not None)
+        if hasattr(self, "_closed"):
+            self._end_forgotten(failed=sys.exc_info()[0] is not None)
+        _unclosed.pop(id(self), None)
 
     def _end_forgotten(self, *, failed: bool) -> None:
         """Close a writer that was not closed, unless that could replace a whole data set by a part of one."""
-        if getattr(self, "_closed", True) or not self._is_started() or self._process != os.getpid():
+        if self._closed or not self._is_started() or self._process != os.getpid():
             return
         if not failed and not self._replaces():
             try:
@@ -113,14 +118,16 @@ class Closing(Located, ABC):
         self.abort()
 
 
-_unclosed: weakref.WeakSet[Closing] = weakref.WeakSet()
+_unclosed: dict[int, weakref.ref[Closing]] = {}
+"""By their ids. Those of a WeakSet are removed by Python code that loses the exceptions of a signal's handler."""
 
 
 @atexit.register
 def _close_forgotten() -> None:
     """At the end of the program. Fill contexts, which hold their writers, come first."""
     failed = getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1")
-    for writer in sorted(_unclosed, key=lambda writer: not isinstance(writer, Filler)):
+    writers = [writer for each in list(_unclosed.values()) if (writer := each()) is not None]
+    for writer in sorted(writers, key=lambda writer: not isinstance(writer, Filler)):
         writer._end_forgotten(failed=failed)
 
 
@@ -135,7 +142,8 @@ class Filler(Closing):
     @property
     def num_entries(self) -> int:
         """Number of entries given so far."""
-        return self._written() + (len(self._rows) if self._rows else 0)
+        written = self._written()
+        return written + (len(self._rows) if self._rows and self._rows.first == written else 0)
 
     @property
     def field_names(self) -> list[str]:
@@ -220,16 +228,20 @@ class Filler(Closing):
         if not self._fields:
             values = kept(values)
         self._begin_with_row(values)
-        if self._rows is None:
-            self._rows = Rows(self._fields)
-        self._rows.add(values)
-        if len(self._rows) >= _ROWS_HELD:
+        rows = self._rows
+        if rows is None or rows.first != self._written():
+            rows = self._rows = Rows(self._fields, self._written())
+        rows.add(values)
+        if len(rows) >= _ROWS_HELD:
             self._flush_rows()
 
     def _flush_rows(self) -> None:
-        if self._rows is not None and len(self._rows):
-            arrays = self._rows.take()
+        rows = self._rows
+        # Rows that do not follow what was passed on are a part of it: Ctrl-C came before they were forgotten.
+        if rows is not None and len(rows) and rows.first == self._written():
+            arrays = rows.arrays()
             self._guard(lambda: self._append(arrays))
+        self._rows = None
 
 
 def _flatten(field: _core.Field, column: Content, values: Sequence[Any] | None) -> list[PathArray]:

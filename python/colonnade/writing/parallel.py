@@ -43,13 +43,13 @@ class FillContext(Filler):
         context: _core.FillContext,
         writer: ParallelDataSetWriter,
     ) -> None:
-        super().__init__(uri, name)
-        self._fields = dict(fields)
         self._context = context
         self._writer = writer  # destroyed after its contexts
+        super().__init__(uri, name)
+        self._fields = dict(fields)
         self._sets: dict[str, ContextAttributes] = {}
-        writer._open.add(id(self))
         self._remember()
+        writer._open.add(id(self))
 
     def attributes(self, name: str, schema: Mapping[str, Spec] | None = None) -> ContextAttributes:
         """Return the interface to an attribute set, which all contexts share; ranges are of this context's own entries.
@@ -134,7 +134,6 @@ class ParallelDataSetWriter(Closing):
         projections: Mapping[str, tuple[Spec, str | Mapping[str, str]]] | None = None,
     ) -> None:
         super().__init__(uri, name)
-        self._closed = True  # until there is something to close
         self._open: set[int] = set()  # the ids of its open contexts
         self._is_forgotten = False
         self._sets: dict[str, SharedAttributeSet] = {}
@@ -149,7 +148,6 @@ class ParallelDataSetWriter(Closing):
                 uri, name, list(self._fields.values()), projected, options, mode
             )
         )
-        self._closed = False
         self._remember()
 
     @property

@@ -27,12 +27,23 @@ _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 class Rows:
-    """Collects entries."""
+    """Collects entries.
 
-    def __init__(self, fields: Mapping[str, _core.Field]) -> None:
+    A signal's handler may raise between any two instructions, as that of Ctrl-C does: what it interrupts has added an
+    entry or nothing, and can be repeated.
+
+    Args:
+        fields: of each entry.
+        first: the number of the first entry.
+    """
+
+    def __init__(self, fields: Mapping[str, _core.Field], first: int = 0) -> None:
+        self.first = first
         self._cells = {name: _make(field, name) for name, field in fields.items()}
         self._variants = {name for name, field in fields.items() if has_variant(field)}
         self._count = 0
+        self._is_whole = True
+        """Whether the cells have the values of `_count` entries, and nothing of another one."""
 
     def __len__(self) -> int:
         return self._count
@@ -43,23 +54,26 @@ class Rows:
         extra = [name for name in row if name not in self._cells]
         if missing or extra:
             raise TypeMismatchError(members_problem("fields", missing, extra))
-        try:
-            for name, cell in self._cells.items():
-                cell.add(kept(row[name]) if name in self._variants else row[name])
-        except BaseException:  # also of iterators, and Ctrl-C: the next entry must not get what is there
-            for cell in self._cells.values():
-                cell.truncate(self._count)
-            raise
+        self._mend()
+        self._is_whole = False
+        for name, cell in self._cells.items():
+            cell.add(kept(row[name]) if name in self._variants else row[name])
         self._count += 1
+        self._is_whole = True
 
-    def take(self) -> list[PathArray]:
-        """Return the collected arrays and start anew."""
+    def arrays(self) -> list[PathArray]:
+        """Return what was collected."""
+        self._mend()
         arrays: list[PathArray] = []
         for cell in self._cells.values():
-            cell.take(arrays)
-            cell.truncate(0)
-        self._count = 0
+            cell.give(arrays)
         return arrays
+
+    def _mend(self) -> None:
+        if not self._is_whole:
+            for cell in self._cells.values():
+                cell.truncate(self._count)
+            self._is_whole = True
 
 
 def flatten_list(field: _core.Field, values: Iterable[Any]) -> list[PathArray]:
@@ -68,7 +82,7 @@ def flatten_list(field: _core.Field, values: Iterable[Any]) -> list[PathArray]:
     for value in values:
         cell.add(value)
     arrays: list[PathArray] = []
-    cell.take(arrays)
+    cell.give(arrays)
     return arrays
 
 
@@ -104,11 +118,11 @@ class _Cell(ABC):
 
     @abstractmethod
     def truncate(self, count: int) -> None:
-        """Drops all but the first `count` values."""
+        """Drops all but the first `count` values, and what an interrupted call left; can be repeated."""
 
     @abstractmethod
-    def take(self, out: list[PathArray]) -> None:
-        """Moves the values to `out` as arrays."""
+    def give(self, out: list[PathArray]) -> None:
+        """Appends the values to `out` as arrays."""
 
 
 class _Numbers(_Cell):
@@ -161,7 +175,7 @@ class _Numbers(_Cell):
     def truncate(self, count: int) -> None:
         del self.data[count:]
 
-    def take(self, out: list[PathArray]) -> None:
+    def give(self, out: list[PathArray]) -> None:
         out.append((self.path, ArrayRole.values, self.element, np.array(self.data, dtype=self.dtype)))
 
 
@@ -188,7 +202,7 @@ class _Text(_Cell):
         del self.offsets[count + 1 :]
         del self.data[self.offsets[-1] :]
 
-    def take(self, out: list[PathArray]) -> None:
+    def give(self, out: list[PathArray]) -> None:
         out.append((self.path, ArrayRole.offsets, ElementType.int64, np.array(self.offsets, dtype=np.int64)))
         # A copy: a byte array with a view cannot shrink.
         characters = np.frombuffer(bytes(self.data), dtype=np.uint8)
@@ -225,9 +239,9 @@ class _Many(_Cell):
         del self.offsets[count + 1 :]
         self.item.truncate(self.offsets[-1])
 
-    def take(self, out: list[PathArray]) -> None:
+    def give(self, out: list[PathArray]) -> None:
         out.append((self.path, ArrayRole.offsets, ElementType.int64, np.array(self.offsets, dtype=np.int64)))
-        self.item.take(out)
+        self.item.give(out)
 
 
 class _Fixed(_Cell):
@@ -255,8 +269,8 @@ class _Fixed(_Cell):
     def truncate(self, count: int) -> None:
         self.item.truncate(count * self.size)
 
-    def take(self, out: list[PathArray]) -> None:
-        self.item.take(out)
+    def give(self, out: list[PathArray]) -> None:
+        self.item.give(out)
 
 
 class _Record(_Cell):
@@ -289,9 +303,9 @@ class _Record(_Cell):
         for cell in self.members.values():
             cell.truncate(count)
 
-    def take(self, out: list[PathArray]) -> None:
+    def give(self, out: list[PathArray]) -> None:
         for cell in self.members.values():
-            cell.take(out)
+            cell.give(out)
 
 
 class _Variant(_Cell):
@@ -325,17 +339,15 @@ class _Variant(_Cell):
         raise self.refuse(value)
 
     def truncate(self, count: int) -> None:
-        for tag in self.tags[count:]:
-            if tag:
-                self.counts[tag - 1] -= 1
         del self.tags[count:]
+        self.counts = [self.tags.count(number + 1) for number in range(len(self.alternatives))]
         for cell, left in zip(self.alternatives, self.counts, strict=True):
             cell.truncate(left)
 
-    def take(self, out: list[PathArray]) -> None:
+    def give(self, out: list[PathArray]) -> None:
         out.append((self.path, ArrayRole.tags, ElementType.int32, np.array(self.tags, dtype=np.int32)))
         for cell in self.alternatives:
-            cell.take(out)
+            cell.give(out)
 
 
 def _is_exact_list(item: _Cell, value: Any) -> bool:
