@@ -335,6 +335,7 @@ std::uint64_t RootFileWriter::end_of_space() {
 
 std::uint64_t RootFileWriter::reserve_locked(std::uint64_t size, RootFileSpace::Use use) {
   if (std::exchange(cut_tail_, false)) file_->truncate(header_.end);
+  has_written_ = true;
   if (const auto torn = std::exchange(torn_, std::nullopt))
     for (const format::FreeSegment& gap : gaps_of(*torn))
       file_->write(gap.first, format::gap_marker(gap.last - gap.first + 1));
@@ -396,8 +397,10 @@ Locator RootFileWriter::write_blob(ByteSpan payload, std::uint64_t uncompressed_
 
 Locator RootFileWriter::write_at_end(ByteSpan payload, std::uint64_t uncompressed_length) {
   return with_context({.uri = uri(), .data_set = name_}, [&] {
-    return Locator{.size = payload.size(),
-                   .offset = write_split(payload, uncompressed_length, RootFileSpace::Use::journal)};
+    const std::uint64_t at = write_split(payload, uncompressed_length, RootFileSpace::Use::journal);
+    const std::lock_guard lock(mutex_);
+    journal_end_ = space_.end();
+    return Locator{.size = payload.size(), .offset = at};
   });
 }
 
@@ -461,6 +464,18 @@ WriteContainer::CopiedRanges RootFileWriter::copy_ranges(const io::RandomAccessF
     }
   });
   return copied;
+}
+
+RootFileWriter::~RootFileWriter() {
+  const bool may_cut = has_written_ && !closed_ && !uncertain_ && header_.end != 0 && !latest_;
+  if (!may_cut || !process_.is_current() || !file_->is_published()) return;
+  try {
+    file_->flush();
+    const std::uint64_t end = std::max({header_.end, keep_up_to_, journal_end_});
+    if (file_->size() > end) file_->truncate(end);
+  } catch (...) {
+    return;  // the file is as after a crash
+  }
 }
 
 void RootFileWriter::close() {

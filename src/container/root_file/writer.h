@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process.h"
 #include "container/container.h"
 #include "container/root_file/space.h"
 #include "format/tfile_records.h"
@@ -35,6 +36,10 @@ class RootFileWriter final : public WriteContainer {
   // to the file afterwards, the last ones as a gap if they are no whole records.
   static std::unique_ptr<RootFileWriter> replace(std::unique_ptr<io::WritableFile> file,
                                                  std::string_view path, const ContainerOptions& options);
+
+  // Dropped without close(), it cuts off what it wrote behind the last commit and the last record of the
+  // journal: ROOT sets a wrong end in the header when it adds to a file that goes on behind its end.
+  ~RootFileWriter() override;
 
   const std::string& uri() const noexcept override { return file_->uri(); }
   // True if the first write cuts off the bytes behind the file's end.
@@ -147,13 +152,16 @@ class RootFileWriter final : public WriteContainer {
       blobs_;                                  // index blobs of this writer in one key, by payload offset
   std::vector<format::FreeSegment> released_;  // those that the next commit no longer needs
   std::uint64_t size_before_ = 0;              // of the file
-  bool cut_tail_ = false;                      // until the first write: bytes behind the end are garbage
+  std::uint64_t journal_end_ = 0;              // behind its last record
+  bool has_written_ = false;
+  bool cut_tail_ = false;  // until the first write: bytes behind the end are garbage
   std::optional<format::FreeSegment>
       torn_;                      // until the first write: bytes behind the end that are no records
   std::uint64_t keep_up_to_ = 0;  // closing does not cut the file shorter
   bool knows_streamer_infos_ = false;
   bool uncertain_ = false;  // a commit failed half-way: the state of the file is unknown
   bool closed_ = false;
+  Process process_;
 };
 
 }  // namespace colonnade::container

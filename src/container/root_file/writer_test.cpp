@@ -160,6 +160,29 @@ TEST(RootFileWriter, AppendWithoutCommitChangesNothing) {
   EXPECT_EQ(io::memory_file_content(uri), before);
 }
 
+TEST(RootFileWriter, CutsOffWhatADroppedOneWrote) {
+  write_new("Events", 2);
+  const Bytes before = io::memory_file_content(uri);
+  {
+    const auto container = append_container(uri, "Other", {});
+    container->write_blob(payload(5000, 9), 5000);
+  }
+  EXPECT_EQ(io::memory_file_content(uri), before);
+  {
+    const auto container = append_container(uri, "Other", {});
+    container->write_blob(payload(5000, 9), 5000);
+    container->write_at_end(payload(100, 8), 100);
+    container->write_blob(payload(7000, 9), 7000);
+  }
+  const Bytes after = io::memory_file_content(uri);
+  EXPECT_GT(after.size(), before.size() + 5000);
+  EXPECT_LT(after.size(), before.size() + 7000);
+  {
+    const auto unused = append_container(uri, "Other", {});
+  }
+  EXPECT_EQ(io::memory_file_content(uri), after);
+}
+
 // Behind the end ROOT leaves a marker of what it does not cut off, and a crash a record that was not written
 // to its end.
 TEST(RootFileWriter, StaysAChainOfRecordsBehindWhatOthersLeft) {
