@@ -10,6 +10,7 @@ import histogram_tasks
 import rdf_tasks
 import root_bridge
 import root_dump
+import root_histories
 import root_processors
 import root_write
 import root_write_random
@@ -207,6 +208,11 @@ def read_streamed(path: str, name: str, column: str) -> list[Any]:
 def process_entries(described: list[Any], fields: list[str], types: dict[str, str]) -> list[Any]:
     """See root_processors.process_entries."""
     return root_processors.process_entries(described, fields, types)
+
+
+def history(step: str, *arguments: Any) -> Any:
+    """Call a function of root_histories."""
+    return getattr(root_histories, step)(*arguments)
 
 
 def frame_random(seed: int, path: str) -> dict[str, Any]:
