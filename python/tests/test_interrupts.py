@@ -21,6 +21,7 @@ import pytest
 
 import colonnade
 from colonnade import DataFrame, _core
+from colonnade.distributed.runs import Run, claimed_runs
 from colonnade.errors import UsageError
 from colonnade.frame.sharing import Turns
 from colonnade.reading.streams import Stream, _gate
@@ -218,6 +219,19 @@ def test_blocks_of_writers_end_with_an_interrupt(tmp_path: Path, ignored: list[A
         at += 1
     assert at > 5
     assert ignored == []
+
+
+@everywhere
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+def test_claims_of_snapshots_end_with_an_interrupt(tmp_path: Path) -> None:
+    """What was claimed can be removed as long as this process lives."""
+    at = 0
+    while interrupted(lambda: Run(tmp_path / "f.root"), at) is None:
+        gc.collect()
+        left = claimed_runs(tmp_path / "f.root", force=False, older_than=None)
+        assert not any(each.is_alive for each in left), at
+        at += 1
+    assert at > 3
 
 
 FILLED = 6

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
 import os
 import re
 import secrets
@@ -50,7 +51,8 @@ class Run:
         self.name = secrets.token_hex(8)
         self._destination, self._claim = destination, _claim(destination, self.name)
         try:
-            self._lock = os.open(self._claim, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
+            # An object, which closes the file if Ctrl-C comes before anything holds this claim: `gc` removes it then.
+            self._lock = io.FileIO(self._claim, "x+")
         except OSError as error:
             raise StorageError(
                 f"no files can be created in the folder of the snapshot ({error.strerror})",
@@ -62,9 +64,7 @@ class Run:
     def end(self) -> None:
         """Remove all remaining parts."""
         end(self._destination, self.name)
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        self._lock.close()
 
 
 def is_claimed(destination: Path, run: str) -> bool:
