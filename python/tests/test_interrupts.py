@@ -22,7 +22,8 @@ import pytest
 import colonnade
 from colonnade import DataFrame, _core
 from colonnade.distributed.runs import Run, claimed_runs
-from colonnade.errors import UsageError
+from colonnade.errors import UnsupportedError, UsageError
+from colonnade.frame.histograms import _hist
 from colonnade.frame.sharing import Turns
 from colonnade.reading.streams import Stream, _gate
 from colonnade.writing import filling
@@ -232,6 +233,15 @@ def test_claims_of_snapshots_end_with_an_interrupt(tmp_path: Path) -> None:
         assert not any(each.is_alive for each in left), at
         at += 1
     assert at > 3
+
+
+def test_an_import_that_was_interrupted_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extension modules cannot be imported again in the same process."""
+    (tmp_path / "hist.py").write_text("raise ImportError('an object with that name is already defined')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "hist", raising=False)
+    with pytest.raises(UnsupportedError, match=r"importing .* failed: an object .*; try: a new process"):
+        _hist()
 
 
 FILLED = 6

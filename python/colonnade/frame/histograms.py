@@ -334,6 +334,11 @@ def _hist() -> Any:
     try:
         import hist
     except ImportError as error:
+        if not isinstance(error, ModuleNotFoundError):  # after Ctrl-C in its first import it stays so
+            raise UnsupportedError(
+                f"histograms are returned as hist.Hist, but importing the package 'hist' failed: {error}",
+                "a new process, and `python -c 'import hist'` if it fails there, too",
+            ) from error
         raise UnsupportedError(
             "histograms are returned as hist.Hist, but the package 'hist' is not installed",
             "pip install 'colonnade[hist]'",
