@@ -13,7 +13,7 @@ from colonnade.arrays.lazy import awkward as ak
 
 from .forms import Flat
 
-__all__ = ["AwkwardBuilder", "split_alternatives"]
+__all__ = ["AwkwardBuilder", "layout_of_list", "split_alternatives"]
 
 
 class AwkwardBuilder:
@@ -152,3 +152,11 @@ def _union(tags: Flat, index: Flat, parts: list[Content], optional: bool) -> Con
 def zip_fields(contents: dict[str, Content], count: int, backend: str = "cpu") -> ak.Array:
     """One record per entry; `backend` is that of arrays without fields."""
     return ak.Array(AwkwardBuilder(backend).record(list(contents), list(contents.values()), count))
+
+
+def layout_of_list(values: list[Any]) -> Content:
+    """Return the layout of a list of Python objects.
+
+    Awkward (2.14) asks each item of the outermost list, but of no other, for its backend, which takes 3 microseconds.
+    """
+    return ak.to_layout(ak.Array([values])).content

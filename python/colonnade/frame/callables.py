@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from colonnade import _core
+from colonnade.arrays.awkward import layout_of_list
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
@@ -524,6 +525,8 @@ class _Binder:
 def _layout(answer: Any) -> Content:
     if isinstance(answer, np.ndarray) and answer.dtype == np.object_:
         answer = answer.tolist()
+    if isinstance(answer, list):
+        return layout_of_list(answer)
     if isinstance(answer, np.ndarray) and not answer.dtype.isnative:
         answer = answer.astype(answer.dtype.newbyteorder("="))
     if isinstance(answer, np.ndarray) and answer.dtype == np.float16:
@@ -560,7 +563,7 @@ def _collected(answers: list[Any]) -> Content:
         offsets = np.cumsum([0, *(len(each) for each in answers)], dtype=np.int64)
         content = _layout(np.concatenate([np.asarray(each) for each in answers]))
         return ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
-    return ak.to_layout(ak.Array(answers))
+    return layout_of_list(answers)
 
 
 class _PerSample:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from colonnade.arrays.awkward import AwkwardBuilder
+from colonnade.arrays.awkward import AwkwardBuilder, layout_of_list
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageError, locate
@@ -367,7 +367,11 @@ def _from_python(values: Any) -> Content:
     Awkward (2.14) takes neither integers from 2^63 on nor tuples in shorter ones: lists with some are taken apart.
     """
     try:
-        return ak.to_layout(ak.Array(values))
+        return (
+            layout_of_list(list(values))
+            if isinstance(values, list | tuple)
+            else ak.to_layout(ak.Array(values))
+        )
     except (RuntimeError, ValueError):
         if not isinstance(values, list | tuple):
             raise
@@ -438,7 +442,7 @@ def _are_integers(values: Sequence[Any]) -> bool:
 
 def _not_utf8(texts: Sequence[str]) -> Content:
     """Texts of which some have bytes that are not UTF-8, as Python escapes them and `to_list` gives them."""
-    layout = ak.to_layout(ak.Array([text.encode("utf-8", "surrogateescape") for text in texts]))
+    layout = layout_of_list([text.encode("utf-8", "surrogateescape") for text in texts])
     characters = layout.content.copy(parameters={"__array__": "char"})
     return layout.copy(content=characters, parameters={"__array__": "string"})
 
