@@ -19,7 +19,9 @@ else:
             return importlib.import_module, (self._name,)
 
         def __getattr__(self, attribute: str) -> Any:
-            return getattr(importlib.import_module(self._name), attribute)
+            value = getattr(importlib.import_module(self._name), attribute)
+            setattr(self, attribute, value)  # found without a call from now on
+            return value
 
     awkward = _Package("awkward")
 
