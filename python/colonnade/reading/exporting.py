@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import secrets
@@ -197,11 +198,22 @@ def _parquet(job: _Job, path: Path) -> None:
 
     schema, batches = job.batches()
     try:
-        with pq.ParquetWriter(path, schema, compression=job.compression or "none") as writer:
+        options = {"compression": job.compression or "none", "use_dictionary": _without_reals(schema)}
+        with pq.ParquetWriter(path, schema, **options) as writer:
             for batch in batches:
                 writer.write_batch(batch)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
         raise _refuse(error, "Parquet") from error
+
+
+def _without_reals(schema: pa.Schema) -> list[str]:
+    """Parquet's columns but those of real numbers, most of which are different: dictionaries make them larger."""
+    import pyarrow.parquet as pq
+
+    empty = io.BytesIO()
+    pq.write_table(schema.empty_table(), empty)
+    columns = pq.ParquetFile(empty).schema
+    return [each.path for each in columns if each.physical_type not in ("FLOAT", "DOUBLE")]
 
 
 def _arrow(job: _Job, path: Path) -> None:
