@@ -2,9 +2,11 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -26,14 +28,20 @@ using Numbers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 // Numbers texts in the order in which they first occur.
 class TextTable {
  public:
-  // `place` is that of the text in the array.
+  explicit TextTable(std::string_view characters) : end_(characters.data() + characters.size()) {}
+  // The text must be part of the characters. `place` is that of the text in the array.
   std::int64_t number_of(std::string_view text, std::int64_t place) {
-    const std::size_t hash = std::hash<std::string_view>()(text);
-    std::size_t at = hash & (slots_.size() - 1);
-    for (; slots_[at].number >= 0; at = (at + 1) & (slots_.size() - 1))
-      if (slots_[at].hash == hash && slots_[at].text == text) return slots_[at].number;
+    const Key key = key_of(text);
+    std::size_t at = key.hash() & (slots_.size() - 1);
+    for (; slots_[at].number >= 0; at = (at + 1) & (slots_.size() - 1)) {
+      const Slot& slot = slots_[at];
+      const bool is_short = text.size() <= longest_in_key;
+      if (slot.key == key && (is_short || texts_[static_cast<std::size_t>(slot.number)] == text))
+        return slot.number;
+    }
     const auto number = static_cast<std::int64_t>(places_.size());
-    slots_[at] = {text, hash, number};
+    slots_[at] = {key, number};
+    texts_.push_back(text);
     places_.push_back(place);
     if (2 * places_.size() > slots_.size()) grow();
     return number;
@@ -42,23 +50,54 @@ class TextTable {
   std::vector<std::int64_t> places() && { return std::move(places_); }
 
  private:
+  static std::uint64_t mix(std::uint64_t bits) {
+    bits *= 0x9e3779b97f4a7c15;
+    return bits ^ (bits >> 32U);
+  }
+  // A short text as a whole, with its size behind it: two words are hashed and compared without a branch that
+  // depends on the size. Of longer texts the hash.
+  static constexpr std::size_t longest_in_key = 15;
+  struct Key {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    bool operator==(const Key&) const = default;
+    // Mixed twice behind the last word: its first bits then count in the last ones of the hash.
+    std::size_t hash() const { return mix(mix(mix(low) ^ high)); }
+  };
   struct Slot {
-    std::string_view text;
-    std::size_t hash = 0;
+    Key key;
     std::int64_t number = -1;
   };
+
+  Key key_of(std::string_view text) const {
+    if (text.size() > longest_in_key) return {std::hash<std::string_view>()(text), ~std::uint64_t{0}};
+    Key key;
+    if (static_cast<std::size_t>(end_ - text.data()) >= sizeof(Key)) {
+      static constexpr std::array<std::uint64_t, 4> bytes_to_keep{~std::uint64_t{0}, ~std::uint64_t{0}};
+      Key mask;
+      std::memcpy(&key, text.data(), sizeof(Key));
+      std::memcpy(&mask, std::bit_cast<const char*>(&bytes_to_keep) + sizeof(Key) - text.size(), sizeof(Key));
+      key = {key.low & mask.low, key.high & mask.high};
+    } else {
+      text.copy(std::bit_cast<char*>(&key), text.size());
+    }
+    key.high |= std::uint64_t{text.size()} << 56U;
+    return key;
+  }
   void grow() {
     std::vector<Slot> larger(2 * slots_.size());
     for (const Slot& slot : slots_) {
       if (slot.number < 0) continue;
-      std::size_t at = slot.hash & (larger.size() - 1);
+      std::size_t at = slot.key.hash() & (larger.size() - 1);
       while (larger[at].number >= 0) at = (at + 1) & (larger.size() - 1);
       larger[at] = slot;
     }
     slots_ = std::move(larger);
   }
 
+  const char* end_;                                  // of all characters
   std::vector<Slot> slots_ = std::vector<Slot>(64);  // a power of two, at most half full
+  std::vector<std::string_view> texts_;
   std::vector<std::int64_t> places_;
 };
 
@@ -73,16 +112,17 @@ Numbers array_of(std::vector<std::int64_t> numbers) {
 
 std::pair<Numbers, Numbers> different_texts(const Offsets& offsets, const Characters& characters) {
   std::vector<std::int64_t> numbers(offsets.size() == 0 ? 0 : offsets.size() - 1);
-  TextTable table;
+  const std::string_view all(std::bit_cast<const char*>(characters.data()), characters.size());
+  TextTable table(all);
   {
     const nb::gil_scoped_release released;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const std::int64_t begin = offsets.data()[i], end = offsets.data()[i + 1];
       if (begin < 0 || end < begin || static_cast<std::size_t>(end) > characters.size())
         throw Error(ErrorKind::usage, "the offsets of texts do not fit their characters");
-      const char* text = std::bit_cast<const char*>(characters.data() + begin);
+      const auto size = static_cast<std::size_t>(end - begin);
       numbers[i] =
-          table.number_of({text, static_cast<std::size_t>(end - begin)}, static_cast<std::int64_t>(i));
+          table.number_of(all.substr(static_cast<std::size_t>(begin), size), static_cast<std::int64_t>(i));
     }
   }
   return {array_of(std::move(table).places()), array_of(std::move(numbers))};

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import random
+from collections import Counter
 
 import awkward as ak
 import hist
@@ -232,6 +234,16 @@ def test_counts_of_texts_of_any_kind():
     assert df.value_counts("s").value == {text: 2 * texts.count(text) for text in texts}
     assert list(df.value_counts("s").value)[:3] == ["a", "", "0"]
     assert df.value_counts("lists").value["a"] == 2 * (len(texts) + texts.count("a"))
+
+
+def test_texts_of_any_size_are_told_apart():
+    """Short ones are compared as words, but for the last ones of the array."""
+    ends = ["", "\0", "a", "\0\0", "a\0", "b"]
+    texts = [size * "x" + end for size in range(40) for end in ends]
+    random.Random(1).shuffle(texts)
+    for column in (texts, texts + texts[::2], [""], [texts[0], texts[0]]):
+        df = DataFrame.from_arrays({"s": column}, threads=1)
+        assert df.value_counts("s").value == Counter(column)
 
 
 def test_the_first_rows_are_shown_without_computing_more():

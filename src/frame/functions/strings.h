@@ -30,6 +30,9 @@ class Strings {
                : static_cast<std::size_t>(offsets_[place * step_ + 1] - offsets_[place * step_]);
   }
   bool is_constant() const { return step_ == 0; }
+  // Of strings that are not constant: text i has the characters [offsets[i], offsets[i + 1]). Else null.
+  const std::int64_t* offsets() const { return is_constant() ? nullptr : offsets_; }
+  const char* characters() const { return characters_; }
 
  private:
   const std::int64_t* offsets_;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "colonnade/error.h"
 #include "frame/functions/test_kernels.h"
 
@@ -103,6 +105,25 @@ TEST(Strings, AreSearched) {
             (std::vector<std::uint64_t>{1, 0, 1}));
   EXPECT_EQ(rows_of<std::int32_t>(*call(".compare", {name, same(3, "HLT")})),
             (std::vector<std::int32_t>{1, 1, 0}));
+}
+
+// All texts are searched at once: a part may not begin in one and end in the next.
+TEST(Strings, ContainPartsOfTheirOwn) {
+  std::mt19937 random(1);
+  const auto some = [&](std::size_t longest) {
+    std::string text(std::uniform_int_distribution<std::size_t>(0, longest)(random), 'a');
+    for (char& c : text) c = "ab\0"[std::uniform_int_distribution<std::size_t>(0, 2)(random)];
+    return text;
+  };
+  for (const std::size_t longest : {std::size_t{1}, std::size_t{7}, std::size_t{300}, std::size_t{9000}}) {
+    Texts all(50 + 30000 / longest);
+    for (std::string& text : all) text = some(longest);
+    for (const std::string& part : {std::string(), some(1), some(2), some(4), all.front(), all.back()}) {
+      std::vector<bool> expected;
+      for (const std::string& text : all) expected.push_back(text.find(part) != std::string::npos);
+      EXPECT_EQ(rows_of<bool>(*call(".contains", {texts(all), same(all.size(), part)})), expected);
+    }
+  }
 }
 
 TEST(Strings, TakeCharactersAsTexts) {
