@@ -2,11 +2,14 @@
 #include "frame/results/arrays.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "base/huge_pages.h"
 #include "colonnade/error.h"
 
 namespace colonnade::frame {
@@ -15,8 +18,47 @@ namespace {
 // Kernels may load whole vectors beyond the end.
 constexpr std::size_t slack = 64;
 constexpr std::size_t smallest = 256;
+// From this size on, blocks are mappings of their own. malloc() learns to take blocks of up to 32 MiB from
+// its heap, and copies those when they grow.
+constexpr std::size_t mapped_from = huge_page_threshold;
+
+bool is_mapped(std::size_t bytes) {
+  return bytes >= mapped_from;
+}
+
+void release(void* block, std::size_t bytes) noexcept {
+  if (is_mapped(bytes))
+    ::munmap(block, bytes);
+  else
+    std::free(block);
+}
+
+void* mapped(std::size_t bytes) noexcept {
+  void* const block = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) return nullptr;
+  prefer_huge_pages(block, bytes);
+  return block;
+}
+
+// The block, if any, with another size; null, and nothing has changed, if there is no memory.
+void* resized(void* block, std::size_t from, std::size_t to) noexcept {
+  if (!is_mapped(from) && !is_mapped(to)) return std::realloc(block, to);
+  if (is_mapped(from) && is_mapped(to)) {
+    void* const same = ::mremap(block, from, to, MREMAP_MAYMOVE);
+    return same == MAP_FAILED ? nullptr : same;
+  }
+  void* const other = is_mapped(to) ? mapped(to) : std::malloc(to);
+  if (other == nullptr || block == nullptr) return other;
+  std::memcpy(other, block, std::min(from, to));
+  release(block, from);
+  return other;
+}
 
 }  // namespace
+
+GrowingBytes::~GrowingBytes() {
+  if (data_ != nullptr) release(data_, capacity_ + slack);
+}
 
 GrowingBytes::GrowingBytes(GrowingBytes&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
@@ -35,7 +77,7 @@ std::byte* GrowingBytes::grow(std::size_t bytes) {
   if (capacity_ - size_ < bytes || data_ == nullptr) {
     const std::size_t wanted = bytes < most ? std::max(size_ + bytes, smallest) : most;
     const std::size_t next = std::max(wanted, size_ + size_ / 2);
-    void* larger = wanted < most ? std::realloc(data_, next + slack) : nullptr;
+    void* larger = wanted < most ? resized(data_, capacity_ + slack, next + slack) : nullptr;
     if (larger == nullptr)
       throw Error(ErrorKind::resource, fmt::format("no memory for {} bytes of a result", wanted),
                   "take fewer rows, or write them to a file with snapshot");
@@ -49,7 +91,7 @@ std::byte* GrowingBytes::grow(std::size_t bytes) {
 
 void GrowingBytes::shrink() {
   if (capacity_ - size_ < size_ / 16 + smallest) return;
-  if (void* smaller = std::realloc(data_, size_ + slack)) {
+  if (void* smaller = resized(data_, capacity_ + slack, size_ + slack)) {
     data_ = static_cast<std::byte*>(smaller);
     capacity_ = size_;
   }

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,11 +16,11 @@
 
 namespace colonnade::frame {
 
-// Bytes that grow in place if the system can do that (large arrays are remapped, not copied).
+// Bytes that grow at the end. Large blocks are remapped, not copied.
 class GrowingBytes {
  public:
   GrowingBytes() = default;
-  ~GrowingBytes() { std::free(data_); }
+  ~GrowingBytes();
   GrowingBytes(GrowingBytes&& other) noexcept;
   GrowingBytes& operator=(GrowingBytes&& other) noexcept;
   GrowingBytes(const GrowingBytes&) = delete;

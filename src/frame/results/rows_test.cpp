@@ -1,6 +1,11 @@
 // take and display: unchanged rows, for all types and partitions.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "frame/results/arrays.h"
 #include "frame/results/test_results.h"
 
 namespace colonnade::frame {
@@ -42,6 +47,32 @@ std::vector<std::string> text_of_value(const ResultValue& value) {
   std::vector<ValuesPtr> columns;
   for (const NamedValues& named : std::get<ArraysValue>(value).columns) columns.push_back(named.values);
   return text_of_rows(columns, columns.front()->size);
+}
+
+// In the heap, and from half a MiB on in mappings of their own.
+TEST(GrowingBytes, KeepWhatWasAppended) {
+  GrowingBytes bytes;
+  std::string expected;
+  const auto text = [&] { return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()); };
+  const auto append = [&](std::size_t count) {
+    const std::string more(count, static_cast<char>('a' + expected.size() % 26));
+    std::memcpy(bytes.grow(count), more.data(), count);
+    expected += more;
+  };
+  for (const std::size_t count : std::array<std::size_t, 7>{1, 1000, 400000, 200000, 3000000, 1, 9000000}) {
+    append(count);
+    ASSERT_EQ(text(), expected);
+    if (count % 2 == 1) bytes.shrink();
+    ASSERT_EQ(text(), expected);
+  }
+  GrowingBytes moved = std::move(bytes);
+  bytes = std::move(moved);
+  bytes.clear();
+  expected.clear();
+  append(10);
+  bytes.shrink();
+  append(100);
+  EXPECT_EQ(text(), expected);
 }
 
 TEST(Take, AllRowsInEntryOrder) {
