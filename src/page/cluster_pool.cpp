@@ -34,6 +34,7 @@ class ClusterPool::Stream {
  public:
   ReadColumn column;
   Form form = Form::elements;
+  Streams::iterator place;  // of itself
   std::size_t users = 0;
   std::uint64_t opened_in = 0;  // round_
   bool is_active = false;
@@ -141,6 +142,7 @@ ClusterPool::Stream& ClusterPool::open(const std::vector<std::uint32_t>& represe
     stream->column = {representations, element};
     stream->form = form;
     found = streams_.emplace(std::move(key), std::move(stream)).first;
+    found->second->place = found;
   }
   ++found->second->users;
   found->second->opened_in = round_;
@@ -168,8 +170,7 @@ void ClusterPool::remove(Stream& stream) noexcept {
     if (!process_.is_current()) return;  // the next call tries to restart once more
   }
   std::erase(expected_, &stream);
-  // By its address: a key would be a copy, for which there may be no memory.
-  std::erase_if(streams_, [&](const auto& entry) { return entry.second.get() == &stream; });
+  streams_.erase(stream.place);
 }
 
 void ClusterPool::deactivate(Stream& stream) {

@@ -70,6 +70,8 @@ class ClusterPool {
   // everything may be asked for. If they begin before the last ones did, reading goes back: what was planned
   // is dropped, and all columns in use begin there together.
   void keep_within(std::vector<ClusterSlice> slices);
+  // Whether no column is being read in order, so that a limit disturbs nobody.
+  bool is_idle() const noexcept { return active_.empty(); }
   // A column that will be read in order. It joins together with the next one that does; it need not be open.
   // Only its first page is planned before it is requested, unless it is certain.
   void expect(const std::vector<std::uint32_t>& representations, ElementType element, Form form,
@@ -92,6 +94,8 @@ class ClusterPool {
 
  private:
   using JobRef = PageWork::JobRef;
+  using Streams =
+      std::map<std::tuple<std::vector<std::uint32_t>, ElementType, Form>, std::unique_ptr<Stream>>;
   struct Later;  // orders streams by the position of their next page
 
   void start();
@@ -131,7 +135,7 @@ class ClusterPool {
                                  std::byte*& out);
 
   const PageSource* source_;
-  std::map<std::tuple<std::vector<std::uint32_t>, ElementType, Form>, std::unique_ptr<Stream>> streams_;
+  Streams streams_;
   bool keeps_closed_ = false;
   std::uint64_t round_ = 0;
   std::vector<Stream*> active_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "base/aligned_buffer.h"
@@ -263,6 +264,30 @@ Stretches stretches_of(const Descriptor& descriptor, std::uint64_t first, std::u
   return entries;
 }
 
+// While these entries are read, nothing behind them is read ahead.
+class Limit {
+ public:
+  Limit(page::PageSource& source, const Stretches& entries) : pool_(source.pool()) {
+    std::vector<page::ClusterPool::ClusterSlice> slices;
+    for (const ElementRange& s : entries) {
+      const auto all = static_cast<double>(source.descriptor().clusters[s.cluster].entries);
+      slices.push_back({s.cluster, static_cast<double>(s.begin) / all, static_cast<double>(s.end) / all});
+    }
+    pool_.keep_within(std::move(slices));
+  }
+  ~Limit() {
+    try {
+      pool_.keep_within({});
+    } catch (const std::exception&) {  // the next call tries it again
+    }
+  }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+ private:
+  page::ClusterPool& pool_;
+};
+
 // Marks what a path needs: the field, what is below it and readable, and the fields above it.
 void mark(const page::PageSource& source, const std::string& path, std::vector<bool>& wanted) {
   const Descriptor& descriptor = source.descriptor();
@@ -353,7 +378,11 @@ std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool>
     source.pool().announce(announcement.take());
   }
   ArrayReader reader(source, std::move(wanted), elements);
-  for (const std::uint32_t id : descriptor.top_level_fields()) reader.read(id, entries);
+  {
+    std::optional<Limit> limit;
+    if (!goes_on && !source.pool().is_far() && source.pool().is_idle()) limit.emplace(source, entries);
+    for (const std::uint32_t id : descriptor.top_level_fields()) reader.read(id, entries);
+  }
   if (!goes_on) {
     source.pool().keep_closed(false);
     source.pool().announce({});

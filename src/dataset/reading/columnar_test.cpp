@@ -474,6 +474,15 @@ TEST_F(Columns, AnyRangeOfEntriesIsThatRange) {
   }
 }
 
+// The first page of a cluster is no sign that all of it is read.
+TEST_F(Columns, NothingIsReadBehindTheEntriesThatAreAskedFor) {
+  const std::vector<std::string> paths = {"i", "b", "e"};
+  for (std::uint64_t i = 0; i < 36; ++i) {
+    EXPECT_EQ(reader_->arrays(paths, i, i + 1)[0].view<std::int32_t>()[0], Arrays().i[i % 3]);
+    EXPECT_EQ(reader_->metrics().prefetched_unused, 0u) << i;
+  }
+}
+
 // Also where no server is waited for.
 TEST_F(Columns, InterruptedReadsCanBeRepeated) {
   const std::vector<std::string> paths = {"i", "v", "r"};
