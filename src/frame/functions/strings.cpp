@@ -73,7 +73,7 @@ void mark_containing(const Strings& texts, std::string_view part, std::size_t ro
     const char* const firsts = texts.characters() + block;
     const char* const lasts = firsts + part.size() - 1;
     for (std::size_t i = 0; i < places; ++i)
-      may_begin[i] = (firsts[i] == part.front()) & (lasts[i] == part.back());
+      may_begin[i] = ((firsts[i] ^ part.front()) | (lasts[i] ^ part.back())) == 0;
     for (std::size_t i = 0; i < places; ++i) {
       const void* const next = std::memchr(&may_begin[i], true, places - i);
       if (next == nullptr) break;
