@@ -171,7 +171,7 @@ def interrupted(call: Callable[[], object], at: int) -> int | None:
 
 
 PLACES = (str(Path(colonnade.__file__).parent), threading.__file__)
-everywhere = pytest.mark.skipif(sys.version_info < (3, 11), reason="there is no table of handlers")
+everywhere = pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no exception table")
 
 
 def others_can(call: Callable[[], object]) -> bool:

@@ -70,7 +70,7 @@ class ClusterPool {
   // everything may be asked for. If they begin before the last ones did, reading goes back: what was planned
   // is dropped, and all columns in use begin there together.
   void keep_within(std::vector<ClusterSlice> slices);
-  // Whether no column is being read in order, so that a limit disturbs nobody.
+  // Whether no column is being read in order: a limit then affects no other reader.
   bool is_idle() const noexcept { return active_.empty(); }
   // A column that will be read in order. It joins together with the next one that does; it need not be open.
   // Only its first page is planned before it is requested, unless it is certain.

@@ -293,7 +293,7 @@ class _Process:
 
 
 def _leave_to_parent() -> None:
-    """Close a forked child's copies of the connections: processes end when nobody has one any more."""
+    """Close a forked child's copies of the connections: a worker process ends once every copy is closed."""
     for each in _Process.connections:
         each.close()
     _Process.connections.clear()
