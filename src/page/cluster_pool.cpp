@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t bulk_batch = std::size_t{64} << 20;
 // Rounds for which a closed stream is kept that nothing opens: several iterations may take turns.
 constexpr std::uint64_t most_rounds_kept = 8;
+// The part of the memory budget that the last pages of closed streams may take.
+constexpr std::size_t resting_part = 16;
 
 ReadAhead::Size size_of_next(const PagePosition& next, const ReadColumn& column) {
   const PageDescriptor page = next.segment->page(next.page);
@@ -44,6 +46,7 @@ class ClusterPool::Stream {
   bool is_new = true;          // nothing was taken since the window moved
   bool is_certain = false;     // it is in use, not only expected to be
   JobRef recent;               // the page taken last, for other readers of the column
+  std::size_t resting = 0;     // bytes that it holds while nobody uses it
 };
 
 struct ClusterPool::Later {
@@ -97,7 +100,11 @@ void ClusterPool::leave_to_parent() {
   static_cast<void>(new std::shared_ptr<PageWork>(work_));
   [[maybe_unused]] const ExtentReader* const extents = extents_.release();
   [[maybe_unused]] const AnnouncedPages* const announced = announced_.release();
-  for (auto& [key, stream] : streams_) stream->recent.reset();
+  for (auto& [key, stream] : streams_) {
+    stream->recent.reset();
+    stream->resting = 0;
+  }
+  resting_bytes_ = 0;
   expected_.clear();
   forget_positions();
 }
@@ -144,13 +151,15 @@ ClusterPool::Stream& ClusterPool::open(const std::vector<std::uint32_t>& represe
     found = streams_.emplace(std::move(key), std::move(stream)).first;
     found->second->place = found;
   }
-  ++found->second->users;
-  found->second->opened_in = round_;
-  return *found->second;
+  Stream& stream = *found->second;
+  ++stream.users;
+  stream.opened_in = round_;
+  resting_bytes_ -= std::exchange(stream.resting, 0);
+  return stream;
 }
 
 void ClusterPool::close(Stream& stream) noexcept {
-  if (--stream.users == 0 && !keeps_closed_) remove(stream);
+  if (--stream.users == 0 && !keeps_closed_) rest(stream);
 }
 
 void ClusterPool::keep_closed(bool keeps) noexcept {
@@ -158,19 +167,47 @@ void ClusterPool::keep_closed(bool keeps) noexcept {
   ++round_;
   for (auto at = streams_.begin(); at != streams_.end();) {
     Stream& stream = *(at++)->second;
-    const bool is_kept = keeps && round_ - stream.opened_in <= most_rounds_kept;
-    if (stream.users == 0 && !is_kept) remove(stream);
+    if (stream.users > 0) continue;
+    if (round_ - stream.opened_in > most_rounds_kept) {
+      remove(stream);
+    } else if (!keeps && stream.resting == 0) {
+      rest(stream);
+    }
   }
 }
 
+// Leaves nothing of a closed stream but the page that it had last.
+void ClusterPool::rest(Stream& stream) noexcept {
+  if (!stop_reading(stream)) return;
+  const PageJob* const page = stream.recent.get();
+  std::size_t bytes = page != nullptr ? page->memory.capacity() : 0;
+  if (page != nullptr && page->read_to) bytes += page->read_to->memory.capacity();
+  if (bytes == 0 || bytes > source_->options().memory_budget / resting_part - resting_bytes_) {
+    streams_.erase(stream.place);
+    return;
+  }
+  stream.last = {};
+  stream.is_new = true;
+  stream.is_certain = false;
+  stream.resting = bytes;
+  resting_bytes_ += bytes;
+}
+
 void ClusterPool::remove(Stream& stream) noexcept {
+  if (!stop_reading(stream)) return;
+  resting_bytes_ -= stream.resting;
+  streams_.erase(stream.place);
+}
+
+// False: this is a forked child, and without the memory to start again; the next call tries it once more.
+bool ClusterPool::stop_reading(Stream& stream) noexcept {
   try {
     planning([&] { deactivate(stream); });
   } catch (const std::exception&) {
-    if (!process_.is_current()) return;  // the next call tries to restart once more
+    if (!process_.is_current()) return false;
   }
   std::erase(expected_, &stream);
-  streams_.erase(stream.place);
+  return true;
 }
 
 void ClusterPool::deactivate(Stream& stream) {
@@ -545,8 +582,10 @@ ClusterPool::Page ClusterPool::take(Stream& stream, const std::shared_ptr<const 
 ClusterPool::JobRef ClusterPool::take_planned(Stream& stream, const PagePosition& position) {
   const std::shared_ptr<const ColumnSegment>& segment = position.segment;
   const std::size_t page = position.page;
-  if (stream.recent && stream.recent->cluster == segment->cluster && stream.recent->page == page)
+  if (stream.recent && stream.recent->cluster == segment->cluster && stream.recent->page == page) {
+    if (!stream.is_active && !stream.last.segment) stream.last = position;  // it was closed and opened again
     return stream.recent;
+  }
   stream.is_certain = true;
   const bool in_order = follows(stream, *segment, page);
   discard_before(stream, segment->cluster, page);

@@ -48,7 +48,8 @@ class ClusterPool {
   // Pages as elements; or, where the encoding is divisible, as PageJob::packed, to be decoded part by part.
   enum class Form : std::uint8_t { elements, parts };
   // A column as elements of one type. Callers that open the same one share a stream, so that its pages are
-  // read once; each open() needs a close().
+  // read once; each open() needs a close(). The last pages of closed streams are kept for those who open them
+  // again soon, up to a small part of the memory budget: many small reads then decode a page once.
   Stream& open(const std::vector<std::uint32_t>& representations, ElementType element,
                Form form = Form::elements);
   void close(Stream& stream) noexcept;
@@ -106,6 +107,8 @@ class ClusterPool {
   auto planning(Change&& change);
   void deactivate(Stream& stream);
   void remove(Stream& stream) noexcept;
+  void rest(Stream& stream) noexcept;
+  bool stop_reading(Stream& stream) noexcept;
   void rewind(Stream& stream);
   void keep_within_window(Stream& stream);
   bool follows(Stream& stream, const ColumnSegment& segment, std::size_t page) const;
@@ -138,6 +141,7 @@ class ClusterPool {
   Streams streams_;
   bool keeps_closed_ = false;
   std::uint64_t round_ = 0;
+  std::size_t resting_bytes_ = 0;  // of the last pages of closed streams
   std::vector<Stream*> active_;
   std::unordered_map<std::uint64_t, std::weak_ptr<PageJob>> by_offset_;  // what was planned, by its locator
   std::size_t sweep_at_ = 64;                                            // entries of that

@@ -517,6 +517,28 @@ TEST_P(ClusterPools, DecodePagesOnceForStepsThatGoOn) {
   }
 }
 
+TEST_P(ClusterPools, KeepTheLastPagesOfClosedColumnsWithinAPartOfTheBudget) {
+  write("none", {.type = ColumnType::split_uint64});
+  const std::size_t of_a_page = std::make_shared<PageBuffers>(0)->lend(page_bytes).capacity();
+  const auto source = open(options(0, 16 * 2 * of_a_page));  // of three columns, two have room
+  const auto pages_of_a_round = [&](std::uint64_t entry) {
+    const std::uint64_t before = source->counters().pages;
+    for (std::uint32_t k = 0; k < columns; ++k) expect_elements(*source, k, entry, entry + 1);
+    source->pool().keep_closed(false);
+    return source->counters().pages - before;
+  };
+  EXPECT_EQ(pages_of_a_round(1), 3u);
+  EXPECT_EQ(pages_of_a_round(2), 1u);
+  EXPECT_EQ(pages_of_a_round(3), 1u);
+  EXPECT_EQ(pages_of_a_round(per_page + 3), 3u);
+  EXPECT_EQ(pages_of_a_round(per_page + 4), 1u);
+  EXPECT_LE(source->pool().buffers().statistics().lent, 2 * of_a_page);
+  // Columns that nobody opens for a while let go of theirs.
+  for (int round = 0; round < 10; ++round) source->pool().keep_closed(false);
+  EXPECT_EQ(source->pool().buffers().statistics().lent, 0u);
+  EXPECT_EQ(pages_of_a_round(per_page + 5), 3u);
+}
+
 // Another iteration that was left: its columns may not take the room of what is read ahead.
 TEST_P(ClusterPools, LeaveColumnsThatNoStepReadsAnyMore) {
   const auto source = open(options(stored, 8 * stored));

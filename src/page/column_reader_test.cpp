@@ -140,18 +140,33 @@ TEST_F(ColumnReaders, GiveCollectionsAcrossPages) {
 
 TEST_F(ColumnReaders, ReadAheadOnlyInOrder) {
   const auto requests = [&](std::initializer_list<std::uint64_t> indices) {
-    ColumnReader reader(*source_, {0}, ElementType::uint64);
-    const std::uint64_t before = source_->counters().requests;
+    const auto source = PageSource::open("Data", uri);
+    ColumnReader reader(*source, {0}, ElementType::uint64);
     for (const std::uint64_t i : indices) EXPECT_EQ(reader.at<std::uint64_t>(0, i), i);
-    return source_->counters().requests - before;
+    return source->counters().requests;
   };
   EXPECT_EQ(requests({0, 16, 32}), 1u);
   EXPECT_EQ(requests({32, 16, 0}), 3u);
   EXPECT_EQ(requests({5}), 1u);
-  const std::uint64_t pages = source_->counters().pages;
-  ColumnReader reader(*source_, {0}, ElementType::uint64);
-  for (std::uint64_t i = 0; i < per_cluster; ++i) static_cast<void>(reader.at<std::uint64_t>(0, i));
-  EXPECT_EQ(source_->counters().pages - pages, 3u);
+}
+
+TEST_F(ColumnReaders, BeginWithThePageThatTheLastOneHad) {
+  const auto expect = [&](std::initializer_list<std::uint64_t> indices, std::uint64_t requests,
+                          std::uint64_t pages) {
+    const ReadCounters before = source_->counters();
+    {
+      ColumnReader reader(*source_, {0}, ElementType::uint64);
+      for (const std::uint64_t i : indices) EXPECT_EQ(reader.at<std::uint64_t>(0, i), i);
+    }
+    const ReadCounters after = source_->counters();
+    EXPECT_EQ(after.requests - before.requests, requests);
+    EXPECT_EQ(after.pages - before.pages, pages);
+  };
+  expect({5}, 1, 1);
+  expect({6, 0, 15}, 0, 0);
+  expect({3, 16, 32}, 1, 2);  // what follows is read in order
+  expect({39}, 0, 0);
+  expect({17}, 1, 1);
 }
 
 TEST_F(ColumnReaders, TheReadAheadIsLimited) {
