@@ -33,5 +33,6 @@ NB_MODULE(_core, module) {
   register_frame(module);
   register_batches(module);
   register_texts(module);
+  register_tallies(module);
   find_xrootd();
 }

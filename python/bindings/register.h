@@ -27,6 +27,7 @@ void register_cache(nanobind::module_& module);
 void register_frame(nanobind::module_& module);
 void register_batches(nanobind::module_& module);
 void register_texts(nanobind::module_& module);
+void register_tallies(nanobind::module_& module);
 void find_xrootd();
 
 }  // namespace colonnade::python

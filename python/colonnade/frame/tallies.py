@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from colonnade import _core
+
 __all__ = ["Tally", "quantiles_of"]
 
+_EACH_ONCE = np.empty(0, np.int64)
 _SIGN = np.uint64(1 << 63)
 _Keys = NDArray[np.uint64]
 _Counts = NDArray[np.int64]
@@ -34,14 +37,14 @@ class Tally:
 
     def add(self, values: Any) -> Tally:
         """Add numbers."""
-        array = np.asarray(values, dtype=np.float64) + 0.0  # no negative zeros
-        missing = np.isnan(array)
-        if missing.any():
-            self.nan += int(np.count_nonzero(missing))
-            array = array[~missing]
-        if array.size:
-            self.low, self.high = min(self.low, float(array.min())), max(self.high, float(array.max()))
-            self._wait(_keys_of(array) >> np.uint64(self.shift))
+        array = np.ascontiguousarray(values, dtype=np.float64)
+        keys, nan, low, high = _core.tally_keys(array, self.shift)
+        self.nan += nan
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        if keys.size:
+            self.waiting.append(keys)
+            if self._waits() > self.most:
+                self._count()
         return self
 
     def merged(self, other: Tally) -> Tally:
@@ -51,14 +54,14 @@ class Tally:
         total.nan = self.nan + other.nan
         total.low, total.high = min(self.low, other.low), max(self.high, other.high)
         for each in (self, other):
-            coarser = np.uint64(total.shift - each.shift)
-            total.keys = np.concatenate([total.keys, each.keys >> coarser])
-            total.counts = np.concatenate([total.counts, each.counts])
-        if len(total.keys):
-            total._join()
+            bits = total.shift - each.shift
+            if bits == 0 and not len(total.keys):
+                # Arrays are never changed in place, so that tallies may share them.
+                total.keys, total.counts = each.keys, each.counts
+            elif len(each.keys):
+                total._join(_without(bits, each.keys), each.counts)
         for each in (self, other):
-            coarser = np.uint64(total.shift - each.shift)
-            total.waiting += [keys >> coarser for keys in each.waiting]
+            total.waiting += [_without(total.shift - each.shift, keys) for keys in each.waiting]
         if total._waits() > total.most:
             total._count()
         return total
@@ -67,53 +70,20 @@ class Tally:
         """The same with nothing that waits to be counted."""
         return self.merged(Tally(self.most))._count() if self.waiting else self
 
-    def _wait(self, keys: _Keys) -> None:
-        self.waiting.append(keys)
-        if self._waits() > self.most:
-            self._count()
-
     def _waits(self) -> int:
         return sum(map(len, self.waiting))
 
     def _count(self) -> Tally:
         if self.waiting:
-            keys, counts = np.unique(np.concatenate(self.waiting), return_counts=True)
+            keys = np.concatenate(self.waiting)
+            keys.sort()
             self.waiting = []
-            self.keys = np.concatenate([self.keys, keys])
-            self.counts = np.concatenate([self.counts, counts])
-            self._join()
+            self._join(keys, _EACH_ONCE)
         return self
 
-    def _join(self) -> None:
-        order = np.argsort(self.keys, kind="stable")
-        self.keys, self.counts = self.keys[order], self.counts[order]
-        self._add_up()
-        if len(self.keys) > self.most:
-            coarser = self._coarser()
-            self.shift += coarser
-            self.keys = self.keys >> np.uint64(coarser)
-            self._add_up()
-
-    def _coarser(self) -> int:
-        """How many bits fewer the keys need so that there are no more than `most`."""
-        differences = self.keys[1:] ^ self.keys[:-1]
-        low, high = 0, 64  # too few, enough
-        while high - low > 1:
-            middle = (low + high) // 2
-            # Neighbours stay different if they differ in the bits that are left.
-            if np.count_nonzero(differences >> np.uint64(middle)) < self.most:
-                high = middle
-            else:
-                low = middle
-        return high
-
-    def _add_up(self) -> None:
-        """Neighbours with the same key become one."""
-        first = np.flatnonzero(np.concatenate([[True], self.keys[1:] != self.keys[:-1]]))
-        if len(first) < len(self.keys):
-            ends = np.concatenate([[0], np.cumsum(self.counts)])
-            self.counts = np.diff(ends[np.append(first, len(self.keys))])
-            self.keys = self.keys[first]
+    def _join(self, keys: _Keys, counts: _Counts) -> None:
+        self.keys, self.counts, coarser = _core.tally_join(self.keys, self.counts, keys, counts, self.most)
+        self.shift += coarser
 
     def values_at(self, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
         """The numbers at these places in the order; within a bin as if its numbers were spread evenly."""
@@ -158,9 +128,8 @@ def quantiles_of(tally: Tally, q: float | Sequence[float]) -> Any:
     return float(found[0]) if np.ndim(q) == 0 else found
 
 
-def _keys_of(array: NDArray[np.float64]) -> _Keys:
-    negative = (array.view(np.int64) >> 63).view(np.uint64)  # all bits or none
-    return array.view(np.uint64) ^ (negative | _SIGN)
+def _without(bits: int, keys: _Keys) -> _Keys:
+    return keys >> np.uint64(bits) if bits else keys
 
 
 def _numbers_of(keys: _Keys) -> NDArray[np.float64]:
