@@ -82,10 +82,15 @@ def advised(usage: str, **elsewhere: str) -> Callable[[F], F]:
     return decorate
 
 
+def shown(value: object) -> str:
+    """Return the `repr` of a value in one line that is not long: it may be an array, or a table of them."""
+    return " ".join(reprlib.repr(value).split())
+
+
 def column_name(name: object, what: str = "column") -> str:
     """Return what names a column, or another thing; raises `TypeMismatchError` for what is not a text."""
     if not isinstance(name, str):
-        raise TypeMismatchError(f"{name!r} is not the name of a {what}", "a string")
+        raise TypeMismatchError(f"{shown(name)} is not the name of a {what}", "a string")
     return _encodable(name, what)
 
 
@@ -100,7 +105,7 @@ def _encodable(name: str, what: str) -> str:
 def names_of(names: object, what: str = "column") -> list[str]:
     """Return one name, or the names of a list; raises `TypeMismatchError` for what is neither."""
     if not isinstance(names, Iterable) or hasattr(names, "decode"):
-        raise TypeMismatchError(f"{names!r} is not the name of a {what}", "a name, or a list of names")
+        raise TypeMismatchError(f"{shown(names)} is not the name of a {what}", "a name, or a list of names")
     return [column_name(each, what) for each in ([names] if isinstance(names, str) else names)]
 
 
@@ -123,7 +128,7 @@ def path_text(path: object, advice: str = "a path, or a URI such as 's3://bucket
     """Return what names a file or an object store; raises `TypeMismatchError` for anything else."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str):
-        raise TypeMismatchError(f"{path!r} does not name a file", advice)
+        raise TypeMismatchError(f"{shown(path)} does not name a file", advice)
     return _encodable(text, "file")
 
 
@@ -137,21 +142,21 @@ def files_of(given: Any, what: str) -> list[Any]:
         return [given]
     # What has keys is a data set or a table, whose fields name no files.
     if not isinstance(given, Iterable) or hasattr(given, "keys") or hasattr(given, "decode"):
-        raise TypeMismatchError(f"{given!r} does not name a file", what)
+        raise TypeMismatchError(f"{shown(given)} does not name a file", what)
     return list(given)
 
 
 def function_of(value: Any, usage: str) -> Callable[..., Any]:
     """Return what can be called; raises `TypeMismatchError` for anything else."""
     if not callable(value):
-        raise TypeMismatchError(f"{value!r} cannot be called", usage)
+        raise TypeMismatchError(f"{shown(value)} cannot be called", usage)
     return cast("Callable[..., Any]", value)
 
 
 def mapping_of(value: Any, usage: str) -> Mapping[Any, Any]:
     """Return a mapping; raises `TypeMismatchError` for anything else."""
     if not isinstance(value, Mapping):
-        raise TypeMismatchError(f"{value!r} has no names", usage)
+        raise TypeMismatchError(f"{shown(value)} has no names", usage)
     return value
 
 
@@ -162,7 +167,7 @@ def whole_number(what: str, value: object) -> int:
             return operator.index(value)  # type: ignore[arg-type]
         except TypeError:
             pass
-    raise TypeMismatchError(f"{what}={value!r} is not a whole number")
+    raise TypeMismatchError(f"{what}={shown(value)} is not a whole number")
 
 
 def thread_count(threads: object) -> int:

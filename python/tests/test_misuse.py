@@ -9,6 +9,7 @@ import shutil
 import awkward as ak
 import hist
 import numpy as np
+import pandas as pd
 import pytest
 
 import colonnade
@@ -208,6 +209,16 @@ def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
         (lambda file: colonnade.create(3, "E", {"x": float}), "3 does not name a file"),
         (lambda file: colonnade.create("b.root", "E", 3), "3 is not a schema; try: a type for each field"),
         (lambda file: colonnade.create("b.root", "E", {3: float}), "3 is not the name of a field"),
+        (lambda file: colonnade.create("b.root", "E", {"x": None}), "None is not a type"),
+        (
+            lambda file: colonnade.create("b.root", "E", {"x": np.arange(999.0)}),
+            r"array\(\[.{,30} is not a type; try: no schema: extend\(\) takes values",
+        ),
+        (
+            lambda file: DataFrame({"x": np.arange(999.0)}),
+            r"made from \{'x': array\(\[.{,30} without files; try: .* DataFrame.from_arrays",
+        ),
+        (lambda file: colonnade.open(pd.DataFrame({"x": range(999)})), ".{,50} does not name a file"),
         (colonnade.copy, r"copy\(\) missing .*; try: copy\(source, destination\)"),
         (lambda file: colonnade.copy(3, "b.root"), "3 does not name a file; try: a file or store"),
         (

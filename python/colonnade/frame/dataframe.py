@@ -27,6 +27,7 @@ from colonnade.misuse import (
     names_of,
     path_text,
     refuse_arguments,
+    shown,
     whole_number,
 )
 from colonnade.reading import opening
@@ -733,7 +734,7 @@ def _open(
         name, files = "", name
     if not isinstance(name, str) or files is None:
         raise UsageError(
-            f"a DataFrame cannot be made from {name!r} without files",
+            f"a DataFrame cannot be made from {shown(name)} without files",
             'DataFrame("Events", "f*.root"), DataFrame(1000), or DataFrame.from_arrays(...)',
         )
     given = files_of(files, _FILES)

@@ -525,7 +525,8 @@ def _type_name(kind: DTypeLike) -> str:
     if isinstance(kind, str) and kind not in _NUMPY_NAMES:
         return kind
     try:
-        return _core.ValueType.scalar(element_of(np.dtype(kind))).name
+        # NumPy takes None for float64.
+        return _core.ValueType.scalar(element_of(np.dtype("O" if kind is None else kind))).name
     except TypeError:
         raise TypeMismatchError(f"{kind!r} is not a type", "'float', 'std::int16_t', numpy.uint16") from None
 

@@ -12,6 +12,8 @@ from colonnade import _core
 
 __all__ = ["Tally", "quantiles_of"]
 
+_ANY = 1 << 62
+"""More than any memory holds."""
 _EACH_ONCE = np.empty(0, np.int64)
 _SIGN = np.uint64(1 << 63)
 _Keys = NDArray[np.uint64]
@@ -82,7 +84,8 @@ class Tally:
         return self
 
     def _join(self, keys: _Keys, counts: _Counts) -> None:
-        self.keys, self.counts, coarser = _core.tally_join(self.keys, self.counts, keys, counts, self.most)
+        most = min(self.most, _ANY)
+        self.keys, self.counts, coarser = _core.tally_join(self.keys, self.counts, keys, counts, most)
         self.shift += coarser
 
     def values_at(self, ranks: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -33,6 +33,7 @@ from colonnade.misuse import (
     names_of,
     path_text,
     refuse_arguments,
+    shown,
     whole_number,
 )
 from colonnade.schema.fields import FieldInfo, Schema
@@ -310,7 +311,7 @@ class DataSet(Located):
         """Read one field as an `awkward.Array`; several, or those of a wildcard, as an array of records."""
         if not isinstance(field, str | Sequence):
             raise TypeMismatchError(
-                f"{field!r} is not the name of a field",
+                f"{shown(field)} is not the name of a field",
                 "head(), or arrays(entry_start=0, entry_stop=10), for some of the entries",
             )
         layouts, count = self._layouts(self._select(field), 0, self._num_entries)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeAlias
 from colonnade import _core
 from colonnade.annotations import checked
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
-from colonnade.misuse import column_name, mapping_of, path_text, refuse_arguments
+from colonnade.misuse import column_name, mapping_of, path_text, refuse_arguments, shown
 
 from .chain import Chain, MissingFields, files_of
 from .dataset import DataSet, LocalIo, ReadSettings, lasting_cache
@@ -138,9 +138,9 @@ def open(  # noqa: A001
             except NotFoundError as error:
                 return _open_trees([uri], found, policy, settings, error)
     else:
-        if not isinstance(target, Iterable) or hasattr(target, "decode"):
+        if not isinstance(target, Iterable) or hasattr(target, "decode") or hasattr(target, "keys"):
             raise TypeMismatchError(
-                f"{target!r} does not name a file", "a path, a path with wildcards, or a list of these"
+                f"{shown(target)} does not name a file", "a path, a path with wildcards, or a list of these"
             )
         members = list(target)
         if not members:

@@ -18,7 +18,7 @@ from colonnade._core import FieldKind
 from colonnade.arrays.columns import is_tuple
 from colonnade.arrays.lazy import Content
 from colonnade.errors import Error, SchemaError, UsageError
-from colonnade.misuse import column_name
+from colonnade.misuse import column_name, shown
 
 if TYPE_CHECKING:
     from .fields import FieldInfo
@@ -69,12 +69,16 @@ def _named(spec: Any, path: str) -> str:
     if spec is str:
         return "std::string"
     try:
-        name = np.dtype(spec).name
+        name = "" if spec is None else np.dtype(spec).name  # NumPy takes None for float64
     except TypeError:
         name = ""
     if name not in _NAMES:
+        is_data = hasattr(spec, "__len__")
+        advice = "a type name such as 'float' or 'std::vector<float>'"
         raise SchemaError(
-            f"{spec!r} is not a type", "a type name such as 'float' or 'std::vector<float>'", field=path
+            f"{shown(spec)} is not a type",
+            "no schema: extend() takes values and finds their types" if is_data else advice,
+            field=path,
         )
     return _NAMES[name]
 

@@ -18,6 +18,7 @@ from colonnade.arrays.columns import PathArray, flatten, members_problem
 from colonnade.arrays.lazy import Content
 from colonnade.errors import ConversionError, TypeMismatchError, UsageError
 from colonnade.located import Located
+from colonnade.misuse import shown
 from colonnade.schema.spec import Encoding, Spec, apply_encodings, build_field
 
 from .iterators import kept
@@ -279,7 +280,7 @@ def build_fields(
     """
     if not isinstance(schema, Mapping):
         raise TypeMismatchError(
-            f"{schema!r} is not a schema",
+            f"{shown(schema)} is not a schema",
             'a type for each field, such as {"x": "float", "jets": [{"pt": "float"}]}',
         )
     fields = {name: build_field(name, spec) for name, spec in schema.items()}
