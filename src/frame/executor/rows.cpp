@@ -3,6 +3,8 @@
 #include "frame/executor/rows.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frame/executor/rows.cpp"
@@ -34,20 +36,36 @@ std::size_t count(const std::uint8_t* condition, std::size_t size) {
   return total;
 }
 
-// Compressed stores write whole vectors, and the next one overwrites the surplus. That stays within bounds:
-// the output never exceeds the input read so far.
+// For each byte the numbers of the bits that are set, in order, and zeros behind them.
+constexpr std::array<std::uint8_t, 256 * 8> bits_in_byte = [] {
+  std::array<std::uint8_t, 256 * 8> numbers{};
+  for (std::size_t byte = 0; byte < 256; ++byte)
+    for (std::size_t bit = 0, found = 0; bit < 8; ++bit)
+      if ((byte >> bit) % 2 == 1) numbers[8 * byte + found++] = static_cast<std::uint8_t>(bit);
+  return numbers;
+}();
+
+// For each eight rows, their positions come from a table. Highway's compressed store would copy its own table
+// to the stack each time with GCC 12. Stores write eight positions, and the next one overwrites the surplus.
+// That stays within bounds: the output never exceeds the input read so far.
 std::size_t positions(const std::uint8_t* condition, std::size_t size, bool wanted, std::uint32_t* out) {
-  const hn::ScalableTag<std::uint32_t> numbers;
-  const hn::Rebind<std::uint8_t, decltype(numbers)> bytes;
-  const std::size_t lanes = hn::Lanes(numbers);
-  const auto flip = hn::Set(numbers, wanted ? 0 : 1);
-  const auto one = hn::Set(numbers, 1);
+  const hn::ScalableTag<std::uint8_t> bytes;
+  const hn::CappedTag<std::uint32_t, 8> numbers;
+  const hn::Rebind<std::uint8_t, decltype(numbers)> few;
+  const std::size_t lanes = hn::Lanes(bytes), steps = hn::Lanes(numbers);
   std::size_t written = 0, at = 0;
-  for (; at + lanes <= size; at += lanes) {
-    const auto holds = hn::Min(hn::PromoteTo(numbers, hn::LoadU(bytes, condition + at)), one);
-    const auto takes = hn::Ne(hn::Xor(holds, flip), hn::Zero(numbers));
-    written +=
-        hn::CompressStore(hn::Iota(numbers, static_cast<std::uint32_t>(at)), takes, numbers, out + written);
+  std::array<std::uint8_t, std::max<std::size_t>(hn::MaxLanes(bytes) / 8, 8)> taken;
+  for (; lanes % 8 == 0 && at + lanes <= size; at += lanes) {
+    const auto is_false = hn::Eq(hn::LoadU(bytes, condition + at), hn::Zero(bytes));
+    hn::StoreMaskBits(bytes, wanted ? hn::Not(is_false) : is_false, taken.data());
+    for (std::size_t k = 0; k < lanes / 8; ++k) {
+      const std::uint8_t* const places = bits_in_byte.data() + std::size_t{8} * taken[k];
+      const auto first = hn::Set(numbers, static_cast<std::uint32_t>(at + 8 * k));
+      for (std::size_t i = 0; i < 8; i += steps)
+        hn::StoreU(hn::Add(hn::PromoteTo(numbers, hn::LoadU(few, places + i)), first), numbers,
+                   out + written + i);
+      written += static_cast<std::size_t>(std::popcount(taken[k]));
+    }
   }
   for (; at < size; ++at)
     if ((condition[at] != 0) == wanted) out[written++] = static_cast<std::uint32_t>(at);

@@ -26,6 +26,13 @@ bool is_mapped(std::size_t bytes) {
   return bytes >= mapped_from;
 }
 
+// A capacity with which a large block has whole huge pages: then the kernel places it, and moves it, at their
+// borders.
+std::size_t in_whole_huge_pages(std::size_t capacity) {
+  if (capacity + slack < huge_page_size) return capacity;
+  return (capacity + slack + huge_page_size - 1) / huge_page_size * huge_page_size - slack;
+}
+
 void release(void* block, std::size_t bytes) noexcept {
   if (is_mapped(bytes))
     ::munmap(block, bytes);
@@ -76,7 +83,7 @@ std::byte* GrowingBytes::grow(std::size_t bytes) {
   constexpr std::size_t most = std::size_t{1} << 46;
   if (capacity_ - size_ < bytes || data_ == nullptr) {
     const std::size_t wanted = bytes < most ? std::max(size_ + bytes, smallest) : most;
-    const std::size_t next = std::max(wanted, size_ + size_ / 2);
+    const std::size_t next = in_whole_huge_pages(std::max(wanted, size_ + size_ / 2));
     void* larger = wanted < most ? resized(data_, capacity_ + slack, next + slack) : nullptr;
     if (larger == nullptr)
       throw Error(ErrorKind::resource, fmt::format("no memory for {} bytes of a result", wanted),

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "colonnade/error.h"
 #include "frame/results/arrays.h"
@@ -18,6 +21,9 @@ struct RowsSettings {
   std::size_t most = std::numeric_limits<std::size_t>::max();  // rows
 };
 
+// Of memory that is kept for parts to come.
+constexpr std::size_t most_spare_bytes = std::size_t{32} << 20;
+
 class RowsAccumulator final : public ResultAccumulator {
  public:
   explicit RowsAccumulator(std::shared_ptr<const RowsSettings> settings)
@@ -32,6 +38,8 @@ class RowsAccumulator final : public ResultAccumulator {
   }
   void merge(std::unique_ptr<Partial> partial) override { static_cast<PartialRows&>(*partial).flush(); }
   void finish() override {
+    spare_.clear();
+    spare_bytes_ = 0;
     if (rows_.use_count() == 1) rows_->shrink();
   }
 
@@ -58,27 +66,47 @@ class RowsAccumulator final : public ResultAccumulator {
  private:
   class PartialRows final : public Partial {
    public:
-    PartialRows(RowsAccumulator& owner, PartContext& context)
-        : owner_(owner), context_(context), rows_(owner.settings_->types) {}
+    PartialRows(RowsAccumulator& owner, PartContext& context) : owner_(owner), context_(context) {}
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
       if (context_.is_my_turn()) {
         flush();
         owner_.append(arguments, rows.size);
       } else if (!owner_.full_.load(std::memory_order_relaxed)) {
-        rows_.append(arguments, std::min(rows.size, owner_.settings_->most - rows_.rows()));
+        if (!rows_) rows_ = owner_.builder();
+        rows_->append(arguments, std::min(rows.size, owner_.settings_->most - rows_->rows()));
       }
     }
     void flush() {
-      if (rows_.rows() == 0) return;
-      owner_.append(rows_.values({}), rows_.rows());
-      rows_ = ColumnsBuilder(owner_.settings_->types);
+      if (!rows_) return;
+      owner_.append(rows_->values({}), rows_->rows());
+      owner_.keep(std::move(*rows_));
+      rows_.reset();
     }
 
    private:
     RowsAccumulator& owner_;
     PartContext& context_;
-    ColumnsBuilder rows_;
+    std::optional<ColumnsBuilder> rows_;
   };
+
+  // Of a part that is not next in order. Later parts reuse the memory of earlier ones: new memory costs more
+  // than what is written to it.
+  ColumnsBuilder builder() {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return ColumnsBuilder(settings_->types);
+    ColumnsBuilder last = std::move(spare_.back());
+    spare_.pop_back();
+    spare_bytes_ -= last.bytes();
+    return last;
+  }
+  void keep(ColumnsBuilder builder) {
+    builder.clear();
+    const std::lock_guard lock(mutex_);
+    if (builder.bytes() > most_spare_bytes - spare_bytes_) return;
+    spare_.reserve(spare_.size() + 1);
+    spare_bytes_ += builder.bytes();
+    spare_.push_back(std::move(builder));
+  }
 
   void append(std::span<const ValuesPtr> values, std::size_t count) {
     // Copy on write: the value may still be in use.
@@ -90,6 +118,10 @@ class RowsAccumulator final : public ResultAccumulator {
   std::shared_ptr<const RowsSettings> settings_;
   std::shared_ptr<ColumnsBuilder> rows_;
   std::atomic<bool> full_ = false;
+
+  std::mutex mutex_;
+  std::vector<ColumnsBuilder> spare_;
+  std::size_t spare_bytes_ = 0;
 };
 
 std::shared_ptr<RowsSettings> settings_of(const Request& request) {
