@@ -146,7 +146,9 @@ class ArrayImport {
     if (array.n_children != children || (children > 0 && array.children == nullptr))
       fail(path, "the array has " + std::to_string(array.n_children) + " children, its type has " +
                      std::to_string(children));
-    if (type.values && array.dictionary == nullptr) fail(path, "the array has no dictionary");
+    if (!type.values) return;
+    if (array.dictionary == nullptr) fail(path, "the array has no dictionary");
+    check(*type.values, *array.dictionary, path);
   }
 
   static bool is_empty_text(const ImportType& type, const ArrowArray& array) {
@@ -352,9 +354,11 @@ class ArrayImport {
   static bool stands_for_a_value(const ImportType& type, const ArrowArray& array, std::int64_t i,
                                  const std::string& path) {
     const ArrowArray& values = *array.dictionary;
-    if (!may_lack(values)) return true;
+    if (!may_lack(values) && !type.values->values) return true;
     const std::int64_t code = code_at(type.element, array, i, path);
-    return code < 0 || code >= values.length || bit_of(values.buffers[0], values.offset + code);
+    if (code < 0 || code >= values.length) return true;
+    if (may_lack(values) && !bit_of(values.buffers[0], values.offset + code)) return false;
+    return !type.values->values || stands_for_a_value(*type.values, values, code, path);
   }
 
   void decoded(const ImportType& type, const ArrowArray& array, const Runs& runs, const std::string& path) {

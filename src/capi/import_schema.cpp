@@ -85,10 +85,8 @@ class SchemaImport {
   explicit SchemaImport(bool optionals) : optionals_(optionals) {}
 
   ImportType field(const ArrowSchema& schema, const std::string& path, int depth) {
-    if (depth > deepest) fail(path, "the types are nested too deeply");
     if (++fields_ > most_children) fail(path, "the schema has too many fields");
-    ImportType type =
-        schema.dictionary != nullptr ? dictionary(schema, path, depth) : plain(schema, path, depth);
+    ImportType type = values(schema, path, depth);
     type.name = schema.name == nullptr ? "" : schema.name;
     const bool nullable =
         (schema.flags & ARROW_FLAG_NULLABLE) != 0 && type.kind != ImportType::Kind::variants;
@@ -113,6 +111,11 @@ class SchemaImport {
   }
 
  private:
+  ImportType values(const ArrowSchema& schema, const std::string& path, int depth) {
+    if (depth > deepest) fail(path, "the types are nested too deeply");
+    return schema.dictionary != nullptr ? dictionary(schema, path, depth) : plain(schema, path, depth);
+  }
+
   ImportType dictionary(const ArrowSchema& schema, const std::string& path, int depth) {
     ArrowSchema indices = schema;
     indices.dictionary = nullptr;
@@ -121,7 +124,7 @@ class SchemaImport {
         type.element == ElementType::float64 || !type.meaning.empty())
       fail(path, "the codes of a dictionary must be integers");
     if (schema.dictionary->format == nullptr) fail(path, "the dictionary has no type");
-    type.values = std::make_unique<ImportType>(plain(*schema.dictionary, path, depth));
+    type.values = std::make_unique<ImportType>(values(*schema.dictionary, path, depth + 1));
     return type;
   }
 

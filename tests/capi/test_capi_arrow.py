@@ -266,6 +266,23 @@ def test_a_code_may_stand_for_a_missing_value(tmp_path: Path) -> None:
         c.write_table(pa.table({"x": wrong}), str(tmp_path / "wrong.root"), nulls=1)
 
 
+def test_dictionaries_of_dictionaries_are_what_they_stand_for(tmp_path: Path) -> None:
+    words = pa.DictionaryArray.from_arrays(pa.array([2, 0, None, 1]), pa.array(["a", "b", None]))
+    outer = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, None], pa.int16()), words)
+    table = pa.table({"x": outer, "v": pa.ListArray.from_arrays([0, 1, 1, 3, 4, 5], outer)})
+    file = tmp_path / "d.root"
+    with pytest.raises(c.CError, match="is missing"):
+        c.write_table(table, str(file))
+    c.write_table(table.slice(1), str(file), nulls=1)
+    with colonnade.open(file) as read:
+        assert read["x"].to_list() == ["a", None, "b", None]
+        assert read["v"].to_list() == [[], ["a", None], ["b"], [None]]
+    inner = pa.DictionaryArray.from_arrays(pa.array([0, 3]), pa.array(["a", "b"]), safe=False)
+    wrong = pa.DictionaryArray.from_arrays(pa.array([0, 1]), inner)
+    with pytest.raises(c.CError, match="beyond"):
+        c.write_table(pa.table({"x": wrong}), str(tmp_path / "wrong.root"), nulls=1)
+
+
 # ---- Writers
 
 
