@@ -209,6 +209,46 @@ def test_lists_and_chunks_without_values(tmp_path, kind, value, stored):
     assert events["x"].to_list() == values + values[1:3] + values[5:]
 
 
+BYTES_AND_TEXTS = [
+    "std::string,std::vector<std::byte>",
+    "std::vector<std::byte>,std::string",
+    "std::string,int",
+]
+
+
+@pytest.mark.parametrize("alternatives", BYTES_AND_TEXTS)
+@pytest.mark.parametrize("kinds", [(pa.binary(), pa.string()), (pa.binary_view(), pa.large_string())])
+@pytest.mark.parametrize("rows", ["both", "bytes"])
+def test_bytes_in_variants(tmp_path, alternatives, kinds, rows):
+    """They are bytes if an alternative is, else texts, in whatever batch they come."""
+    values = [b"ab", "c", b"", b"\xff", ""] if rows == "both" else [b"ab", b"\xff"]
+    tags = pa.array([0 if isinstance(value, bytes) else 1 for value in values], pa.int8())
+    children = [
+        pa.array([value if isinstance(value, of) else of() for value in values], kind)
+        for of, kind in zip((bytes, str), kinds, strict=True)
+    ]
+    union = pa.UnionArray.from_sparse(tags, children)
+    has_bytes = "byte" in alternatives
+    expected = [
+        value
+        if isinstance(value, str)
+        else list(value)
+        if has_bytes
+        else value.decode("utf-8", "surrogateescape")
+        for value in values
+    ]
+    spec = {"x": f"std::variant<{alternatives}>"}
+    with colonnade.create(tmp_path / "rows.root", "Events", spec) as writer:
+        writer.extend({"x": values})
+        writer.fill(x=values[0])
+    assert colonnade.open(tmp_path / "rows.root")["x"].to_list() == [*expected, expected[0]]
+    if rows == "both" and not has_bytes:
+        return
+    with colonnade.create(tmp_path / "arrow.root", "Events", spec) as writer:
+        writer.extend(pa.table({"x": union}))
+    assert colonnade.open(tmp_path / "arrow.root")["x"].to_list() == expected
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_slices_of_records_and_pandas_views(tmp_path, seed):
     dice = random.Random(seed)

@@ -343,14 +343,16 @@ def _score(field: _core.Field, content: Content) -> int:
         return min(1, _worst(content, lambda part: _score(field, part)))
     if kind == FieldKind.scalar:
         return _score_numbers(field, content)
+    if _is_text(content):
+        return _score_text(field, content.parameter("__array__") == "bytestring")
     if kind == FieldKind.string:
-        return 2 if _is_text(content) else 0
+        return 0
     if kind == FieldKind.wrapper:
         return _score(field.children[0], content)
     if kind == FieldKind.record:
         return _score_record(field, content)
     content = _with_dimensions(content)
-    if not content.is_list or _is_text(content):
+    if not content.is_list:
         return 0
     if kind in (FieldKind.array, FieldKind.bitset):
         if not content.is_regular or content.size != field.array_size:
@@ -365,6 +367,19 @@ def _worst(content: Content, score: Callable[[Content], int]) -> int:
     tags, _, parts, _ = split_alternatives(content)
     used = [part for number, part in enumerate(parts) if np.any(tags == number)]
     return min(map(score, used or parts), default=1)
+
+
+def _score_text(field: _core.Field, is_bytes: bool) -> int:
+    """Bytes belong to vectors of bytes, and to strings only if there are none."""
+    kind = field.kind
+    if kind == FieldKind.wrapper:
+        return _score_text(field.children[0], is_bytes)
+    if kind == FieldKind.string:
+        return 1 if is_bytes else 2
+    if not is_bytes or kind != FieldKind.collection or field.children[0].kind != FieldKind.scalar:
+        return 0
+    element = field.children[0].elements[0]
+    return 2 if element == ElementType.byte else int(dtype_of(element) == np.uint8)
 
 
 def _score_numbers(field: _core.Field, content: Content) -> int:

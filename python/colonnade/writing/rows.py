@@ -198,6 +198,9 @@ class _Text(_Cell):
             ) from None
         self.offsets.append(len(self.data))
 
+    def is_exact(self, value: Any) -> bool:
+        return not isinstance(value, bytes)
+
     def truncate(self, count: int) -> None:
         del self.offsets[count + 1 :]
         del self.data[self.offsets[-1] :]
@@ -351,6 +354,8 @@ class _Variant(_Cell):
 
 
 def _is_exact_list(item: _Cell, value: Any) -> bool:
+    if isinstance(value, bytes):
+        return isinstance(item, _Numbers) and item.element == ElementType.byte
     if isinstance(value, Mapping):
         value = list(value.items())
     return not isinstance(value, tuple) and (not isinstance(value, list) or all(map(item.is_exact, value)))
