@@ -145,6 +145,27 @@ def test_wildcards_select_names_and_members(sample):
         data_set.arrays("Electron_*")
 
 
+def test_wildcards_stay_within_selected_fields(sample, tmp_path):
+    events = colonnade.open(sample)
+    data_set = events.select(["jets.pt", "Muon_pt", "maybe"])
+    for each in (data_set, pickle.loads(pickle.dumps(data_set))):
+        assert each.arrays("*").fields == ["jets.pt", "Muon_pt", "maybe"]
+        assert each.arrays(["m*", "Muon_*"]).fields == ["maybe", "Muon_pt"]
+        assert each.select("*").arrays("jets.*").fields == ["jets.pt"]
+        assert each.arrays("x").fields == ["x"]
+        for pattern in ("x*", "jets.t*", "Muon_e*"):
+            with pytest.raises(colonnade.NotFoundError, match="no selected field matches") as caught:
+                each.arrays(pattern)
+            assert caught.value.field == pattern
+    assert events.select("jets").arrays("jets.*").fields == ["jets.pt", "jets.tags"]
+    with colonnade.create(tmp_path / "other.root", "Other", {"key": "std::int64_t"}) as writer:
+        writer.extend({"key": np.arange(300)})
+    other = colonnade.open(tmp_path / "other.root")
+    joined = other.join(events.select(["id", "x"]), on={"key": "id"}, columns="*")
+    assert joined.field_names == ["key", "id", "x", "Events_entry"]
+    assert other.with_friends({"f": events}).select(["key", "x"]).arrays("*").fields[:2] == ["key", "x"]
+
+
 def test_names_with_brackets_are_names_first(tmp_path):
     with colonnade.create(tmp_path / "f.root", "t") as writer:
         writer.extend({"event": [{"x[3]": 1, "x3": 2}]})

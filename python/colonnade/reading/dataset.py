@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import html
 import os
 import re
@@ -36,7 +37,7 @@ from colonnade.misuse import (
     shown,
     whole_number,
 )
-from colonnade.schema.fields import FieldInfo, Schema
+from colonnade.schema.fields import FieldInfo, Schema, is_wildcard
 
 from .attributes import AttributeSet, AttributeSets
 from .metrics import ReadMetrics, metrics_of
@@ -633,6 +634,9 @@ class DataSet(Located):
         wanted = self._selection if fields is None else fields
         wanted = wanted if wanted is None or isinstance(wanted, str) else names_of(wanted, "field")
         try:
+            if fields is not None and self._selection is not None:
+                names = [wanted] if isinstance(wanted, str) else wanted or []
+                wanted = [each for name in names for each in self._of_selection(name)]
             selected = self._schema.select(wanted)
         except Error as error:
             raise locate(self._advised(error), uri=self._uri, data_set=self._name) from None
@@ -641,6 +645,24 @@ class DataSet(Located):
             reasons = [(path, info.unreadable) for path, info in left_out.items()]
             warn_left_out(reasons, f"{redacted(self._uri)}, '{self._name}'", stacklevel=3)
         return selected
+
+    def _of_selection(self, name: str) -> list[str]:
+        """The fields that a wildcard matches among those that were selected, or the name as it is."""
+        if name in self._schema or not is_wildcard(name):
+            return [name]
+        chosen = self._schema.select(None if self._selection is None else names_of(self._selection, "field"))
+        found = dict.fromkeys(each for each in chosen if fnmatch.fnmatchcase(each, name))
+        within = tuple(f"{info.path}." for info in chosen.values())
+        try:
+            matching = self._schema.select(name)
+        except NotFoundError:
+            matching = {}
+        found |= dict.fromkeys(each for each, info in matching.items() if f"{info.path}.".startswith(within))
+        if not found:
+            raise NotFoundError(
+                f"no selected field matches '{name}'", f"selected: {list(chosen)}", field=name
+            )
+        return list(found)
 
     def _advised(self, error: Error) -> Error:
         """Say where expressions belong, and that the name of the data set is not needed any more."""

@@ -14,7 +14,7 @@ from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError
 from colonnade.misuse import column_name
 from colonnade.notebook import folded_table, most_rows
 
-__all__ = ["FieldInfo", "Schema"]
+__all__ = ["FieldInfo", "Schema", "is_wildcard"]
 
 _PASSING = (FieldKind.collection, FieldKind.nullable, FieldKind.array, FieldKind.wrapper)
 
@@ -171,7 +171,7 @@ class Schema(Mapping[str, FieldInfo]):
             return {name: info for name, info in self._top.items() if not info.unreadable}
         selected: dict[str, FieldInfo] = {}
         for name in [fields] if isinstance(fields, str) else fields:
-            if any(letter in name for letter in "*?[") and name not in self:
+            if is_wildcard(name) and name not in self:
                 selected.update(self._match(name))
                 continue
             info = self[name]
@@ -237,6 +237,11 @@ class Schema(Mapping[str, FieldInfo]):
         ]
         total = sum(1 for top in self._top.values() for _ in _with_depth(top, 0))
         return folded_table(["field", "type", ""], rows, "fields", total)
+
+
+def is_wildcard(name: str) -> bool:
+    """Whether a name has letters that stand for others."""
+    return any(letter in name for letter in "*?[")
 
 
 def _with_depth(info: FieldInfo, depth: int) -> Iterator[tuple[int, FieldInfo]]:
