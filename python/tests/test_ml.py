@@ -248,7 +248,16 @@ except colonnade.ConversionError as error:
     assert "int32" in str(error) and "x64" in str(error)
 else:
     raise AssertionError("cut to 32 bits")
+large = ml.Batches(frame.define("large", "x * 1e306"), ["large"], library="jax", shuffle=False, batch_size=10)
+try:
+    next(iter(large))
+except colonnade.ConversionError as error:
+    assert "float32" in str(error) and "x64" in str(error)
+else:
+    raise AssertionError("infinite")
 jax.config.update("jax_enable_x64", True)
+large.set_epoch(0)
+assert float(next(iter(large)).features["large"][9]) == 9e306
 big.set_epoch(0)
 assert int(next(iter(big)).features["big"][1]) == 1 - 3000000000
 """
@@ -443,7 +452,70 @@ def test_places_that_do_not_exist(
     with pytest.raises(kind):
         call(batches)
     if kind is colonnade.TypeMismatchError:
-        assert batches.state_dict() == POSITION
+        assert batches.state_dict() == batches.state_dict() | POSITION
+
+
+def resume_once(batches: ml.Batches, state: dict[str, int]) -> ml.Batch:
+    batches.load_state_dict(state)
+    return next(iter(batches))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda batches, _, __: batches(seed=1),
+        lambda batches, _, __: batches(window=200),
+        lambda batches, _, __: batches(shuffle=False),
+        lambda batches, _, __: batches().split(0.9)[0],
+        lambda batches, _, __: batches().for_rank(0, 2),
+        lambda batches, frame, _: batches(frame.filter("x != 17")),
+        lambda batches, _, files: batches(colonnade.DataFrame("Events", [*files, files[0]])),
+        lambda batches, _, files: batches(colonnade.DataFrame("Events", files, entries=(0, 990))),
+    ],
+)
+def test_a_state_of_another_order_is_refused(
+    frame: colonnade.DataFrame, files: list[str], other: Callable[..., ml.Batches]
+) -> None:
+    """It would give some rows twice, and others not at all; at the begin of an epoch there is nothing to mix up."""
+
+    def made(of: colonnade.DataFrame = frame, **more: Any) -> ml.Batches:
+        return ml.Batches(of, ["x"], batch_size=50, **{"window": 1000, **more})
+
+    begun = made()
+    begun.set_epoch(2)
+    at_begin = begun.state_dict()
+    next(iter(begun))
+    resumed = other(made, frame, files)
+    with pytest.raises(colonnade.UsageError, match="the state is of other data or settings"):
+        resume_once(resumed, begun.state_dict())
+    begin = other(made, frame, files)
+    begin.load_state_dict(at_begin)
+    assert begin.epoch == 2
+    assert len(next(iter(begin)).entry) == 50
+
+
+def test_a_state_goes_on_with_batches_of_another_size(frame: colonnade.DataFrame) -> None:
+    begun = ml.Batches(frame, ["x"], batch_size=50, window=400)
+    iterator = iter(begun)
+    first = [next(iterator).entry.tolist() for _ in range(5)]
+    resumed = ml.Batches(
+        frame.define("z", "2 * x"), ["z"], batch_size=64, window=400, threads=1, in_memory=True
+    )
+    resumed.load_state_dict(
+        {name: begun.state_dict()[name] for name in POSITION}
+    )  # as older versions gave it
+    rest = entries_of(resumed)
+    assert sorted(flat(first) + flat(rest)) == list(range(ENTRIES))
+    assert flat(rest) == flat(entries_of(iterator))
+
+
+def test_nan_is_a_class(frame: colonnade.DataFrame) -> None:
+    frame = frame.define("t", "x % 4 == 0 ? 0.0 / 0.0 : x % 2")
+    settings: dict[str, Any] = {"target": "t", "batch_size": 300, "shuffle": False}
+    for batch in ml.Batches(frame, ["x"], class_weights={0: 1, 1: 2, float("nan"): 3}, **settings):
+        assert np.array_equal(batch.weight, np.where(np.isnan(batch.target), 3, batch.target + 1))
+    for batch in ml.Batches(frame, ["x"], class_weights="balanced", **settings):
+        assert np.allclose(batch.weight, np.where(batch.target == 1, 2 / 3, 4 / 3))
 
 
 def test_numbers_of_numpy(frame: colonnade.DataFrame) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -60,6 +62,17 @@ class _Settings:
     class_weights: Mapping[Any, float] | None
     rank: int
     world_size: int
+
+
+class _Position(NamedTuple):
+    """Where an iteration goes on."""
+
+    epoch: int = 0
+    window: int = 0
+    row: int = 0
+    """The row in the window."""
+    rows: int = 0
+    """The rows of the window, which filters or other data would change; 0 at its begin."""
 
 
 @checked_methods
@@ -154,7 +167,7 @@ class Batches:
         if class_weights is not None:
             self._weigh(class_weights)
         self._wants_balance = isinstance(class_weights, str)
-        self._epoch = self._window = self._row = 0
+        self._at = _Position()
 
     # ---- Parts of the rows
 
@@ -184,10 +197,10 @@ class Batches:
     # ---- Epochs
 
     def __iter__(self) -> Iterator[Batch]:
-        for parts, window, row in self._parts(self._epoch, self._window, self._row):
-            self._window, self._row = window, row
+        for parts, position in self._parts(self._at):
+            self._at = position
             yield self._batch(parts)
-        self.set_epoch(self._epoch + 1)
+        self.set_epoch(self._at.epoch + 1)
 
     def __len__(self) -> int:
         """Return the number of batches of an epoch; the first call computes the filters."""
@@ -211,27 +224,35 @@ class Batches:
     @property
     def epoch(self) -> int:
         """The number of the epoch that the next iteration begins or continues."""
-        return self._epoch
+        return self._at.epoch
 
     def set_epoch(self, epoch: int) -> None:
         """Begin the next iteration with this epoch, 0 or more."""
-        self._epoch, self._window, self._row = _at_least(0, "epoch", epoch), 0, 0
+        self._at = _Position(_at_least(0, "epoch", epoch))
 
     def state_dict(self) -> dict[str, int]:
-        """Return the position of the iteration, after the last batch."""
-        return {"epoch": self._epoch, "window": self._window, "row": self._row}
+        """Return the position of the iteration, after the last batch, and a number that tells other orders."""
+        return {**self._at._asdict(), "order": self._order()}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Continue another iteration over the same data with the same settings.
 
+        `batch_size`, `drop_last`, `threads`, and what is in a batch, may be others, and at the begin of an epoch all.
+
         Raises:
-            TypeMismatchError: not three whole numbers by name.
-            UsageError: a negative number. The next iteration raises it for a position that these data do not have.
+            TypeMismatchError: no whole numbers by name.
+            UsageError: a negative number, or the state of another order: other entries, another seed, window, split or
+                rank, or of ranks another `batch_size`. The next iteration raises it where other rows pass the filters.
         """
-        numbers = mapping_of(state, "what state_dict() returned")
-        self._epoch, self._window, self._row = (
-            _at_least(0, name, numbers.get(name)) for name in ("epoch", "window", "row")
-        )
+        numbers = {"rows": 0, "order": self._order(), **mapping_of(state, "what state_dict() returned")}
+        *places, order = (_at_least(0, name, numbers.get(name)) for name in (*_Position._fields, "order"))
+        position = _Position(*places)
+        if order != self._order() and position != _Position(position.epoch):
+            raise UsageError(
+                "the state is of other data or settings, which put the rows in another order",
+                "the data, seed, window, split and rank of that iteration; or set_epoch(...)",
+            )
+        self._at = position
 
     def as_torch(self) -> IterableDataset[Batch]:
         """Return a `torch.utils.data.IterableDataset` for `DataLoader(dataset, batch_size=None, num_workers=...)`.
@@ -246,7 +267,7 @@ class Batches:
     def shared_batches(self, worker: int, workers: int) -> Iterator[Batch]:
         """Iterate over every `workers`-th batch, beginning with number `worker`."""
         _require_member("worker", worker, "workers", workers)
-        for number, (parts, _, _) in enumerate(self._parts(self._epoch, self._window, self._row)):
+        for number, (parts, _) in enumerate(self._parts(self._at)):
             if number % workers == worker:
                 yield self._batch(parts)
 
@@ -257,7 +278,7 @@ class Batches:
         other._share = share
         other._settings = replace(self._settings, **changes)
         other._windows = self._windows.of(share, other._settings.world_size)
-        other._epoch = other._window = other._row = 0
+        other._at = _Position()
         other._wants_balance = self._wants_balance
         if self._wants_balance:
             other._weigh("balanced")
@@ -267,6 +288,13 @@ class Batches:
         settings = self._settings
         return np.random.default_rng([settings.seed, *place]) if settings.shuffle else None
 
+    def _order(self) -> int:
+        """A number that is another one for what puts rows in another order, filters and the values of files aside."""
+        settings = self._settings
+        ranks = (settings.rank, settings.world_size, settings.batch_size) if settings.world_size > 1 else ()
+        seed = settings.seed if settings.shuffle else None
+        return zlib.crc32(repr((seed, ranks, *self._windows.identity)).encode())
+
     def _plan(self, epoch: int) -> list[list[Piece]]:
         settings, generator = self._settings, self._generator(epoch)
         if settings.world_size == 1:
@@ -274,9 +302,10 @@ class Batches:
         rows = len(self) * settings.batch_size
         return self._windows.plan(generator, (settings.rank * rows, (settings.rank + 1) * rows))
 
-    def _parts(self, epoch: int, window: int, row: int) -> Iterator[tuple[list[Part], int, int]]:
-        """Yield the parts of each batch, and the start of the next one: its window, and the row in it."""
+    def _parts(self, start: _Position) -> Iterator[tuple[list[Part], _Position]]:
+        """Yield the parts of each batch, and the start of the next one."""
         settings = self._settings
+        epoch, window, row, rows = start
         plan = self._plan(epoch)
         if window > len(plan):
             raise _no_such_position(f"window {window} of {len(plan)}")
@@ -291,16 +320,18 @@ class Batches:
             first, count = row if number == window else 0, len(whole)
             if first > count:
                 raise _no_such_position(f"row {first} of {count}")
+            if number == window and rows not in (0, count):
+                raise _no_such_position(f"window of {rows} rows, but one of {count}")
             while first < count:
                 last = min(first + settings.batch_size - held, count)
                 parts.append(Part(whole, first, last))
                 held, first = held + last - first, last
                 if held < settings.batch_size:
                     continue
-                yield parts, number, first
+                yield parts, _Position(epoch, number, first, count)
                 parts, held = [], 0
         if parts and not settings.drop_last:
-            yield parts, len(plan), 0
+            yield parts, _Position(epoch, len(plan))
 
     def _weigh(self, weights: Literal["balanced"] | Mapping[Any, float]) -> None:
         if len(self._settings.target) != 1:
@@ -309,13 +340,14 @@ class Batches:
             found: dict[Any, int] = {}
             for values in self._windows.values(_own(self._settings.target[0])):
                 for value, count in zip(*np.unique(values, return_counts=True), strict=True):
-                    found[value.item()] = found.get(value.item(), 0) + int(count)
+                    found[_class(value)] = found.get(_class(value), 0) + int(count)
             rows = sum(found.values())
             weights = {value: rows / (len(found) * count) for value, count in found.items()}
         for value, factor in mapping_of(weights, "class_weights={0: 1, 1: 2}, or 'balanced'").items():
             if isinstance(factor, bool) or not isinstance(factor, Real):
                 raise TypeMismatchError(f"class_weights[{value!r}]={factor!r} is not a number")
-        self._settings = replace(self._settings, class_weights=dict(weights))
+        factors = {_class(value): factor for value, factor in weights.items()}
+        self._settings = replace(self._settings, class_weights=factors)
 
     def _batch(self, parts: list[Part]) -> Batch:
         settings = self._settings
@@ -341,13 +373,20 @@ class Batches:
             return weight
         target = np.asarray(rows[_own(settings.target[0])])
         classes, numbers = np.unique(target, return_inverse=True)
-        unknown = [each for each in classes.tolist() if each not in settings.class_weights]
+        known = [_class(each) for each in classes.tolist()]
+        unknown = [each for each in known if each not in settings.class_weights]
         if unknown:
             raise UsageError(
                 f"there is no weight for the class {unknown[0]!r}", "class_weights for all of them"
             )
-        factors = np.array([settings.class_weights[each] for each in classes.tolist()])[numbers]
+        factors = np.array([settings.class_weights[each] for each in known])[numbers]
         return factors if weight is None else factors * weight
+
+
+def _class(value: Any) -> Any:
+    """The key of a class. NaN is one, though each is different from any other."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return math.nan if isinstance(plain, float) and math.isnan(plain) else plain
 
 
 def _converted(column: Column, convert: Callable[[Any], Any], library: ArrayLibrary) -> Any:

@@ -240,17 +240,21 @@ def converter(library: ArrayLibrary) -> Any:
 
 
 def _jax_converter() -> Any:
-    """Convert to arrays of JAX, which cuts integers to 32 bits by default."""
+    """Convert to arrays of JAX, which have at most 32 bits by default."""
     import jax
 
     def convert(array: NDArray[Any]) -> Any:
         kind = jax.dtypes.canonicalize_dtype(array.dtype)
-        if array.dtype.kind in "iu" and not np.array_equal(array.astype(kind, copy=False), array):
+        with np.errstate(over="ignore"):
+            typed = array.astype(kind, copy=False)
+        wide = "jax.config.update('jax_enable_x64', True)"
+        if array.dtype.kind in "iu" and not np.array_equal(typed, array):
             raise ConversionError(
-                f"integers of 64 bits do not fit JAX's {kind}",
-                "jax.config.update('jax_enable_x64', True), or dtype='float32'",
+                f"integers of 64 bits do not fit JAX's {kind}", f"{wide}, or dtype='float32'"
             )
-        return jax.numpy.asarray(array)
+        if array.dtype.kind == "f" and np.any(np.isinf(typed) & np.isfinite(array)):
+            raise ConversionError(f"floats of 64 bits do not fit JAX's {kind}", wide)
+        return jax.numpy.asarray(typed)
 
     return convert
 

@@ -121,6 +121,12 @@ class Windows:
             ranks=ranks,
         )
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What the windows follow from, but for the values that they hold."""
+        share = self._share
+        return (self._window, self._stretches, share.first, share.last, share.seed)
+
     def plan(
         self, generator: np.random.Generator | None, rows: tuple[int, int] | None = None
     ) -> list[list[Piece]]:
