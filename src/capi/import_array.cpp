@@ -289,7 +289,8 @@ class ArrayImport {
     *end = 0;
     std::vector<std::byte> bytes;
     const std::int64_t data_buffers = array.n_buffers - 3;
-    if (array.buffers[1] == nullptr && array.length > 0)
+    const bool lacks_sizes = data_buffers > 0 && array.buffers[array.n_buffers - 1] == nullptr;
+    if ((array.buffers[1] == nullptr || lacks_sizes) && array.length > 0)
       fail(path, "a buffer of the array is a null pointer");
     for_each(runs, [&](std::int64_t i) {
       const auto* view = static_cast<const std::byte*>(array.buffers[1]) + (array.offset + i) * 16;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import threading
 from pathlib import Path
@@ -281,6 +282,23 @@ def test_dictionaries_of_dictionaries_are_what_they_stand_for(tmp_path: Path) ->
     wrong = pa.DictionaryArray.from_arrays(pa.array([0, 1]), inner)
     with pytest.raises(c.CError, match="beyond"):
         c.write_table(pa.table({"x": wrong}), str(tmp_path / "wrong.root"), nulls=1)
+
+
+@pytest.mark.parametrize("buffer", [1, 2, 3])
+def test_views_without_a_buffer_are_refused(tmp_path: Path, buffer: int) -> None:
+    """The views, the characters, and the sizes of the buffers with these."""
+    batch = pa.record_batch({"s": pa.array(["short", "longer than a view"], pa.string_view())})
+    given = c.ArrowStruct()
+    batch._export_to_c(given.address)
+    (child,) = (c.U64 * 1).from_address(given.words[6])
+    length_to_children = (c.U64 * 6).from_address(child)
+    assert length_to_children[3] == 4
+    (c.U64 * 4).from_address(length_to_children[5])[buffer] = 0
+    with c.writer(str(tmp_path / "v.root"), batch.schema, nulls=1) as writing:
+        with pytest.raises(c.CError, match=r"null pointer|points nowhere") as caught:
+            c.call("colonnade_writer_append", writing, ctypes.byref(given))
+        assert caught.value.field.startswith("s")
+    assert given.words[8] == 0
 
 
 # ---- Writers
