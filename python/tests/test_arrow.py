@@ -118,6 +118,23 @@ def test_requested_schemas_are_met_where_a_cast_exists(data_set):
                 pa.table(source, schema=pa.schema([(name, pa.large_string()) for name in names]))
 
 
+@pytest.mark.parametrize("names", [["pt", "n"], ["n", "pt"], ["pt", "m"], ["pt"], ["pt", "n", "m"]])
+def test_requested_records_have_all_members(data_set, names):
+    """Arrow's cast would leave members out, and add missing values."""
+    members = pa.struct([(name, pa.float32()) for name in names])
+    wanted = pa.schema([("id", pa.int32()), ("jets", pa.list_(members))])
+    chosen = data_set.select(["id", "jets"])
+    for source in (chosen, colonnade.DataFrame(chosen)):
+        if set(names) == {"pt", "n"}:
+            table = pa.table(source, schema=wanted)
+            assert table.schema == wanted
+            assert table["jets"].to_pylist() == data_set["jets"].to_list()
+        else:
+            with pytest.raises(colonnade.UsageError, match="other members") as caught:
+                pa.table(source, schema=wanted)
+            assert caught.value.field == "jets"
+
+
 def test_polars(data_set):
     chosen = data_set.select(["id", "flag", "pt", "name", "maybe", "jets", "pair", "fixed"])
     frame = polars.DataFrame(chosen)

@@ -102,7 +102,7 @@ def stream_as(reader: pa.RecordBatchReader, requested_schema: Any) -> object:
     """Return the capsule of a stream, in the types that a capsule requests or, if there is no such cast, in its own.
 
     Raises:
-        UsageError: the request is for other columns.
+        UsageError: the request is for other columns, or other members of records.
     """
     import pyarrow
 
@@ -114,7 +114,26 @@ def stream_as(reader: pa.RecordBatchReader, requested_schema: Any) -> object:
             f"the requested schema has the columns {', '.join(wanted.names)}, not {', '.join(reader.schema.names)}",
             "to_arrow_reader() with the columns",
         )
+    for own, other in zip(reader.schema, wanted, strict=True):
+        if not _has_same_members(own.type, other.type):
+            raise UsageError(
+                f"the requested schema has other members: {other.type}, not {own.type}",
+                "to_arrow_reader(), and records made of its columns",
+                field=own.name,
+            )
     try:
         return reader.cast(wanted).__arrow_c_stream__()
     except (pyarrow.ArrowTypeError, pyarrow.ArrowNotImplementedError):
         return reader.__arrow_c_stream__()
+
+
+def _has_same_members(own: pa.DataType, other: pa.DataType) -> bool:
+    """Whether records have the same members, in any order. A cast leaves out the others, and adds missing values."""
+    import pyarrow
+
+    if pyarrow.types.is_struct(own) and pyarrow.types.is_struct(other):
+        ours, others = ({field.name: field.type for field in each} for each in (own, other))
+        return ours.keys() == others.keys() and all(_has_same_members(ours[k], others[k]) for k in ours)
+    if own.num_fields != other.num_fields:
+        return True
+    return all(_has_same_members(own.field(k).type, other.field(k).type) for k in range(own.num_fields))
