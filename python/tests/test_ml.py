@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import re
 import subprocess
@@ -366,6 +367,16 @@ def test_kernels_stay_within_their_arrays(offsets: list[int], row: int, width: i
         _core.fill_rows(matrix, [(values, ends, width)], np.zeros(1, np.float32))
     with pytest.raises(ValueError, match=r".+"):
         _core.fill_rows(matrix, [(values, None, 1)], np.zeros(1, np.float32))
+
+
+def test_batches_stay_in_their_process(frame: colonnade.DataFrame) -> None:
+    batches = ml.Batches(frame, ["x"])
+    for each in (frame, frame.count(), batches):
+        with pytest.raises(
+            colonnade.UnsupportedError, match=r"another process[\s\S]*multiprocessing_context='fork'"
+        ):
+            pickle.dumps(each)
+    assert len(next(iter(copy.copy(batches))).entry) == ENTRIES
 
 
 def test_misuse_is_told(frame: colonnade.DataFrame) -> None:

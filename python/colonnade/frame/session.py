@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from colonnade import _core
-from colonnade.errors import UsageError, redacted
+from colonnade.errors import UnsupportedError, UsageError, redacted
 from colonnade.misuse import thread_count
 
 from .callables import pickled, restored, saved_state
@@ -171,6 +171,13 @@ class Session:
         """Results without references that are still booked."""
         self._users: set[object] = set()
         """The present uses of the bookings."""
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled, with all nodes, results and batches."""
+        raise UnsupportedError(
+            f"what is made of a data frame cannot be sent to another process ('{self.place}')",
+            "the same calls there; executor=; in a DataLoader num_workers=0, or multiprocessing_context='fork'",
+        )
 
     def book(self, booking: Booking) -> int:
         """Book a result.
