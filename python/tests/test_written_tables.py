@@ -520,6 +520,23 @@ def test_categories_are_what_they_stand_for(tmp_path):
     assert types(tmp_path / "f.root") == {"c": "std::int64_t"}
 
 
+def test_categories_of_several_pieces_may_be_anything(tmp_path):
+    """Arrow joins no dictionaries of lists, and none with missing values."""
+    kinds = {"text": [["a", None], ["b", "c"]], "lists": [[[1], [2, 3]], [[], [4]]]}
+    columns = {
+        name: pa.chunked_array([pa.DictionaryArray.from_arrays([1, 0, None, 1], pa.array(v)) for v in values])
+        for name, values in kinds.items()
+    }
+    columns["nested"] = pa.chunked_array(
+        [pa.ListArray.from_arrays([0, 1, 1, 3, 4], piece) for piece in columns["text"].chunks]
+    )
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend(pa.table(columns))
+    read = colonnade.open(tmp_path / "f.root")
+    for name, column in columns.items():
+        assert read[name].to_list() == column.to_pylist()
+
+
 def test_dates_and_times_are_integers_with_a_unit(tmp_path):
     moment = datetime.datetime(2024, 5, 17, 12, 30, tzinfo=datetime.timezone.utc)
     table = pa.table(
