@@ -537,6 +537,25 @@ def test_categories_of_several_pieces_may_be_anything(tmp_path):
         assert read[name].to_list() == column.to_pylist()
 
 
+def test_streams_with_empty_items_at_an_offset(tmp_path):
+    """PyArrow 26 imports them from a stream, but does not combine them with others."""
+    empty, full = pa.array([1, 2], pa.int64())[2:], pa.array([3], pa.int64())
+    batches = [
+        pa.record_batch(
+            {
+                "list": pa.ListArray.from_arrays([0, len(items)], items),
+                "map": pa.MapArray.from_arrays([0, len(items)], pa.array(["k"])[: len(items)], items),
+            }
+        )
+        for items in (empty, full)
+    ]
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend(pa.RecordBatchReader.from_batches(batches[0].schema, iter(batches)))
+    read = colonnade.open(tmp_path / "f.root")
+    assert read["list"].to_list() == [[], [3]]
+    assert read["map"].to_list() == [[], [("k", 3)]]
+
+
 def test_dates_and_times_are_integers_with_a_unit(tmp_path):
     moment = datetime.datetime(2024, 5, 17, 12, 30, tzinfo=datetime.timezone.utc)
     table = pa.table(

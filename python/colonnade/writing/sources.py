@@ -311,8 +311,9 @@ def _in_one_piece(array: Any) -> Any:
     whole = pa.chunked_array(chunks, array.type)
     try:
         return whole.combine_chunks()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        # Together they are too long for offsets of 32 bits, or have dictionaries that Arrow (26) cannot join.
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowIndexError):
+        # Together they are too long for offsets of 32 bits, or have dictionaries, or empty items at an offset, that
+        # Arrow (26) cannot combine.
         if "union" in str(array.type):  # of which Awkward would merge the numbers
             raise
         return whole
