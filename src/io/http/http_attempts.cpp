@@ -46,17 +46,12 @@ void HttpAttempts::take(HttpAnswer&& answer) {
     verdict = judge(answer);
     if (verdict == Verdict::next) return send(std::chrono::milliseconds(0));
     if (verdict == Verdict::pass) {
-      // A refused connection has carried nothing; any other one may have.
-      const bool was_reached = answer.failure != HttpFailure::refused;
       // Only attempts that move bytes get time for them.
       const bool has_moved = answer.status != 0 || answer.sent > 0;
       const auto wait = retry_.failed(HttpRetry::Clock::now(), answer.took, retry_after(answer),
                                       random_chance(), has_moved);
-      const bool may_be_none = !was_reached && !known_servers().contains(server_);
-      if (wait && !(may_be_none && retry_.attempts() >= most_attempts_at_unknown_servers)) {
-        if (was_reached) may_be_done_ = true;
-        return send(*wait);
-      }
+      const bool may_be_none = answer.failure == HttpFailure::refused && !known_servers().contains(server_);
+      if (wait && !(may_be_none && retry_.attempts() >= most_attempts_at_unknown_servers)) return send(*wait);
     }
   } catch (const std::bad_alloc&) {
     answer.failure = HttpFailure::no_memory;
@@ -67,7 +62,6 @@ void HttpAttempts::take(HttpAnswer&& answer) {
   HttpOutcome outcome;
   outcome.attempts = retry_.attempts() + (verdict == Verdict::pass ? 0 : 1);
   outcome.took = retry_.elapsed(HttpRetry::Clock::now());
-  outcome.may_be_done = may_be_done_;
   finish(std::move(answer), outcome);
 }
 

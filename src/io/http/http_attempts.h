@@ -18,8 +18,6 @@ namespace colonnade::io {
 
 struct HttpOutcome {
   unsigned attempts = 1;
-  // An attempt before the last ended without an answer, so that it may have been carried out.
-  bool may_be_done = false;
   std::chrono::milliseconds took{0};
 };
 
@@ -55,7 +53,6 @@ class HttpAttempts : public std::enable_shared_from_this<HttpAttempts> {
   const void* owner_;
   HttpRetry retry_;
   std::string server_;  // of the attempt under way
-  bool may_be_done_ = false;
 };
 
 // Starts something of `owner` that calls its argument once with a Result, and waits for that. Null: something

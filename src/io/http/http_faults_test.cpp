@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <map>
+#include <string>
 
 #include "base/test_errors.h"
 #include "io/http/http_file.h"
@@ -254,6 +257,59 @@ TEST_F(HttpFaults, NamesEndNowhereElseThanTheUserSees) {
   const Error error = error_of([] { open_for_writing("http://localhost:1/run#1.root", OpenMode::create); });
   EXPECT_EQ(error.kind(), ErrorKind::usage);
   EXPECT_THAT(error.advice(), HasSubstr("%23"));
+}
+
+// A folder of a server with WebDAV.
+class HttpFolder {
+ public:
+  TestAnswer answer_to(const TestRequest& request) {
+    const auto file = files_.find(request.target);
+    if (request.method == "PUT") {
+      files_[request.target] = request.body;
+      return {.status = 201};
+    }
+    if (file == files_.end()) return {.status = 404};
+    if (request.method == "HEAD")
+      return {.headers = {{"Content-Length", std::to_string(file->second.size())}}};
+    if (request.method == "MOVE") {
+      const std::string to = request.header("destination");
+      files_[to.substr(to.find('/', 7))] = file->second;
+    }
+    files_.erase(request.target);
+    return {.status = 204};
+  }
+  const std::map<std::string, std::string>& files() const { return files_; }
+
+ private:
+  std::map<std::string, std::string> files_;
+};
+
+// Answers are lost after the request was carried out, with a word or without one: on a connection that was
+// kept, libcurl repeats the request by itself.
+TEST_F(HttpFaults, WhatWasRenamedBeforeAnAnswerWasLostIsRenamed) {
+  for (const bool stays : {false, true})
+    for (const int lost : {1, 2}) {
+      HttpFolder folder;
+      int moves = 0;
+      {
+        const HttpTestServer server([&](const TestRequest& request) {
+          TestAnswer answer = folder.answer_to(request);
+          answer.stays = stays;
+          if (request.method == "MOVE" && ++moves == lost) answer.drops = true;
+          return answer;
+        });
+        const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
+        file->write(0, as_bytes("1234567"));
+        file->close();
+        const auto methods = [&](const std::string& method) {
+          const auto all = server.requests();
+          return std::count_if(all.begin(), all.end(),
+                               [&](const TestRequest& each) { return each.method == method; });
+        };
+        EXPECT_EQ(methods("MOVE"), 3);  // the file was renamed to its name, not written at it
+      }
+      EXPECT_THAT(folder.files(), testing::ElementsAre(testing::Pair("/f.root", "1234567")));
+    }
 }
 
 TEST_F(HttpFaults, BytesThatAServerLostOnTheWayAreNoticed) {

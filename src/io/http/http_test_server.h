@@ -46,6 +46,7 @@ struct TestAnswer {
   std::size_t sent = static_cast<std::size_t>(-1);  // bytes of the body, before the connection is closed
   bool hangs = false;                               // nothing is answered until the client goes
   bool drops = false;                               // nothing is answered, the connection is closed
+  bool stays = false;                               // the connection is kept for the next request
 };
 
 // A file as a good server gives it; tests spoil the answer.
@@ -120,7 +121,7 @@ class HttpTestServer {
     while (wait_for(listener_)) {
       const int connection = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       if (connection < 0) continue;
-      serve(connection);
+      while (serve(connection)) continue;
       ::close(connection);
     }
   }
@@ -164,20 +165,22 @@ class HttpTestServer {
     return head;
   }
 
-  void serve(int connection) {
+  // True if the connection stays for another request.
+  bool serve(int connection) {
     TestRequest request;
-    if (!receive_request(connection, request)) return;
+    if (!receive_request(connection, request)) return false;
     {
       const std::lock_guard lock(mutex_);
       requests_.push_back(request);
     }
     const TestAnswer answer = handler_(request);
-    if (answer.drops) return;
+    if (answer.drops) return false;
     if (answer.hangs) {
       wait_for(connection);  // until it is closed
-      return;
+      return false;
     }
-    std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " Test\r\nConnection: close\r\n";
+    std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " Test\r\n";
+    if (!answer.stays) text += "Connection: close\r\n";
     bool has_length = false;
     for (const auto& [name, value] : answer.headers) {
       text += name + ": " + value + "\r\n";
@@ -189,14 +192,16 @@ class HttpTestServer {
     std::string_view rest = text;
     while (!rest.empty()) {
       const ssize_t count = ::send(connection, rest.data(), rest.size(), MSG_NOSIGNAL);
-      if (count <= 0) return;
+      if (count <= 0) return false;
       rest.remove_prefix(static_cast<std::size_t>(count));
     }
+    if (answer.stays) return true;
     // The client closes first, so that nothing that it sends is answered by a reset.
     ::shutdown(connection, SHUT_WR);
     std::string ignored;
     while (receive(connection, ignored)) {
     }
+    return false;
   }
 
   const Handler handler_;

@@ -97,10 +97,12 @@ class HttpWriter final : public WritableFile {
     spool_ = std::make_unique<Spool>(uri);
     put(part_, {}, attempts_to_begin);
     const HttpUrl other = beside(caller_.url());
-    can_rename_ = move(part_, other, true).http.is_good();
-    if (can_rename_) part_ = other;
+    const HttpReply reply = move(part_, other, true);
+    can_rename_ = was_moved(reply, part_, other);
     // Where there is no MOVE there may be no DELETE either; what is left is empty then.
     if (!can_rename_) remove(part_);
+    if (!can_rename_ && reply.http.status == 0) remove(other);
+    if (can_rename_) part_ = other;
   }
   ~HttpWriter() override { HttpWriter::discard(); }
 
@@ -178,14 +180,19 @@ class HttpWriter final : public WritableFile {
     return caller_.call(call);
   }
 
+  // If an answer is lost, the request is repeated, by libcurl without a word, and the repetition finds
+  // nothing to rename.
+  bool was_moved(const HttpReply& reply, const HttpUrl& from, const HttpUrl& to) const {
+    if (reply.http.is_good()) return true;
+    const bool may_be_done = reply.http.has_status(404) || reply.http.has_status(412);
+    return may_be_done && !exists(from) && exists(to);
+  }
+
   void rename(std::uint64_t size) const {
     const HttpReply reply = move(part_, caller_.url(), !must_be_new_);
     if (reply.http.is_good()) return;
-    // An attempt before may have done it, and its answer been lost.
-    const bool is_there = reply.http.has_status(412);
-    if (reply.outcome.may_be_done && (is_there || reply.http.has_status(404)) && !exists(part_))
-      return check_size(caller_.url(), size);
-    if (must_be_new_ && is_there) fail_replacing();
+    if (was_moved(reply, part_, caller_.url())) return check_size(caller_.url(), size);
+    if (must_be_new_ && reply.http.has_status(412)) fail_replacing();
     throw caller_.error({.action = "rename", .url = part_}, reply);
   }
 
@@ -196,7 +203,9 @@ class HttpWriter final : public WritableFile {
 
   bool exists(const HttpUrl& url) const {
     const HttpCall call{.action = "examine", .url = url, .method = HttpMethod::head};
-    return caller_.call(call).http.is_good();
+    const HttpReply reply = caller_.call(call);
+    if (may_pass(reply.http)) throw caller_.error(call, reply);  // not known
+    return reply.http.is_good();
   }
 
   void remove(const HttpUrl& url) const {

@@ -192,7 +192,6 @@ class S3Caller::Attempts final : public HttpAttempts {
     told_.http = std::move(http);
     told_.attempts = outcome.attempts;
     told_.took = outcome.took;
-    told_.may_be_done = outcome.may_be_done;
     done_(std::move(told_));
   }
 

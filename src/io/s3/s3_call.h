@@ -42,8 +42,6 @@ struct S3Answer {
   std::string code;     // of an error: "NoSuchKey"
   std::string message;  // of the server, as it came
   unsigned attempts = 1;
-  // An attempt before the last ended without an answer, so that it may have been carried out.
-  bool may_be_done = false;
   std::chrono::milliseconds took{0};
 
   bool is_good() const noexcept { return http.is_good() && code.empty(); }

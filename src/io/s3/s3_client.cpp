@@ -1,6 +1,8 @@
 // See s3_client.h. A PUT that has a condition carries a random token as metadata: if an attempt's answer was
 // lost and the next one finds the condition broken, the token tells whether it was the first that broke it.
-// The token of a multipart upload is fixed when the upload begins and travels in its id: "token/id of S3".
+// libcurl, too, repeats a request on a kept connection that was closed, without a word: so each broken
+// condition is looked into. The token of a multipart upload is fixed when the upload begins and travels in
+// its id: "token/id of S3".
 #include "io/s3/s3_client.h"
 
 #include <fmt/format.h>
@@ -165,7 +167,7 @@ class Client final : public S3ClientWithCaller {
     if (!token.empty()) call.headers.emplace_back(token_header, token);
     set_condition(call, condition);
     const S3Answer answer = caller_.call(call);
-    if (is_unmet(answer, condition)) return answer.may_be_done ? etag_if_ours(key, token) : std::nullopt;
+    if (is_unmet(answer, condition)) return etag_if_ours(key, token);
     return check_put_answer(caller_, call, answer);
   }
 
@@ -208,7 +210,7 @@ class Client final : public S3ClientWithCaller {
       const auto document = parse_xml(text_of(answer.http.body));
       return document ? document->child_text("ETag") : std::string();
     }
-    if (answer.may_be_done && (answer.code == "NoSuchUpload" || is_unmet(answer, condition)))
+    if (answer.code == "NoSuchUpload" || is_unmet(answer, condition))
       if (auto etag = etag_if_ours(key, token)) return etag;
     if (is_unmet(answer, condition)) return std::nullopt;
     throw caller_.error(call, answer);
@@ -298,7 +300,8 @@ class Client final : public S3ClientWithCaller {
     const S3Answer answer = caller_.call(call);
     if (!answer.is_good()) throw caller_.error(call, answer);
     auto document = parse_xml(text_of(answer.http.body));
-    if (!document || answer.http.cut_off) throw bad_answer("", call.action, "no listing");
+    if (!document || !document->name.starts_with("List") || answer.http.cut_off)
+      throw bad_answer("", call.action, "no listing");
     return *std::move(document);
   }
 
@@ -335,16 +338,22 @@ class Client final : public S3ClientWithCaller {
       return;
     }
     if (!answer.is_good()) throw caller_.error(call, answer);
+    if (answer.http.body.empty()) return;
     const auto document = parse_xml(text_of(answer.http.body));
-    const XmlElement* error = document ? document->child("Error") : nullptr;
-    if (error == nullptr || error->child_text("Code") == "NoSuchKey") return;
-    S3Answer told;
-    told.http.status = answer.http.status;
-    told.code = error->child_text("Code");
-    told.message = error->child_text("Message");
-    call.key = error->child_text("Key");
-    call.action = "remove";
-    throw caller_.error(call, told);
+    if (!document || document->name != "DeleteResult" || answer.http.cut_off)
+      throw bad_answer("", call.action, "no result");
+    for (const XmlElement& error : document->children) {
+      if (error.name != "Error" || error.child_text("Code") == "NoSuchKey") continue;
+      S3Answer told;
+      told.http.status = answer.http.status;
+      told.code = error.child_text("Code");
+      told.message = error.child_text("Message");
+      call.key = error.child_text("Key");
+      call.action = "remove";
+      // One of many may fail where the server is busy: it is tried again, as others are.
+      if (!may_pass(told.http, told.code) || call.key.empty()) throw caller_.error(call, told);
+      remove(call.key);
+    }
   }
 
   S3Caller caller_;

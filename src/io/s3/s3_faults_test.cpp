@@ -378,11 +378,57 @@ TEST_F(S3Faults, RecognisesItsOwnConditionalPut) {
   }
 }
 
-TEST_F(S3Faults, DoesNotDoubtAFirstAnswer) {
-  const HttpTestServer server([&](const TestRequest&) { return refusal(412, "PreconditionFailed"); });
+// libcurl repeats a request by itself where a kept connection was closed: nobody is told of a first attempt.
+TEST_F(S3Faults, RecognisesWhatWasRepeatedWithoutAWord) {
+  std::string written;
+  const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+    if (request.method == "GET") {
+      TestAnswer answer = part_of("0123456789", request);
+      answer.stays = true;
+      return answer;
+    }
+    if (request.method == "HEAD")
+      return {.headers = {{"ETag", "\"e\""}, {"x-amz-meta-colonnade-put", written}}};
+    if (!written.empty()) return refusal(412, "PreconditionFailed");
+    written = request.header("x-amz-meta-colonnade-put");
+    return {.drops = true};
+  });
+  const auto client = client_of(server);
+  Bytes into(1);
+  client->get_range("key", 3, into);
+  const std::array parts{as_bytes("anchor")};
+  EXPECT_EQ(client->put("key", parts, {S3Condition::Kind::etag, "\"v\""}), "\"e\"");
+  EXPECT_EQ(server.requests().at(1).header("if-match"), "\"v\"");
+}
+
+TEST_F(S3Faults, RecognisesAnUploadThatWasCompletedWithoutAWord) {
+  bool is_done = false;
+  const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+    if (request.method == "HEAD")
+      return {.headers = {{"ETag", "\"e-1\""}, {"x-amz-meta-colonnade-put", "token"}}};
+    if (request.method == "GET") {
+      TestAnswer answer = part_of("0123456789", request);
+      answer.stays = true;
+      return answer;
+    }
+    if (is_done) return refusal(404, "NoSuchUpload");
+    is_done = true;
+    return {.drops = true};
+  });
+  const auto client = client_of(server);
+  Bytes into(1);
+  client->get_range("key", 3, into);
+  const std::array parts{S3Part{1, "\"p\""}};
+  EXPECT_EQ(client->complete_upload("key", "token/id", parts, {}), "\"e-1\"");
+}
+
+TEST_F(S3Faults, KnowsWhoBrokeACondition) {
+  const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+    if (request.method == "HEAD") return {.headers = {{"ETag", "\"e\""}}};
+    return refusal(412, "PreconditionFailed");
+  });
   const std::array parts{as_bytes("anchor")};
   EXPECT_FALSE(client_of(server)->put("key", parts, {S3Condition::Kind::etag, "\"v\""}));
-  EXPECT_EQ(server.requests().size(), 1u);
   EXPECT_EQ(server.requests().at(0).header("if-match"), "\"v\"");
 }
 
@@ -403,11 +449,14 @@ TEST_F(S3Faults, SeesErrorsWithinSuccess) {
 TEST_F(S3Faults, GoesOnWithLongListings) {
   const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
     const bool first = request.target.find("continuation-token=next%2F1") == std::string::npos;
-    return {.body = first ? "<R><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
-                            "<Contents><Key>a%20b%2Bc</Key><Size>5</Size><ETag>\"e\"</ETag></Contents>"
-                            "<NextContinuationToken>next/1</NextContinuationToken></R>"
-                          : "<R><Contents><Key>c%20</Key></Contents><CommonPrefixes><Prefix>p/</Prefix>"
-                            "</CommonPrefixes></R>"};
+    return {
+        .body =
+            first
+                ? "<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
+                  "<Contents><Key>a%20b%2Bc</Key><Size>5</Size><ETag>\"e\"</ETag></Contents>"
+                  "<NextContinuationToken>next/1</NextContinuationToken></ListBucketResult>"
+                : "<ListBucketResult><Contents><Key>c%20</Key></Contents><CommonPrefixes><Prefix>p/</Prefix>"
+                  "</CommonPrefixes></ListBucketResult>"};
   });
   std::vector<std::string> names;
   client_of(server)->list("p", "/", "after", [&](S3Listing&& listing) {
@@ -422,7 +471,9 @@ TEST_F(S3Faults, GoesOnWithLongListings) {
 
 TEST_F(S3Faults, DoesNotFollowListingsThatTurnInCircles) {
   const HttpTestServer server([&](const TestRequest&) -> TestAnswer {
-    return {.body = "<R><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken></R>"};
+    return {.body =
+                "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>x"
+                "</NextContinuationToken></ListBucketResult>"};
   });
   const auto all = [](S3Listing&&) { return true; };
   EXPECT_EQ(error_of([&] { client_of(server)->list("", "", "", all); }).kind(), ErrorKind::io);
@@ -438,6 +489,35 @@ TEST_F(S3Faults, RemovesOneByOneWhereBatchesAreNotKnown) {
   client_of(server)->remove_all(keys);
   EXPECT_EQ(server.requests().size(), 3u);
   EXPECT_FALSE(server.requests().at(0).header("content-md5").empty());
+}
+
+// Which of many could not be removed, whatever the first one was; what may pass is tried again.
+TEST_F(S3Faults, SeesWhatABatchDidNotRemove) {
+  std::string rest;
+  const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+    if (request.method == "DELETE") return {.status = 204};
+    return {.body =
+                "<DeleteResult><Error><Key>a</Key><Code>NoSuchKey</Code></Error>"
+                "<Error><Key>b</Key><Code>InternalError</Code></Error>" +
+                rest + "</DeleteResult>"};
+  });
+  const std::vector<std::string> keys{"a", "b", "c"};
+  client_of(server)->remove_all(keys);
+  EXPECT_EQ(server.requests().back().method, "DELETE");
+  EXPECT_EQ(server.requests().back().target, "/bucket/b");
+  rest = "<Error><Key>c</Key><Code>AccessDenied</Code></Error>";
+  const Error error = error_of([&] { client_of(server)->remove_all(keys); });
+  EXPECT_THAT(error.problem(), AllOf(HasSubstr("\"c\""), HasSubstr("access is denied")));
+}
+
+// The page of a portal that wants a password, say: nothing was listed, and nothing removed.
+TEST_F(S3Faults, RefusesPagesInPlaceOfListings) {
+  const HttpTestServer server(
+      [&](const TestRequest&) -> TestAnswer { return {.body = "<html><body>Welcome</body></html>"}; });
+  const auto all = [](S3Listing&&) { return true; };
+  EXPECT_THAT(error_of([&] { client_of(server)->list("", "", "", all); }).problem(), HasSubstr("no listing"));
+  const std::vector<std::string> keys{"a"};
+  EXPECT_THAT(error_of([&] { client_of(server)->remove_all(keys); }).problem(), HasSubstr("no result"));
 }
 
 TEST_F(S3Faults, QueuesCancelWhatHangs) {
