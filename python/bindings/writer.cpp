@@ -43,7 +43,6 @@ class AttributeSets {
   std::map<std::string, AttributeSetWriter*> sets_;
 };
 
-// Holds the interpreter lock in all calls.
 class PyAppender {
  public:
   explicit PyAppender(std::unique_ptr<AttributeAppender> appender) : PyAppender(*appender) {
@@ -53,32 +52,45 @@ class PyAppender {
 
   std::uint64_t num_entries() const { return entries_; }
   void add_attribute_set(const std::string& name, const std::vector<const Field*>& fields) {
-    sets_.add(open(), name, fields);
+    run([&](AttributeAppender& appender) { sets_.add(appender, name, fields); });
   }
   void append_attributes(const std::string& name, nb::list ranges, const std::vector<PathArray>& arrays) {
-    open();
-    sets_.append(name, ranges_in(ranges), views_of(arrays));
+    const std::vector<NamedArray> views = views_of(arrays);
+    const std::vector<IndexRange> about = ranges_in(ranges);
+    {
+      const nb::gil_scoped_release released;
+      run([&](AttributeAppender&) { sets_.append(name, about, views); });
+    }
     ranges.clear();
   }
   void close() {
-    open().close();
-    abandon();
+    run([this](AttributeAppender& appender) {
+      appender.close();
+      drop();
+    });
   }
   void abandon() {
-    appender_ = nullptr;
-    owned_.reset();
+    const std::lock_guard turn(mutex_);
+    drop();
   }
 
  private:
-  AttributeAppender& open() {
+  template <class Work>
+  void run(Work&& work) {
+    const std::lock_guard turn(mutex_);
     if (appender_ == nullptr) throw Error(ErrorKind::usage, "the data set is closed");
-    return *appender_;
+    work(*appender_);
+  }
+  void drop() {
+    appender_ = nullptr;
+    owned_.reset();
   }
 
   std::unique_ptr<AttributeAppender> owned_;
   AttributeAppender* appender_;
   AttributeSets sets_;  // of it
-  std::uint64_t entries_;
+  const std::uint64_t entries_;
+  std::mutex mutex_;
 };
 
 class PyWriter {
@@ -260,13 +272,18 @@ std::function<void(AttributeAppender&)> before_commit(nb::handle call) {
     auto made = std::make_unique<PyAppender>(appender);
     PyAppender& lent = *made;
     const nb::object handle = nb::cast(std::move(made));
+    // Another thread may be in a call of it, and need the interpreter to come out.
+    const auto abandon = [&] {
+      const nb::gil_scoped_release released;
+      lent.abandon();
+    };
     try {
       call(handle);
     } catch (...) {
-      lent.abandon();
+      abandon();
       throw;
     }
-    lent.abandon();
+    abandon();
   };
 }
 
@@ -288,11 +305,12 @@ void register_writer(nb::module_& module) {
       .def("abandon", &PyWriter::abandon, Released());
   nb::class_<PyAppender>(module, "AttributeAppender", "Adds attribute sets to a data set that is there.")
       .def_prop_ro("num_entries", &PyAppender::num_entries)
-      .def("add_attribute_set", &PyAppender::add_attribute_set, nb::arg("name"), nb::arg("fields"))
+      .def("add_attribute_set", &PyAppender::add_attribute_set, nb::arg("name"), nb::arg("fields"),
+           Released())
       .def("append_attributes", &PyAppender::append_attributes, nb::arg("name"), nb::arg("ranges"),
            nb::arg("arrays"), nb::sig(append_attributes_signature), append_attributes_help)
-      .def("close", &PyAppender::close)
-      .def("abandon", &PyAppender::abandon);
+      .def("close", &PyAppender::close, Released())
+      .def("abandon", &PyAppender::abandon, Released());
   module.def("open_appender", &open_appender, nb::arg("uri"), nb::arg("name"), nb::arg("options"),
              Released());
   module.def("make_writer", &make_writer, nb::arg("uri"), nb::arg("name"), nb::arg("fields"),
