@@ -31,7 +31,7 @@ class PyChain : public SharedReading<ChainReader> {
     std::vector<ColumnArray> read;
     {
       const Interruptible released;
-      const std::lock_guard turn(mutex_);
+      const Turns::Turn turn(turns_);
       read = reader_->arrays_at(paths, {entries.data(), entries.size()});
     }
     return to_numpy(std::move(read));
@@ -40,7 +40,7 @@ class PyChain : public SharedReading<ChainReader> {
   // (first entry, entry behind the last one, bytes)
   std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> cluster_sizes(
       const std::vector<std::string>& paths, std::size_t file) {
-    const std::lock_guard turn(mutex_);
+    const Turns::Turn turn(turns_);
     std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> sizes;
     for (const auto& size : reader_->cluster_sizes(paths, file))
       sizes.emplace_back(size.first, size.last, size.bytes);
@@ -51,7 +51,7 @@ class PyChain : public SharedReading<ChainReader> {
     std::vector<std::string> found;
     {
       const Interruptible released;
-      const std::lock_guard turn(mutex_);
+      const Turns::Turn turn(turns_);
       found = reader_->attribute_sets();
     }
     nb::list names;
@@ -61,7 +61,7 @@ class PyChain : public SharedReading<ChainReader> {
   // The set, and the entries (first and end) of each file that has it.
   using Entries = std::vector<std::tuple<std::uint64_t, std::uint64_t>>;
   std::tuple<std::unique_ptr<PyChain>, Entries> attribute_set(const std::string& name) {
-    const std::lock_guard turn(mutex_);
+    const Turns::Turn turn(turns_);
     const std::shared_ptr<ChainAttributeSet> set = reader_->attribute_set(name);
     Entries entries;
     for (std::size_t i = 0; i < set->reader().files().size(); ++i)

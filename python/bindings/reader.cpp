@@ -35,28 +35,28 @@ class PyReader : public SharedReading<Reader> {
     return names;
   }
   std::unique_ptr<PyReader> attribute_set(const std::string& name) {
-    const std::lock_guard turn(mutex_);
+    const Turns::Turn turn(turns_);
     return std::make_unique<PyReader>(std::shared_ptr<AttributeSet>(reader_->attribute_set(name)));
   }
   SealedColumn sealed_column(std::uint32_t field, std::size_t k, std::size_t cluster) {
-    const std::lock_guard turn(mutex_);
+    const Turns::Turn turn(turns_);
     return reader_->sealed_column(field, k, cluster);
   }
   void read_sealed(const std::vector<SealedColumn>& columns, const std::vector<Bytes>& buffers) {
     std::vector<std::span<std::byte>> spans;
     for (const Bytes& buffer : buffers) spans.push_back(span_of(buffer));
     const Interruptible released;
-    const std::lock_guard turn(mutex_);
+    const Turns::Turn turn(turns_);
     reader_->read_sealed(columns, spans);
   }
   void verify_sealed(const SealedColumn& column, const Bytes& buffer) {
     const Interruptible released;
-    const std::lock_guard turn(mutex_);
+    const Turns::Turn turn(turns_);
     reader_->verify_sealed(column, span_of(buffer));
   }
   void decompress_sealed(const SealedColumn& column, const Bytes& buffer, const Bytes& content) {
     const Interruptible released;
-    const std::lock_guard turn(mutex_);
+    const Turns::Turn turn(turns_);
     reader_->decompress_sealed(column, span_of(buffer), span_of(content));
   }
 };

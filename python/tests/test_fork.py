@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
+
+from colonnade.importing.tree_columns import _Uses
+from colonnade.locks import ProcessLock
 
 # A process of its own, since it forks among its threads. NumPy's generators have a lock of their own, which a child may
 # find taken: children do without.
@@ -198,3 +204,98 @@ def test_children_have_processes_of_their_own(tmp_path: Path) -> None:
             parent.stdin.close()  # the child ends
         errors.seek(0)
         assert parent.returncode == 0, errors.read()[-3000:]
+
+
+# A thread of the parent waits for a server while a child is forked: the child is told, and may open it again.
+WHILE_READING = """
+    import http.server, os, signal, sys, threading
+    import numpy as np
+    import colonnade
+
+    there = f"{sys.argv[1]}/f.root"
+    with colonnade.create(there, "Events", compression="none") as writer:
+        writer.extend({"x": np.arange(100_000.0)})
+    content = open(there, "rb").read()
+    holds, begun, ends = threading.Event(), threading.Event(), threading.Event()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def log_request(self, *_):
+            pass
+
+        def do_GET(self):
+            if holds.is_set():
+                begun.set()
+                ends.wait()
+            first, last = self.headers["Range"].removeprefix("bytes=").split("-")
+            begin = int(first) if first else max(0, len(content) - int(last))
+            end = min(int(last) + 1, len(content)) if first else len(content)
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{len(content)}")
+            self.send_header("Content-Length", str(end - begin))
+            self.end_headers()
+            self.wfile.write(content[begin:end])
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    data = colonnade.open(f"http://127.0.0.1:{server.server_address[1]}/f.root", "Events")
+    holds.set()
+    found = []
+    thread = threading.Thread(target=lambda: found.append(float(np.sum(data.to_numpy("x")["x"]))))
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        try:
+            data.to_numpy("x")
+        except colonnade.UsageError as error:
+            os._exit("while the process was forked" not in str(error))
+        os._exit(2)
+    _, status = os.waitpid(child, 0)
+    ends.set()
+    thread.join()
+    sys.exit(f"{status}, {found}" if status or found != [4999950000.0] else 0)
+"""
+
+
+def test_a_child_does_not_wait_for_a_thread_of_its_parent_that_reads(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(WHILE_READING), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env={**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def status_of_child(work: Callable[[], object]) -> int:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        work()
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+def test_a_child_does_not_wait_for_locks_of_its_parent() -> None:
+    lock = ProcessLock()
+    with lock:
+        assert status_of_child(lock.__enter__) == 0
+    with lock:
+        pass
+
+
+def test_what_a_child_has_open_does_not_stay_locked(tmp_path: Path) -> None:
+    """A lock of a file belongs to all who have it open, and so does its end."""
+    ready, wait = os.pipe()
+    with _Uses.locked(str(tmp_path)):
+        child = os.fork()
+        if child == 0:
+            os.close(wait)
+            os.read(ready, 1)
+            os._exit(0)
+    with _Uses.locked(str(tmp_path), waits=False):
+        os.close(wait)
+    assert os.waitpid(child, 0)[1] == 0

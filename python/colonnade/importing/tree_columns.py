@@ -35,6 +35,7 @@ from colonnade.errors import (
     redacted,
     warn_left_out,
 )
+from colonnade.locks import ProcessLock
 from colonnade.misuse import path_text
 from colonnade.writing.options import write_options
 
@@ -255,7 +256,7 @@ class _Temporary:
     """A folder of this process, removed when it ends."""
 
     _folder = ""
-    _lock = threading.Lock()
+    _lock = ProcessLock()
 
     @classmethod
     def folder(cls) -> str:
@@ -306,7 +307,7 @@ class _Uses:
     """
 
     _made: ClassVar[dict[tuple[int, str], _Uses]] = {}
-    _making = threading.Lock()
+    _making = ProcessLock()
 
     def __init__(self, base: str) -> None:
         self._base, self._process = base, os.getpid()
@@ -334,7 +335,11 @@ class _Uses:
         os.makedirs(f"{base}/{_USED}", exist_ok=True)
         with open(f"{base}/{_USED}/lock", "wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
+            try:
+                yield
+            finally:
+                # Closing is not enough: a child that was forked meanwhile has the file open as well.
+                fcntl.flock(file, fcntl.LOCK_UN)
 
     def add(self, path: str) -> None:
         """Begin to use a file, which need not exist yet."""

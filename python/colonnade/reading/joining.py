@@ -6,7 +6,6 @@ import dataclasses
 import fnmatch
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -15,6 +14,7 @@ import numpy as np
 from colonnade import _core
 from colonnade.errors import NotFoundError, SchemaError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.located import Located
+from colonnade.locks import ProcessLock
 from colonnade.misuse import name_pairs, path_text
 from colonnade.schema.fields import FieldInfo, Schema
 
@@ -53,7 +53,7 @@ class Joined(DataSet):
         self._selection = _selection
         self._attributes: AttributeSets | None = None
         self._kept: NDArray[np.int64] | None = None
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self._is_open = True
         self._schema = _JoinedSchema(first, other, match, shown)
         self._has_unreadable = any(True for top in self._schema.values() for _ in top.unreadable_parts())
@@ -490,7 +490,7 @@ class _ByKeys(_Match):
         self._how: How = how
         self._takes_first, self._table_path = takes_first, table
         self._table: _core.KeyTable | None = None
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self.inner, self.optional = how == "inner", how == "left"
         self.fields_of_first = list(pairs)
         self.reads_all_keys = not table
