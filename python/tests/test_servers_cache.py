@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 import uproot
+from fault_proxy import FaultProxy
 from s3_server import BUCKET
 
 import colonnade
@@ -248,3 +249,35 @@ def test_imported_columns_that_are_damaged_in_s3_are_imported_again(s3, s3_uri, 
     monkeypatch.setattr(tree_columns._TreeFile, "write", lambda *_: imported.append(1))
     assert DataFrame("Events", str(tree), cache=home).sum("met").value == expected
     assert imported == []
+
+
+class Evicting(FaultProxy):
+    """Another process makes room just before the first request of a kind for a value of pages."""
+
+    def __init__(self, s3, method, prefix):
+        super().__init__(s3.port, 1)
+        self._s3, self._method, self._prefix = s3, method, f"/{BUCKET}/{prefix}/"
+        self.evicted = []
+
+    def _next_fault(self, method, path):
+        # .../group/data set/column/pages; data set 0 is the register.
+        is_page = path.startswith(self._prefix) and "/48434143/" in path and int(path.split("/")[-3], 16) > 0
+        if method == self._method and is_page and not self.evicted:
+            self.evicted.append(path)
+            self._s3.requests().delete(BUCKET, path.removeprefix(f"/{BUCKET}/"))
+        return super()._next_fault(method, path)
+
+
+@pytest.mark.parametrize("method", ["HEAD", "GET"])
+def test_what_others_remove_is_not_damaged(method, s3, s3_uri, s3_prefix, tmp_path, monkeypatch):
+    write(tmp_path / "f.root", 20_000)
+    home = s3_uri("home")
+    cache.warm(tmp_path / "f.root", "Events", home=home)
+    cache.flush()
+    whole = cache.verify(home)
+    with Evicting(s3, method, s3_prefix) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", s3.endpoint_at(proxy.port))
+        check = cache.verify(home)
+    assert proxy.evicted
+    assert (check.damaged, check.unknown) == (0, 0)
+    assert 0 < check.pages < whole.pages

@@ -94,28 +94,40 @@ CachedDataSet describe(const cache::RegisterEntry& entry) {
   return data_set;
 }
 
-// True if the whole value exists, each page with its checksum.
-bool is_sound(const io::ObjectStore& store, const cache::RegisterEntry& entry, std::uint32_t column,
-              const cache::RunKey& run, const PageList& pages, CacheCheck& check) {
-  if (run.pages == 0 || run.first >= pages.size() || run.pages > pages.size() - run.first) return false;
-  std::uint64_t size = 0;
-  for (std::uint32_t i = 0; i < run.pages; ++i) size += pages[run.first + i].locator.size + cache::sum_size;
+enum class Condition { sound, damaged, gone };
+
+// Whether each page of a value has its checksum. Values that were found may be gone: others make room
+// meanwhile.
+Condition condition_of(const io::ObjectStore& store, const cache::RegisterEntry& entry, std::uint32_t column,
+                       const cache::RunKey& run, const PageList& pages, CacheCheck& check) {
   const io::ValueAddress address = cache::pages_value(entry.number, column, run);
-  if (store.size(address) != size) return false;
-  Bytes bytes(size);
+  const std::optional<std::uint64_t> size = store.size(address);
+  if (!size) return Condition::gone;
+  if (run.pages == 0 || run.first >= pages.size() || run.pages > pages.size() - run.first)
+    return Condition::damaged;
+  std::uint64_t expected = 0;
+  for (std::uint32_t i = 0; i < run.pages; ++i)
+    expected += pages[run.first + i].locator.size + cache::sum_size;
+  if (*size != expected) return Condition::damaged;
+  Bytes bytes(*size);
   const io::FetchItem item{address.akey, 0, bytes};
-  store.fetch(address.object, address.dkey, {&item, 1});
+  try {
+    store.fetch(address.object, address.dkey, {&item, 1});
+  } catch (const Error&) {
+    if (!store.size(address)) return Condition::gone;
+    throw;
+  }
   std::size_t at = 0;
   for (std::uint32_t i = 0; i < run.pages; ++i) {
     const std::size_t length = pages[run.first + i].locator.size;
     const auto sum = load_le<std::uint64_t>(bytes.data() + at + length);
     const std::uint64_t seal = cache::seal_for(entry.number, column, run.cluster, run.first + i);
-    if ((codec::xxh3(ByteSpan(bytes).subspan(at, length)) ^ seal) != sum) return false;
+    if ((codec::xxh3(ByteSpan(bytes).subspan(at, length)) ^ seal) != sum) return Condition::damaged;
     at += length + cache::sum_size;
     ++check.pages;
     check.bytes += length;
   }
-  return true;
+  return Condition::sound;
 }
 
 void verify_entry(io::ObjectStore& store, const cache::RegisterEntry& entry, CacheCheck& check) {
@@ -128,9 +140,9 @@ void verify_entry(io::ObjectStore& store, const cache::RegisterEntry& entry, Cac
       }
       const bool is_column = run.cluster < descriptor->clusters.size() &&
                              column < descriptor->clusters[run.cluster].columns.size();
-      if (is_column &&
-          is_sound(store, entry, column, run, descriptor->clusters[run.cluster].columns[column].pages, check))
-        continue;
+      const PageList& pages =
+          is_column ? descriptor->clusters[run.cluster].columns[column].pages : PageList{};
+      if (condition_of(store, entry, column, run, pages, check) != Condition::damaged) continue;
       ++check.damaged;
       store.remove(cache::pages_value(entry.number, column, run));
     }
