@@ -20,6 +20,7 @@ constexpr std::size_t slowest_transfer = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds longest_to_connect{10'000};
 constexpr std::chrono::milliseconds longest_standstill{20'000};
 constexpr unsigned most_redirections = 10;
+constexpr unsigned most_renewals = 5;  // of a token, for one request
 
 std::chrono::milliseconds timeout_from_environment() {
   const char* text = std::getenv("COLONNADE_HTTP_TIMEOUT");
@@ -126,10 +127,10 @@ class HttpCaller::Attempts final : public HttpAttempts {
       url_ = call_->url;
       return Verdict::next;
     }
-    // Somebody may have renewed the token since it was read.
-    if (answer.has_status(401) && !token_.empty() && !renewed_ &&
-        caller_->credentials_.token->current().reveal() != token_) {
-      renewed_ = true;
+    // Somebody may have renewed the token since it was read, and may do so again meanwhile.
+    if (answer.has_status(401) && renewals_ < most_renewals && caller_->may_know_credentials(url_) &&
+        !caller_->url_.has_user() && caller_->credentials_.token->current(true).reveal() != token_) {
+      ++renewals_;
       return Verdict::next;
     }
     return may_pass(answer) ? Verdict::pass : Verdict::final;
@@ -146,7 +147,7 @@ class HttpCaller::Attempts final : public HttpAttempts {
   std::string token_;  // that was sent last
   unsigned redirections_ = 0;
   bool came_back_ = false;
-  bool renewed_ = false;
+  unsigned renewals_ = 0;
 };
 
 void HttpCaller::start(HttpEngine& engine, const void* owner, std::shared_ptr<const HttpCall> call,

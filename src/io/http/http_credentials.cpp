@@ -133,11 +133,11 @@ std::string BearerToken::source() const {
   return found_.source;
 }
 
-Secret BearerToken::current() {
+Secret BearerToken::current(bool was_refused) {
   const std::lock_guard lock(mutex_);
   const bool ends = found_.expiry && std::chrono::system_clock::now() + margin >= *found_.expiry;
   const bool changed = !found_.file.empty() && change_of(found_.file, false) != found_.changed;
-  if (ends || changed) {
+  if (ends || changed || was_refused) {
     FoundToken fresh = find();
     if (!fresh.token.empty()) found_ = std::move(fresh);
   }

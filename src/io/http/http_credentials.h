@@ -34,7 +34,8 @@ class BearerToken {
   static std::shared_ptr<BearerToken> discover();
   // Where the token comes from, for messages: "BEARER_TOKEN", a path; empty if there is none.
   std::string source() const;
-  Secret current();  // empty: none
+  // Reads the file again if it has changed, or if the server has refused the last one.
+  Secret current(bool was_refused = false);  // empty: none
 
  private:
   struct FoundToken {

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <string>
 
 #include "base/test_errors.h"
+#include "base/test_folder.h"
 #include "io/http/http_file.h"
 #include "io/http/http_test_server.h"
 #include "io/transport.h"
@@ -228,6 +230,32 @@ TEST_F(HttpFaults, TokensDoNotGoToOtherMachinesInClear) {
   error_of([] { open_for_reading("http://storage.example.org/f.root"); });
   EXPECT_EQ(proxy.requests().back().header("authorization"), "Bearer secret.token.text");
   for (const char* name : {"http_proxy", "BEARER_TOKEN", "COLONNADE_HTTP_TOKEN_OVER_HTTP"}) ::unsetenv(name);
+}
+
+// The file is just being written when it is first read, and others follow before they are used.
+TEST_F(HttpFaults, TokensAreReadAgainAsOftenAsTheyAreRenewed) {
+  const TestFolder folder;
+  const std::string file = (folder.path() / "token").string();
+  std::ofstream(file).close();
+  ::setenv("BEARER_TOKEN_FILE", file.c_str(), 1);
+  const HttpContent content;
+  std::atomic<int> written = 0, good = 1;
+  {
+    const HttpTestServer server([&](const TestRequest& request) {
+      if (request.header("authorization") == "Bearer token" + std::to_string(good))
+        return content.answer_to(request);
+      if (written < good) std::ofstream(file) << "token" << ++written;
+      return TestAnswer{.status = 401};
+    });
+    const auto opened = open_for_reading(server.url() + "/f.root");
+    good = 4;
+    Bytes into(1000);
+    opened->read(100'000, into);
+    EXPECT_EQ(into, Bytes(1000, std::byte{'x'}));
+    good = 1000;  // it does not go on for ever
+    EXPECT_EQ(error_of([&] { opened->read(90'000, into); }).kind(), ErrorKind::io);
+  }
+  ::unsetenv("BEARER_TOKEN_FILE");
 }
 
 // One folder of three is not listed: not to be seen, or not answered.
