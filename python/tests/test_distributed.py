@@ -1268,6 +1268,27 @@ def test_files_that_cannot_be_opened_are_left_out(
         DataFrame("Events", ["0.root", "1.root"], executor=Shuffled(0), on_error="skip")
 
 
+def test_files_that_are_lost_one_after_the_other_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / f"{k}.root" for k in range(4)]
+    for k, path in enumerate(paths):
+        with colonnade.create(path, "Events") as writer:
+            writer.extend({"x": 10 * k + np.arange(10)})
+    look = distributed.surveys.unreadable
+
+    def look_and_lose(files: Any, options: Any) -> Any:
+        found = look(files, options)
+        paths[2].unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(distributed.surveys, "unreadable", look_and_lose)
+    paths[0].unlink()
+    df = DataFrame("Events", [str(path) for path in paths], executor=Shuffled(0), on_error="skip")
+    assert df.take("x").value.tolist() == [*range(10, 20), *range(30, 40)]
+    assert [(each.first, each.last) for each in df.skipped] == [(0, 0), (10, 10)]
+
+
 @contextlib.contextmanager
 def full_disk() -> Iterator[None]:
     """Files can have only a few bytes."""

@@ -11,6 +11,7 @@ import numpy as np
 from colonnade import _core
 from colonnade.annotations import checked, checked_methods
 from colonnade.errors import (
+    Error,
     FileMissingError,
     FormatError,
     NotFoundError,
@@ -767,18 +768,23 @@ def _open_named(
     found = [_core.expand_names([uri], cache) for uri, _ in given]
     files = [(uri, name) for uris, (_, name) in zip(found, given, strict=True) for uri in uris]
     matches = list(map(len, found))
-    try:
-        return _Opened(_open_files(files, options, progress, remote), place, matches)
-    except (StorageError, FormatError, FileMissingError):
-        if not skips:
-            raise
-        from colonnade.distributed.surveys import unreadable
+    problems: dict[int, Error] = {}
+    while True:  # more files may be lost while those that are left are opened
+        left = [number for number in range(len(files)) if number not in problems]
+        try:
+            source = _open_files([files[number] for number in left], options, progress, remote)
+            break
+        except (StorageError, FormatError, FileMissingError):
+            if not skips:
+                raise
+            from colonnade.distributed.surveys import unreadable
 
-        problems = unreadable(files, read_options(**options))
-        if len(problems) in (0, len(files)):
-            raise
-    left = [file for number, file in enumerate(files) if number not in problems]
-    source = _open_files(left, options, progress, remote)
+            more = unreadable([files[number] for number in left], read_options(**options))
+            if len(more) in (0, len(left)):
+                raise
+            problems |= {left[number]: problem for number, problem in more.items()}
+    if not problems:
+        return _Opened(source, place, matches)
     ends = [0, *(sample.first + sample.entries for sample in source.samples)]
     owners = [given for given, count in enumerate(matches) for _ in range(count)]
     lost = []
