@@ -8,7 +8,9 @@
 // representation. In each cluster one representation is active, and over the clusters the active members'
 // elements follow each other. The first column of a field without a collection or variant above it holds a
 // fixed number of elements per entry (the product of the array sizes on its path); a deferred column has
-// fewer in its first cluster.
+// fewer in its first cluster. Where it has all of a cluster, its elements are those of the cluster's entries,
+// whatever their number in the file: ROOT's merger fills clusters before the first element with zeros, but
+// counts from that element on, and ROOT's reader does not look at these numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -154,7 +156,7 @@ class RangeChecker {
   }
 
   void check_cluster(std::size_t index) {
-    const ClusterDescriptor& cluster = descriptor_.clusters[index];
+    ClusterDescriptor& cluster = descriptor_.clusters[index];
     const auto listed = static_cast<std::uint32_t>(cluster.columns.size());
     if (listed < descriptor_.header_columns || listed > descriptor_.columns.size())
       throw Error(ErrorKind::format,
@@ -167,7 +169,7 @@ class RangeChecker {
       if (!fields_[columns_[column].field].unreadable) check_active(index, column);
   }
 
-  void check_range(std::size_t index, std::uint32_t column, const ColumnRange& range) {
+  void check_range(std::size_t index, std::uint32_t column, ColumnRange& range) {
     const ColumnState& own = columns_[column];
     FieldState& state = fields_[own.field];
     if (state.listed_in != 0 && state.listed_in < index)
@@ -186,19 +188,37 @@ class RangeChecker {
     check_elements(index, column, range);
   }
 
-  void check_elements(std::size_t index, std::uint32_t column, const ColumnRange& range) {
+  void check_elements(std::size_t index, std::uint32_t column, ColumnRange& range) {
     const ColumnState& own = columns_[column];
     ColumnState& team = columns_[own.team];
-    const auto first = static_cast<std::uint64_t>(range.first_element);
-    const std::uint64_t elements = range.pages.elements();
-    if (first + elements > max_entries) return mark(index, column, "element numbers beyond 2^63");
     const ColumnDescriptor& description = descriptor_.columns[column];
-    const std::uint64_t expected = team.seen ? team.next_element : description.first_element;
+    const std::uint64_t elements = range.pages.elements();
+    std::uint64_t first_expected = description.first_element;
+    if (description.deferred)
+      if (const auto begin = begin_if_whole(index, own, elements)) {
+        range.first_element = static_cast<std::int64_t>(*begin);
+        first_expected = *begin;
+      }
+    const auto first = static_cast<std::uint64_t>(range.first_element);
+    if (first + elements > max_entries) return mark(index, column, "element numbers beyond 2^63");
+    const std::uint64_t expected = team.seen ? team.next_element : first_expected;
     if (first != expected)
       return mark(index, column, fmt::format("starts at element {}, not {}", first, expected));
     check_against_entries(index, column, first, elements, !team.seen && description.deferred);
     team.seen = true;
     team.next_element = first + elements;
+  }
+
+  // The number of the first element of a cluster's entries, if `elements` are those of all of them.
+  std::optional<std::uint64_t> begin_if_whole(std::size_t index, const ColumnState& own,
+                                              std::uint64_t elements) const {
+    const ClusterDescriptor& cluster = descriptor_.clusters[index];
+    std::uint64_t begin = 0;
+    std::uint64_t needed = 0;
+    const bool is_too_large = __builtin_mul_overflow(cluster.first_entry, own.factor, &begin) ||
+                              __builtin_mul_overflow(cluster.entries, own.factor, &needed);
+    if (!own.has_factor || is_too_large || elements != needed || begin > max_entries) return std::nullopt;
+    return begin;
   }
 
   void check_against_entries(std::size_t index, std::uint32_t column, std::uint64_t first,

@@ -604,6 +604,7 @@ TEST(Corruption, DeferredColumnThatStartsInNoCluster) {
   EXPECT_EQ(unreadable(0,
                        [](Descriptor& d) {
                          d.columns[0].deferred = true;
+                         set_elements(d, 1, 3);
                          d.columns[0].first_element = 12;
                          d.clusters[0].columns[0].first_element = 12;
                        }),
@@ -614,19 +615,33 @@ TEST(Corruption, DeferredColumnWithTooManyElements) {
   EXPECT_EQ(unreadable(0,
                        [](Descriptor& d) {
                          d.columns[0].deferred = true;
+                         set_elements(d, 1, 3);
                          d.columns[0].first_element = 2;
                          d.clusters[0].columns[0].first_element = 2;
                        }),
-            "column 0 in cluster 0: 10 elements, but 10 entries need 8");
+            "column 0 in cluster 0: 9 elements, but 10 entries need 8");
 }
 
 TEST(Corruption, DeferredColumnThatTheClusterContradicts) {
   EXPECT_EQ(unreadable(0,
                        [](Descriptor& d) {
                          d.columns[0].deferred = true;
+                         set_elements(d, 1, 3);
                          d.columns[0].first_element = 3;
                        }),
             "column 0 in cluster 0: starts at element 0, not 3");
+}
+
+// As ROOT's merger writes it: zeros before the first element, and numbers from that one on.
+TEST(Corruption, DeferredColumnThatHasTheElementsOfAllEntries) {
+  EXPECT_EQ(unreadable(0,
+                       [](Descriptor& d) {
+                         d.columns[0].deferred = true;
+                         d.columns[0].first_element = 12;
+                         d.clusters[0].columns[0].first_element = 12;
+                         d.clusters[1].columns[0].first_element = 22;
+                       }),
+            "");
 }
 
 TEST(Corruption, ElementNumbersBeyondTheLimit) {
