@@ -115,6 +115,50 @@ bool is_reduced(const ColumnDescriptor& column) {
   return column.encoding.type == ColumnType::real32_trunc || column.encoding.type == ColumnType::real32_quant;
 }
 
+// Columns with a range hold equidistant numbers, and zero may be none of them.
+TEST(Merge, MissingNumbersAreZeroWhateverTheRange) {
+  const ColumnEncoding ranged{ColumnType::real32_quant, 20, -1, 2};
+  for (const char* type : {"float", "double"})
+    for (const double least : {-1.0, 0.0, 1.0}) {
+      SCOPED_TRACE(fmt::format("{} from {} on", type, least));
+      const auto field = [&] {
+        auto made = make_field("x", type);
+        made->set_encodings({{ranged.type, ranged.bits, least, 2}});
+        return made;
+      };
+      const auto fill = [&](Writer& writer, void* x) {
+        for (int i = 0; i < 10; ++i) {
+          if (std::string_view(type) == "float")
+            *static_cast<float*>(x) = 1.25F;
+          else
+            *static_cast<double*>(x) = 1.25;
+          writer.fill();
+        }
+        writer.close();
+      };
+      const MemoryFile all, none, late, merged, copied;
+      auto model = Model::create();
+      const auto x = model->add_field(field());
+      fill(*Writer::recreate(std::move(model), "Data", all.uri()), x.get());
+      write(none, {{"y", "float"}}, 5);
+      const auto writer = Writer::recreate(Model::create(), "Data", late.uri());
+      for (int i = 0; i < 5; ++i) writer->fill();
+      fill(*writer, writer->extend(field()).get());
+
+      std::vector<double> expected = numbers(all.uri());
+      expected.insert(expected.end(), 5, 0);
+      MergeOptions options = with(MergeMode::union_);
+      const MergeReport report = merge({all.uri(), none.uri()}, merged.uri(), options);
+      EXPECT_TRUE(report.data_sets.front().verified);
+      EXPECT_EQ(report.data_sets.front().mode, least == 0 ? CopyMode::pages : CopyMode::decode);
+      EXPECT_EQ(numbers(merged.uri()), expected);
+      std::rotate(expected.begin(), expected.begin() + 10, expected.end());
+      options.copying.approximate_cluster_size = 100'000;
+      EXPECT_TRUE(copy({late.uri()}, {copied.uri()}, options.copying).verified);
+      EXPECT_EQ(numbers(copied.uri()), expected);
+    }
+}
+
 // Every pair of encodings, as pages, with other clusters, appended, and copied once more.
 TEST(Merge, KeepsNumbersOfOtherPrecision) {
   const std::vector<ColumnEncoding> encodings = {{ColumnType::real16, 16},

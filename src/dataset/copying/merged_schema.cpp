@@ -352,6 +352,27 @@ void add_zeros(const Descriptor& target, std::uint32_t id, std::uint32_t parent,
 
 }  // namespace
 
+void MergedSchema::hold_zeros(const Descriptor& schema) {
+  const SchemaMap mapped = map(schema);
+  std::vector<std::uint32_t> columns;
+  std::vector<ZeroColumn> zeros;
+  for (const SchemaMap::Missing& missing : mapped.missing)
+    add_zeros(to_, missing.field, invalid_id, 1, zeros);
+  for (const ZeroColumn& zero : zeros)
+    if (zero.factor > 0) columns.push_back(zero.column);
+  for (const ColumnDescriptor& column : schema.columns)
+    if (column.deferred) columns.push_back(mapped.column_of[column.id]);
+  for (const std::uint32_t id : columns) {
+    ColumnDescriptor& column = to_.columns[id];
+    if (holds_zero(column.encoding)) continue;
+    if (options_.keeps_pages || options_.behind) {
+      const std::string path = to_.path_of(column.field);
+      fail_encoding(fmt::format("some entries have no '{}', and its columns cannot hold zero", path), path);
+    }
+    widen_for_zero(column, element_of(to_, column));
+  }
+}
+
 void map_schema(const SchemaMap& map, const Descriptor& target, CopySchema& schema) {
   std::vector<std::uint32_t> original;
   for (std::uint32_t id = 0; id < schema.fields.size(); ++id)

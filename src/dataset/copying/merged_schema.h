@@ -51,6 +51,9 @@ class MergedSchema {
   void add(const Descriptor& schema);
   // When all are added.
   void finish();
+  // What an added schema lacks, and what came late to it, becomes zero, which columns with a range may not
+  // hold.
+  void hold_zeros(const Descriptor& schema);
   const Descriptor& schema() const noexcept { return to_; }
   SchemaMap map(const Descriptor& schema) const;
 

@@ -275,6 +275,14 @@ void widen_column(ColumnDescriptor& column, const ColumnEncoding& other, Element
   column.has_range = column.encoding.type == ColumnType::real32_quant;
 }
 
+bool holds_zero(const ColumnEncoding& encoding) {
+  return encoding.type != ColumnType::real32_quant || encoding.min == 0;
+}
+
+void widen_for_zero(ColumnDescriptor& column, ElementType element) {
+  if (!holds_zero(column.encoding)) widen_column(column, default_encoding(ColumnType::split_real32), element);
+}
+
 CopySchema schema_of_values(const Descriptor& from, std::vector<bool> fields) {
   for (const FieldDescriptor& field : from.fields)
     if (fields[field.id] && !field.unreadable.empty())
@@ -297,9 +305,11 @@ CopySchema schema_of_values(const Descriptor& from, std::vector<bool> fields) {
     for (std::size_t k = 0; k < group.size(); ++k) {
       ColumnDescriptor column = from.columns[group[k]];
       const ElementType element = element_of(from, column);
-      for (const std::uint32_t other : columns_of(field, k))
+      for (const std::uint32_t other : columns_of(field, k)) {
         if (element_of(from, from.columns[other]) == element)
           widen_column(column, from.columns[other].encoding, element);
+        if (from.columns[other].deferred) widen_for_zero(column, element);
+      }
       column.representation = 0;
       column.deferred = column.deferred_suppressed = false;
       column.first_element = 0;

@@ -54,6 +54,9 @@ std::size_t widest_representation(const Descriptor& descriptor, const FieldDescr
 ElementType element_of(const Descriptor& descriptor, const ColumnDescriptor& column);
 // Gives `column` an encoding that holds what its own and the other one hold. Both are decoded to `element`.
 void widen_column(ColumnDescriptor& column, const ColumnEncoding& other, ElementType element);
+// Whether it holds zero exactly: columns with a range hold equidistant numbers.
+bool holds_zero(const ColumnEncoding& encoding);
+void widen_for_zero(ColumnDescriptor& column, ElementType element);
 
 // What people call the field's type.
 std::string type_text(const FieldDescriptor& field);

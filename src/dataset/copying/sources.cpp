@@ -235,6 +235,11 @@ void CopySources::merge(const Descriptor* there, bool keeps_pages, std::uint64_t
                  [&] { merged.add(schema.schema.descriptor); });
   }
   merged.finish();
+  for (const Schema& schema : schemas_) {
+    const DataSetPlace& place = sources_[schema.first].place;
+    with_context({.uri = place.uri, .data_set = place.data_set},
+                 [&] { merged.hold_zeros(schema.schema.descriptor); });
+  }
   target_ = merged.schema();
   for (Schema& schema : schemas_) map_schema(merged.map(schema.schema.descriptor), target_, schema.schema);
 }
