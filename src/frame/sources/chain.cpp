@@ -20,12 +20,39 @@
 namespace colonnade::frame {
 namespace {
 
-[[noreturn]] void fail_types(std::string_view path, const ValueType& a, const std::string& in_a,
-                             const ValueType& b, const std::string& in_b) {
+struct OfFile {
+  const ValueType& type;
+  const std::string& uri;
+};
+
+// Which member types of a column differ in, as classes of one name may; empty for other types.
+std::string differing_member(const OfFile& a, const OfFile& b, const std::string& path) {
+  if (a.type.is_list() && b.type.is_list())
+    return differing_member({a.type.item(), a.uri}, {b.type.item(), b.uri}, path);
+  if (!a.type.is_record() || !b.type.is_record()) return "";
+  for (const auto& [mine, others] : {std::pair(&a, &b), std::pair(&b, &a)})
+    for (const auto& [name, type] : mine->type.members())
+      if (others->type.find_member(name) == others->type.members().size())
+        return fmt::format("'{}.{}' is only in {}", path, name, mine->uri);
+  for (const auto& [name, type] : a.type.members()) {
+    const ValueType& other = b.type.members()[b.type.find_member(name)].second;
+    if (common_type(type, other)) continue;
+    const std::string member = fmt::format("{}.{}", path, name);
+    const std::string inner = differing_member({type, a.uri}, {other, b.uri}, member);
+    if (!inner.empty()) return inner;
+    return fmt::format("'{}' is {} in {} and {} in {}", member, type.name(), a.uri, other.name(), b.uri);
+  }
+  return "";
+}
+
+[[noreturn]] void fail_types(const std::string& path, const OfFile& a, const OfFile& b) {
+  const std::string member = differing_member(a, b, path);
   throw Error(ErrorKind::schema,
-              fmt::format("the column '{}' is {} in {} and {} in {}, and no type holds both", path, a.name(),
-                          in_a, b.name(), in_b),
-              "read these files separately", {.uri = in_b, .field = std::string(path)});
+              fmt::format("the column '{}' is {} in {} and {} in {}, and no type holds both{}{}", path,
+                          a.type.name(), a.uri, b.type.name(), b.uri, member.empty() ? "" : ": ", member),
+              member.empty() ? "read these files separately"
+                             : "use the members that all files have, or read these files separately",
+              {.uri = b.uri, .field = path});
 }
 
 std::optional<ColumnShape> shape_if_supported(const Descriptor& descriptor, std::string_view path) {
@@ -45,7 +72,7 @@ void check_compatible(const dataset::ChainFiles::Schemas& before, const dataset:
     for (const auto& other : before) {
       const auto shape = shape_if_supported(other.descriptor, path);
       if (shape && !common_type(shape->type, own->type))
-        fail_types(path, shape->type, other.uri, own->type, schema.uri);
+        fail_types(path, {shape->type, other.uri}, {own->type, schema.uri});
     }
   }
 }
@@ -139,7 +166,7 @@ std::optional<std::uint32_t> Chain::find(std::string_view path) {
     } else if (auto both = common_type(column.type, shape->type)) {
       column.type = std::move(*both);
     } else {
-      fail_types(path, column.type, seen->uri, shape->type, schema.uri);
+      fail_types(column.path, {column.type, seen->uri}, {shape->type, schema.uri});
     }
   }
   auto& number = by_path_[std::string(path)];

@@ -320,6 +320,24 @@ TEST(Chain, RecordsWithOtherMembersAreReadMemberByMember) {
   EXPECT_EQ(error.kind(), ErrorKind::schema);
   EXPECT_THAT(error.problem(), HasSubstr(a.uri()));
   EXPECT_THAT(error.problem(), HasSubstr(b.uri()));
+  EXPECT_THAT(error.problem(), HasSubstr("'p.n' is only in " + a.uri()));
+}
+
+TEST(Chain, RecordsWithoutClassAreCalledAfterTheTypesOfTheChain) {
+  const MemoryFile a, b;
+  const auto write_one = [](const std::string& uri, std::string_view type) {
+    auto model = Model::create();
+    std::vector<std::unique_ptr<Field>> members;
+    members.push_back(make_field("n", type));
+    model->add_field(make_record_field("p", std::move(members)));
+    auto writer = Writer::recreate(std::move(model), "Data", uri);
+    writer->fill();
+    writer->close();
+  };
+  write_one(a, "std::int16_t");
+  write_one(b, "std::int64_t");
+  const auto source = open({a, b});
+  EXPECT_EQ(source->type(source->find("p").value()).name(), "{n: std::int64_t}");
 }
 
 // ---- Elsewhere

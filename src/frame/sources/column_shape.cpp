@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -18,10 +19,26 @@ namespace {
 
 using Kind = ColumnShape::Kind;
 
-// The names of pairs and tuples have the types of their members here: arrays of fixed size are lists, and
-// files of a chain may differ.
+// Pairs and tuples.
+constexpr std::array<std::string_view, 2> products = {"std::pair<", "std::tuple<"};
+
+bool is_product(std::string_view name) {
+  return std::ranges::any_of(products, [&](std::string_view product) { return name.starts_with(product); });
+}
+
+// As types without a name are called: "{x: float, n: std::int32_t}".
+std::string name_of_members(std::span<const ValueType::Member> members) {
+  std::string name;
+  for (const auto& [member, type] : members)
+    name += fmt::format("{}{}: {}", name.empty() ? "{" : ", ", member, type.name());
+  return name + "}";
+}
+
+// The names of pairs, tuples and records without a class have the types of their members here: arrays of
+// fixed size are lists, and files of a chain may differ.
 ValueType record_of(std::string name, std::vector<ValueType::Member> members) {
-  for (const std::string_view product : {"std::pair<", "std::tuple<"}) {
+  if (name.empty() || name.starts_with('{')) name = name_of_members(members);
+  for (const std::string_view product : products) {
     if (!name.starts_with(product)) continue;
     std::string types;
     for (const auto& [member, type] : members)
@@ -205,13 +222,9 @@ class Walk {
     std::vector<ValueType::Member> members;
     add_members(f, shape, members);
     if (members.empty()) refuse(f, "has no member with a type in expressions");
-    std::string name = f.type_name;
-    if (name.empty()) {
-      for (const auto& [member, type] : members)
-        name += fmt::format("{}{}: {}", name.empty() ? "{" : ", ", member, type.name());
-      name += "}";
-    }
-    shape.type = record_of(std::move(name), std::move(members));
+    // Elements have numbers: without one, others would take its place.
+    const bool is_whole = members.size() == f.children.size() || !is_product(f.type_name);
+    shape.type = record_of(is_whole ? f.type_name : "", std::move(members));
     return shape;
   }
 

@@ -39,6 +39,7 @@ struct Both : Left, Right {
   std::int64_t weight = 0;  // hides two others
   bool own = false;
 };
+struct Nothing {};
 enum class Color : std::int8_t { red, green };
 enum class Plain { first, second };
 
@@ -190,6 +191,22 @@ TEST(Source, ReadsPairsTuplesAndMapsAsRecords) {
   expect_type<std::map<std::string, std::vector<float>>>(
       ValueType::list(record({{"_0", ValueType::string()}, {"_1", ValueType::list(ElementType::float32)}},
                              "std::pair<std::string,std::vector<float>>")));
+}
+
+// Elements have numbers: without an element, it is no pair, whose elements would be others.
+TEST(Source, ReadsPairsAndTuplesThatLackAnElementAsTheRecordsOfTheOthers) {
+  const auto expect_record = []<class T>(const T& value, std::string_view name,
+                                         std::vector<ValueType::Member> members) {
+    const MemoryFile file;
+    testing::write_values<T>(file, {value}, testing::tiny_pieces());
+    const auto source = open(file);
+    EXPECT_EQ(source->type(source->find("x").value()),
+              ValueType::record(std::string(name), std::move(members)));
+  };
+  using source_test::Nothing;
+  expect_record(std::pair<Nothing, float>(), "{_1: float}", {{"_1", ElementType::float32}});
+  expect_record(std::tuple<int, Nothing, bool>(), "{_0: std::int32_t, _2: bool}",
+                {{"_0", ElementType::int32}, {"_2", ElementType::boolean}});
 }
 
 const ValueType hit_type =
