@@ -10,6 +10,8 @@ import pytest
 from comparing import all_differences, entry_differences
 from programs import FIXTURES, REPOSITORY, convert, dump, expected
 
+import colonnade
+
 FILES = sorted(path.stem for path in (FIXTURES / "expected").glob("*.json"))
 SHARED = Path(os.environ.get("COLONNADE_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
 # test_int_multicluster has 10^8 entries: minutes as JSON. The Python tests compare it with uproot.
@@ -30,6 +32,22 @@ def test_fixture_is_read_into_cpp_types(name):
         for field, values in fields.items():
             unordered = "unordered_" in types[field]
             assert list(entry_differences(field, stored["values"][field], values, unordered)) == []
+
+
+def test_late_fields_are_read_after_roots_merger(root, tmp_path):
+    """It writes zeros for the entries before a late field, and counts elements from those of the field on."""
+    inputs = [str(tmp_path / "a.root"), str(tmp_path / "b.root")]
+    for path in inputs:
+        with colonnade.create(path, "Events", {"n": "std::int32_t"}) as writer:
+            writer.fill(n=0)
+            writer.fill(n=1)
+            writer.commit_cluster()
+            writer.extend_schema({"late": "float"})
+            writer.fill(n=2, late=2.5)
+    root.call("hadd", inputs, str(tmp_path / "merged.root"))
+    theirs = root.dump(tmp_path / "merged.root")["Events"]["values"]
+    assert dump(tmp_path / "merged.root")["Events"]["values"] == theirs
+    assert theirs["late"] == [0, 0, 2.5] * 2
 
 
 def test_all_fixture_classes_are_read_into_cpp_types():
