@@ -38,7 +38,7 @@ std::string differing_member(const OfFile& a, const OfFile& b, const std::string
     const ValueType& other = b.type.members()[b.type.find_member(name)].second;
     if (common_type(type, other)) continue;
     const std::string member = fmt::format("{}.{}", path, name);
-    const std::string inner = differing_member({type, a.uri}, {other, b.uri}, member);
+    std::string inner = differing_member({type, a.uri}, {other, b.uri}, member);
     if (!inner.empty()) return inner;
     return fmt::format("'{}' is {} in {} and {} in {}", member, type.name(), a.uri, other.name(), b.uri);
   }
