@@ -21,6 +21,7 @@ ODD = FIXTURES / "trees" / "odd_branches.root"
 WHOLE = FIXTURES / "trees" / "whole_objects.root"
 REDUCED = FIXTURES / "trees" / "reduced_numbers.root"
 ARRAYS = FIXTURES / "trees" / "member_arrays.root"
+ONE = FIXTURES / "trees" / "arrays_of_one.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
 
@@ -716,3 +717,25 @@ def test_arrays_in_objects_have_all_dimensions():
         {"items": [grid(e, i) for i in range(e)], "one": in_base(grid(e, e)), "two": [grid(e, e)] * 2}
         for e in range(4)
     ]
+
+
+def test_arrays_of_one_value_in_lists_stay_arrays(tmp_path):
+    assert not colonnade.import_tree(ONE, tmp_path / "copy.root").skipped
+
+    def item(e, i):
+        arrays = {
+            "x": [float(i)],
+            "y": [10 + i],
+            "m": [[20.0 + i]],
+            "d": [30.0 + i],
+            "s": ["text"],
+            "w": [[e, i]],
+        }
+        return {**arrays, "b": i > 0}
+
+    for found in (colonnade.open(ONE, "Events"), colonnade.open(tmp_path / "copy.root")):
+        items = found["items"].to_list()
+        ranges = [[one.pop("r") for one in entry] for entry in items]
+        assert ranges == [[], [[0.0]], [[0.0], [pytest.approx(10, abs=1e-3)]]]
+        assert items == [[item(e, i) for i in range(e)] for e in range(3)]
+        assert found["list[1]"].to_list() == [[0.5] * e for e in range(3)]

@@ -458,11 +458,24 @@ def is_array_of_objects(branch: Any) -> bool:
 def with_dimensions(interpretation: Any, branch: Any) -> Any:
     """Return an interpretation in which arrays in lists, such as `hits.position[2][3]`, have all their dimensions.
 
-    uproot (up to 5.7) makes one dimension of them.
+    uproot (up to 5.7) makes one dimension of them, and none of arrays of one value.
     """
-    content: Any = getattr(interpretation, "content", None)
     shape = tuple(int(size) for size in re.findall(r"\[(\d+)\]", str(branch.name)))
-    if len(shape) < 2 or getattr(content, "inner_shape", None) != (math.prod(shape),):
+    size = math.prod(shape)
+    if not shape or (size > 1 and len(shape) == 1):
+        return interpretation
+    if size == 1 and getattr(branch.streamer, "array_length", 0) != 1:  # the brackets are part of a name
+        return interpretation
+    of_objects: Any = getattr(interpretation, "model", None)
+    if size == 1 and getattr(of_objects, "inner_shape", None) == () and hasattr(of_objects, "header"):
+        array = type(of_objects)(of_objects.header, of_objects.speedbump, of_objects.values, (1,))
+        return type(interpretation)(array, branch)
+    content: Any = getattr(interpretation, "content", None)
+    if size == 1 and getattr(content, "to_dims", None) == ():
+        same = copy.copy(interpretation)
+        same._content = type(content)(content.low, content.high, content.num_bits, shape)
+        return same
+    if getattr(content, "inner_shape", None) not in (((), (1,)) if size == 1 else ((size,),)):
         return interpretation
     same = copy.copy(interpretation)
     kinds = (content.from_dtype.base, content.to_dtype.base)
