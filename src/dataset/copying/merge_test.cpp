@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "dataset/copying/provenance.h"
 #include "dataset/test_hostile_files.h"
@@ -298,6 +299,28 @@ TEST(Merge, RefusesFieldsThatContradictTheirSchema) {
   options.copying.columns = {"x"};
   merge({good.uri(), damaged.uri()}, to.uri(), options);
   EXPECT_EQ(texts(to).size(), 8U);
+}
+
+TEST(Merge, SaysWhichPropertyDiffers) {
+  const MemoryFile first, other, to;
+  write(first, {{"x", "float"}}, 4, {.container = Container::bare_file});
+  const testing::HostileFiles source("Data", first.content());
+  const auto problem = [&](const std::function<void(FieldDescriptor&)>& change) {
+    other.store(source.make_with([&](Descriptor& d) { change(d.fields[0]); }));
+    const auto error = error_of([&] { merge({first.uri(), other.uri()}, to.uri()); });
+    EXPECT_EQ(error.kind(), ErrorKind::schema);
+    EXPECT_EQ(error.context().field, "x");
+    return error.problem();
+  };
+  const std::string start = "the sources have different schemas: in this one the field 'x' ";
+  EXPECT_EQ(problem([](FieldDescriptor& x) { x.type_version = 3; }),
+            start + "has version 3 of the type 'float', not 0");
+  EXPECT_EQ(problem([](FieldDescriptor& x) { x.type_checksum = 0xabcd; }),
+            start + "has the type 'float' with the checksum 0x0000abcd, not none");
+  EXPECT_EQ(problem([](FieldDescriptor& x) { x.field_version = 1; }),
+            start + "has the field version 1, not 0");
+  EXPECT_EQ(problem([](FieldDescriptor& x) { x.type_alias = "Length"; }),
+            start + "has the type alias 'Length', not none");
 }
 
 }  // namespace

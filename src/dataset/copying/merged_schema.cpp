@@ -125,15 +125,8 @@ void MergedSchema::check_same(const Descriptor& from, const FieldDescriptor& a,
   if (type_text(a) != type_text(b))
     fail(fmt::format("the field '{}' is {}, not {}", path, type_text(b), type_text(a)), path);
   const bool loose = options_.fields != MergeMode::strict && has_members(a);
-  const auto version = [](const FieldDescriptor& field) {
-    return std::tie(field.type_version, field.field_version, field.type_checksum);
-  };
-  const auto source = [](const Descriptor& descriptor, const FieldDescriptor& field) {
-    return field.source_field ? descriptor.path_of(*field.source_field) : std::string();
-  };
-  if (a.role != b.role || a.raw_role != b.raw_role || a.type_alias != b.type_alias ||
-      (!loose && version(a) != version(b)) || source(to_, a) != source(from, b))
-    fail(fmt::format("the field '{}' has another role, version, alias or source", path), path);
+  if (std::string why = property_difference(to_, a, from, b, !loose); !why.empty())
+    fail(std::move(why), path);
 }
 
 void MergedSchema::add_field(const Descriptor& from, std::uint32_t id, std::uint32_t parent) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -202,7 +203,35 @@ std::string field_difference(const Descriptor& first, const Descriptor& second, 
                        first.path_of(id));
   if (type_text(a) != type_text(b))
     return fmt::format("the field '{}' is {}, not {}", first.path_of(id), type_text(b), type_text(a));
-  return fmt::format("the field '{}' has another role, version, alias or source", first.path_of(id));
+  return property_difference(first, a, second, b);
+}
+
+std::string_view role_text(const FieldDescriptor& field) {
+  if (field.raw_role != static_cast<std::uint16_t>(field.role)) return "of an unknown role";
+  switch (field.role) {
+    case FieldRole::collection:
+      return "a collection";
+    case FieldRole::record:
+      return "a record";
+    case FieldRole::variant:
+      return "a variant";
+    case FieldRole::streamer:
+      return "streamed";
+    default:
+      return "a leaf";
+  }
+}
+
+std::string alias_text(const FieldDescriptor& field) {
+  return field.type_alias.empty() ? "none" : fmt::format("'{}'", field.type_alias);
+}
+
+std::string checksum_text(const FieldDescriptor& field) {
+  return field.type_checksum ? fmt::format("{:#010x}", *field.type_checksum) : "none";
+}
+
+std::string projection_text(const std::string& source) {
+  return source.empty() ? "not projected" : fmt::format("projected from '{}'", source);
 }
 
 }  // namespace
@@ -212,6 +241,33 @@ std::string type_text(const FieldDescriptor& field) {
   if (type.empty())
     type = field.role == FieldRole::collection ? "an untyped collection" : "an untyped record";
   return field.array_size > 0 ? fmt::format("{} ({} times)", type, field.array_size) : type;
+}
+
+std::string source_path(const Descriptor& descriptor, const FieldDescriptor& field) {
+  return field.source_field ? descriptor.path_of(*field.source_field) : std::string();
+}
+
+std::string property_difference(const Descriptor& first, const FieldDescriptor& a, const Descriptor& second,
+                                const FieldDescriptor& b, bool with_versions) {
+  const std::string start = fmt::format("the field '{}'", first.path_of(a.id));
+  if (a.role != b.role || a.raw_role != b.raw_role)
+    return fmt::format("{} is {}, not {}", start, role_text(b), role_text(a));
+  if (a.type_alias != b.type_alias)
+    return fmt::format("{} has the type alias {}, not {}", start, alias_text(b), alias_text(a));
+  const std::string a_source = source_path(first, a);
+  const std::string b_source = source_path(second, b);
+  if (a_source != b_source)
+    return fmt::format("{} is {}, not {}", start, projection_text(b_source), projection_text(a_source));
+  if (!with_versions) return {};
+  if (a.type_version != b.type_version)
+    return fmt::format("{} has version {} of the type '{}', not {}", start, b.type_version, type_text(b),
+                       a.type_version);
+  if (a.type_checksum != b.type_checksum)
+    return fmt::format("{} has the type '{}' with the checksum {}, not {}", start, type_text(b),
+                       checksum_text(b), checksum_text(a));
+  if (a.field_version != b.field_version)
+    return fmt::format("{} has the field version {}, not {}", start, b.field_version, a.field_version);
+  return {};
 }
 
 std::vector<bool> select_fields(const page::PageSource& source, const std::vector<std::string>& paths) {
