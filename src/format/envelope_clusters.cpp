@@ -8,9 +8,9 @@
 // representation. In each cluster one representation is active, and over the clusters the active members'
 // elements follow each other. The first column of a field without a collection or variant above it holds a
 // fixed number of elements per entry (the product of the array sizes on its path); a deferred column has
-// fewer in its first cluster. Where it has all of a cluster, its elements are those of the cluster's entries,
-// whatever their number in the file: ROOT's merger fills clusters before the first element with zeros, but
-// counts from that element on, and ROOT's reader does not look at these numbers.
+// fewer in its first cluster. Its elements are those of a cluster's last entries, whatever their number in
+// the file: ROOT's merger fills clusters before the first element with zeros, of some types with fewer than
+// there are entries, but counts from that element on, and ROOT's reader does not look at these numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -100,6 +100,7 @@ class RangeChecker {
     bool seen = false;  // in the team's first member: true once a cluster lists it as active
     std::uint64_t factor = 0;
     std::uint64_t next_element = 0;  // in the team's first member: where the next cluster starts
+    std::uint64_t listed = 0;        // in the team's first member: its elements in all clusters so far
   };
 
   // Parents first: factors multiply along the path.
@@ -193,15 +194,18 @@ class RangeChecker {
     ColumnState& team = columns_[own.team];
     const ColumnDescriptor& description = descriptor_.columns[column];
     const std::uint64_t elements = range.pages.elements();
-    std::uint64_t first_expected = description.first_element;
+    const std::uint64_t listed_before = team.listed;
+    team.listed += elements;
     if (description.deferred)
-      if (const auto begin = begin_if_whole(index, own, elements)) {
+      if (const auto begin = begin_of_late(index, column, range, description.first_element + listed_before)) {
         range.first_element = static_cast<std::int64_t>(*begin);
-        first_expected = *begin;
+        team.seen = true;
+        team.next_element = *begin + elements;
+        return;
       }
     const auto first = static_cast<std::uint64_t>(range.first_element);
     if (first + elements > max_entries) return mark(index, column, "element numbers beyond 2^63");
-    const std::uint64_t expected = team.seen ? team.next_element : first_expected;
+    const std::uint64_t expected = team.seen ? team.next_element : description.first_element;
     if (first != expected)
       return mark(index, column, fmt::format("starts at element {}, not {}", first, expected));
     check_against_entries(index, column, first, elements, !team.seen && description.deferred);
@@ -209,16 +213,24 @@ class RangeChecker {
     team.next_element = first + elements;
   }
 
-  // The number of the first element of a cluster's entries, if `elements` are those of all of them.
-  std::optional<std::uint64_t> begin_if_whole(std::size_t index, const ColumnState& own,
-                                              std::uint64_t elements) const {
+  // The number of the first element that a cluster has of a deferred column, if it has all elements of its
+  // entries, or those from the column's first one on and perhaps zeros before, counted as `numbered`.
+  std::optional<std::uint64_t> begin_of_late(std::size_t index, std::uint32_t column,
+                                             const ColumnRange& range, std::uint64_t numbered) const {
+    const ColumnState& own = columns_[column];
     const ClusterDescriptor& cluster = descriptor_.clusters[index];
     std::uint64_t begin = 0;
-    std::uint64_t needed = 0;
-    const bool is_too_large = __builtin_mul_overflow(cluster.first_entry, own.factor, &begin) ||
-                              __builtin_mul_overflow(cluster.entries, own.factor, &needed);
-    if (!own.has_factor || is_too_large || elements != needed || begin > max_entries) return std::nullopt;
-    return begin;
+    std::uint64_t end = 0;
+    const bool is_too_large =
+        __builtin_mul_overflow(cluster.first_entry, own.factor, &begin) ||
+        __builtin_mul_overflow(cluster.first_entry + cluster.entries, own.factor, &end) || end > max_entries;
+    const std::uint64_t elements = range.pages.elements();
+    if (!own.has_factor || is_too_large || elements > end - begin) return std::nullopt;
+    if (elements == end - begin) return begin;
+    const std::uint64_t from = std::clamp(descriptor_.columns[column].first_element, begin, end);
+    if (elements < end - from || static_cast<std::uint64_t>(range.first_element) != numbered)
+      return std::nullopt;
+    return end - elements;
   }
 
   void check_against_entries(std::size_t index, std::uint32_t column, std::uint64_t first,

@@ -604,7 +604,7 @@ TEST(Corruption, DeferredColumnThatStartsInNoCluster) {
   EXPECT_EQ(unreadable(0,
                        [](Descriptor& d) {
                          d.columns[0].deferred = true;
-                         set_elements(d, 1, 3);
+                         set_elements(d, 1, 5);
                          d.columns[0].first_element = 12;
                          d.clusters[0].columns[0].first_element = 12;
                        }),
@@ -615,11 +615,11 @@ TEST(Corruption, DeferredColumnWithTooManyElements) {
   EXPECT_EQ(unreadable(0,
                        [](Descriptor& d) {
                          d.columns[0].deferred = true;
-                         set_elements(d, 1, 3);
+                         set_elements(d, 1, 5);
                          d.columns[0].first_element = 2;
                          d.clusters[0].columns[0].first_element = 2;
                        }),
-            "column 0 in cluster 0: 9 elements, but 10 entries need 8");
+            "column 0 in cluster 0: 11 elements, but 10 entries need 8");
 }
 
 TEST(Corruption, DeferredColumnThatTheClusterContradicts) {
@@ -642,6 +642,23 @@ TEST(Corruption, DeferredColumnThatHasTheElementsOfAllEntries) {
                          d.clusters[1].columns[0].first_element = 22;
                        }),
             "");
+}
+
+// It writes half of the zeros for numbers of half the size.
+TEST(Corruption, DeferredColumnThatHasSomeOfTheElementsBefore) {
+  const auto late = [](std::uint64_t first, std::uint32_t elements) {
+    return [=](Descriptor& d) {
+      d.columns[0].deferred = true;
+      d.columns[0].first_element = first;
+      set_elements(d, 0, elements - 4);
+      d.clusters[0].columns[0].first_element = static_cast<std::int64_t>(first);
+      d.clusters[1].columns[0].first_element = static_cast<std::int64_t>(first + elements);
+    };
+  };
+  EXPECT_EQ(unreadable(0, late(10, 6)), "");
+  EXPECT_EQ(unreadable(0, late(4, 6)), "");
+  EXPECT_EQ(unreadable(0, late(3, 6)), "column 0 in cluster 0: 6 elements, but 10 entries need 7");
+  EXPECT_EQ(unreadable(0, late(12, 6)), "");
 }
 
 TEST(Corruption, ElementNumbersBeyondTheLimit) {
