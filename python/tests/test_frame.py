@@ -959,3 +959,23 @@ def test_nodes_live_as_long_as_what_stands_on_them():
     assert kept() is None
     assert report.value["large"].passed == 49
     assert len(frame.report().value) == 0
+
+
+def test_columns_of_a_selection_have_its_order(tmp_path):
+    with colonnade.create(
+        tmp_path / "f.root", "E", {"a": "int", "r": {"y": "int", "x": "int"}, "b": "int"}
+    ) as writer:
+        writer.extend({"a": [1], "r": [{"y": 2, "x": 3}], "b": [4]})
+    data_set = colonnade.open(tmp_path / "f.root")
+    frame = colonnade.DataFrame(data_set.select(["b", "r", "a"])).define("c", "a + b")
+    assert frame.column_names == ["b", "r", "r.y", "r.x", "a", "c"]
+    assert frame.to_awkward().fields == ["b", "r", "a", "c"]
+    frame = colonnade.DataFrame(data_set.select(["r.x", "b"]), friends={"f": data_set})
+    assert frame.column_names[:2] == ["r.x", "b"]
+    assert colonnade.DataFrame(data_set).column_names == ["a", "r", "r.y", "r.x", "b"]
+
+
+def test_a_frame_without_columns_says_so(tmp_path):
+    for use in ("to_awkward", "to_numpy", "to_arrow", "display", "summary"):
+        with pytest.raises(colonnade.UsageError, match="there are no columns"):
+            getattr(colonnade.DataFrame(3), use)()

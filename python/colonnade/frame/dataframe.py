@@ -178,6 +178,8 @@ class DataFrame(Actions):
             source = _core.friends_source(source, others)
         session = Session(source, place, threads, progress, block_entries, remote)
         session.hidden, session.matches, session.lost = hidden, matches, lost
+        if isinstance(whole, DataSet) and whole._selection is not None:
+            session.shown = whole.field_names
         if entries is not None:
             session.graph.restrict_entries(*_entry_range(entries, source.entries))
         super().__init__(session)

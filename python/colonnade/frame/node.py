@@ -78,12 +78,16 @@ class Node:
 
     @property
     def column_names(self) -> list[str]:
-        """All columns: those of the source with their members ("jets.pt"), then defined ones."""
+        """All columns: those of the source with their members ("jets.pt"), then defined ones.
+
+        Those of a data set with selected fields are in the order of the selection.
+        """
         names = self._graph.column_names(self._node)
         hidden = self._session.hidden
         if hidden:
             hidden = hidden.difference(set(self.defined_column_names) - self._session.joined)
-        return [name for name in names if name not in hidden]
+        names = [name for name in names if name not in hidden]
+        return _in_order(names, self._session.shown) if self._session.shown else names
 
     @property
     def defined_column_names(self) -> list[str]:
@@ -238,6 +242,8 @@ class Node:
         ]
         if columns is None:
             warn_left_out(left_out, self._session.place, stacklevel=3)
+            if not names:
+                raise UsageError("there are no columns", "define() some, or count() for the number of rows")
             return names
         wanted = names_of(columns)
         selected: dict[str, None] = {}
@@ -289,6 +295,18 @@ class Node:
             what or f"{kind}({', '.join(arguments)})",
             lambda graph, number, variation: convert(graph.value(number, variation)),
         )
+
+
+def _in_order(names: list[str], fields: Sequence[str]) -> list[str]:
+    """Return columns in the order of the fields that they are, or are members of; others come last."""
+    places = {field: place for place, field in enumerate(fields)}
+
+    def place(name: str) -> int:
+        while name not in places and "." in name:
+            name = name.rpartition(".")[0]
+        return places.get(name, len(places))
+
+    return sorted(names, key=place)
 
 
 def _is_among(path: str, wanted: list[str], selected: dict[str, None]) -> bool:

@@ -141,6 +141,8 @@ class Session:
         """Fields of the source without a column, and the reasons."""
         self.hidden: set[str] = set()
         """Columns of open data sets that their selections of fields leave out: expressions may use them."""
+        self.shown: Sequence[str] = ()
+        """The selected fields of an open data set, in the order in which columns are listed."""
         self.joined: set[str] = set()
         """Columns that the joins of an open data set define."""
         self.matches: Sequence[int] = ()
