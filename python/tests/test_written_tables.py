@@ -184,6 +184,14 @@ def test_arrow_arrays_of_any_layout(tmp_path, seed):
     assert repr(colonnade.open(tmp_path / "t.root")["x"].to_list()) == repr(expected)
 
 
+def test_unions_with_decreasing_offsets_are_refused(tmp_path):
+    codes, places = pa.array([0, 1, 0], pa.int8()), pa.array([1, 0, 0], pa.int32())
+    union = pa.UnionArray.from_dense(codes, places, [pa.array([1, 2]), pa.array(["a"])])
+    with pytest.raises(colonnade.UsageError, match="the offsets of a dense union decrease") as caught:
+        write(tmp_path / "u.root", {"u": union})
+    assert caught.value.field == "u"
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "stored"),
     [

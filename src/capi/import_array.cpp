@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -332,10 +333,28 @@ class ArrayImport {
     take(inner, array, present, path + "._0");
   }
 
+  // The values of each alternative follow each other in its child.
+  static void check_places(const ArrowArray& array, const Runs& runs, const std::string& path) {
+    std::int64_t begin = array.length;
+    std::int64_t end = 0;
+    for (const Run& run : runs) {
+      begin = std::min(begin, run.first);
+      end = std::max(end, run.first + run.count);
+    }
+    std::array<std::int32_t, 256> last = {};
+    for (std::int64_t i = array.offset + begin; i < array.offset + end; ++i) {
+      const auto place = load<std::int32_t>(array.buffers[1], i);
+      std::int32_t& before = last[load<std::uint8_t>(array.buffers[0], i)];
+      if (place < before) fail(path, "the offsets of the union decrease");
+      before = place;
+    }
+  }
+
   void variants(const ImportType& type, const ArrowArray& array, const Runs& runs, const std::string& path) {
     auto tags = make<std::int32_t>(count_of(runs));
     std::int32_t* tag = tags.get();
     std::vector<Runs> values(type.children.size());
+    if (type.is_dense) check_places(array, runs, path);
     for_each(runs, [&](std::int64_t i) {
       const auto code = load<std::int8_t>(array.buffers[0], array.offset + i);
       const auto found = std::find(type.codes.begin(), type.codes.end(), code);

@@ -301,6 +301,14 @@ def test_views_without_a_buffer_are_refused(tmp_path: Path, buffer: int) -> None
     assert given.words[8] == 0
 
 
+def test_unions_with_decreasing_offsets_are_refused(tmp_path: Path) -> None:
+    codes, places = pa.array([0, 1, 0], pa.int8()), pa.array([1, 0, 0], pa.int32())
+    union = pa.UnionArray.from_dense(codes, places, [pa.array([1, 2]), pa.array(["a"])])
+    with pytest.raises(c.CError, match="the offsets of the union decrease") as refused:
+        c.write_table(pa.table({"u": union}), str(tmp_path / "u.root"))
+    assert (refused.value.status, refused.value.field) == (c.CODES["usage"], "u")
+
+
 # ---- Writers
 
 

@@ -609,6 +609,10 @@ def _from_union(array: Any) -> Content:
     contents = []
     for number, code in enumerate(array.type.type_codes):
         here = codes == code
+        if np.any(np.diff(places[here]) < 0):
+            raise UsageError(
+                "the offsets of a dense union decrease", "an array for which validate(full=True) passes"
+            )
         tags[here] = number + 1
         contents.append(_from_arrow_array(array.field(number))[places[here]])
     return AwkwardBuilder().variant(tags, contents)
