@@ -138,6 +138,32 @@ TEST_F(HttpFaults, AnswersThatBreakOffAreAskedForAgain) {
   }
 }
 
+TEST_F(HttpFaults, AnswersThatAreNotHttpAreAskedForAgain) {
+  for (const char* garbage :
+       {"\x17\x03 no answer\r\n", "HTTP/7.3 206 Test\r\n\r\n", "HTTP/1.1 no Test\r\n\r\n"}) {
+    const HttpContent content;
+    std::atomic<int> count = 0;
+    const HttpTestServer server([&](const TestRequest& request) {
+      TestAnswer answer = content.answer_to(request);
+      if (count++ % 2 == 0) answer.raw = garbage;
+      return answer;
+    });
+    const auto file = open_for_reading(server.url() + "/f.root");
+    Bytes into(1000);
+    file->read(100'000, into);
+    EXPECT_EQ(into, Bytes(1000, std::byte{'x'}));
+  }
+}
+
+TEST_F(HttpFaults, HeadsThatDoNotEndAreRefused) {
+  const HttpTestServer server([](const TestRequest&) {
+    return TestAnswer{.raw = "HTTP/1.1 206 Test\r\nX-Long: " + std::string(1'000'000, 'x')};
+  });
+  const Error error = error_of([&] { open_for_reading(server.url() + "/f.root"); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), testing::Not(HasSubstr("Out of memory")));
+}
+
 // A port that nobody listens at: a server's that is gone.
 std::string url_of_a_stopped_server() {
   return HttpTestServer([](const TestRequest&) { return TestAnswer{}; }).url();

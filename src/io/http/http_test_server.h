@@ -47,6 +47,7 @@ struct TestAnswer {
   bool hangs = false;                               // nothing is answered until the client goes
   bool drops = false;                               // nothing is answered, the connection is closed
   bool stays = false;                               // the connection is kept for the next request
+  std::string raw = {};                             // sent in place of an answer, if it is not empty
 };
 
 // A file as a good server gives it; tests spoil the answer.
@@ -188,7 +189,10 @@ class HttpTestServer {
     }
     if (!has_length) text += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
     text += "\r\n";
-    if (request.method != "HEAD") text += answer.body.substr(0, std::min(answer.sent, answer.body.size()));
+    if (!answer.raw.empty())
+      text = answer.raw;
+    else if (request.method != "HEAD")
+      text += answer.body.substr(0, std::min(answer.sent, answer.body.size()));
     std::string_view rest = text;
     while (!rest.empty()) {
       const ssize_t count = ::send(connection, rest.data(), rest.size(), MSG_NOSIGNAL);

@@ -262,6 +262,13 @@ void HttpTransfer::take_header(std::string_view line) {
 
 // ---- The answer
 
+// libcurl has one code for an address that it does not know to use and for an answer that is not HTTP.
+bool HttpTransfer::was_sent() const noexcept {
+  long size = 0;
+  ::curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &size);
+  return size > 0;
+}
+
 void HttpTransfer::conclude(CURLcode code) noexcept {
   try {
     take_outcome(code);
@@ -276,6 +283,7 @@ void HttpTransfer::take_outcome(CURLcode code) {
   ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
   answer.status = static_cast<int>(status);
   answer.failure = failure_of(code);
+  if (code == CURLE_UNSUPPORTED_PROTOCOL && was_sent()) answer.failure = HttpFailure::dropped;
   answer.sent = sent_;
   answer.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
   if (too_large_) {
@@ -285,7 +293,9 @@ void HttpTransfer::take_outcome(CURLcode code) {
   }
   // A server that refuses may stop listening before all was sent.
   if (answer.cut_off || (code == CURLE_SEND_ERROR && status >= 400)) answer.failure = HttpFailure::none;
-  if (answer.failure != HttpFailure::none)
+  if (code == CURLE_OUT_OF_MEMORY)  // older versions of libcurl say so of a header that they find too long
+    answer.problem = "there is no memory for the answer, or a line of its head is too long";
+  else if (answer.failure != HttpFailure::none)
     answer.problem = problem_[0] != '\0' ? problem_ : ::curl_easy_strerror(code);
 }
 

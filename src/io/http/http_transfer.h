@@ -58,6 +58,7 @@ class HttpTransfer {
   std::size_t take(const char* data, std::size_t size);
   std::size_t give(char* data, std::size_t size);
   void take_header(std::string_view line);
+  bool was_sent() const noexcept;
   void take_outcome(CURLcode code);
 
   curl_slist* headers_ = nullptr;
