@@ -50,6 +50,7 @@ struct StoreTraits {
   std::size_t best_request = 0;
   bool ranges = true;             // reading a part of a value costs little more than its share
   bool vectors = false;           // several items in one operation cost about as much as one
+  bool finds_objects = false;     // remove_objects() looks for what is there, however wide the range is
   std::size_t max_items = 1024;   // of an operation; more are refused
   unsigned concurrency = 8;       // operations in flight that pay
   unsigned most_concurrency = 0;  // and that pay where the way is long; 0: it never is
@@ -129,8 +130,8 @@ class ObjectStore {
 
   // Removing a missing value is not an error.
   virtual void remove(const ValueAddress& address) = 0;
-  // Removes all values of the objects of `group` with numbers in [first, last]. Back ends that can list look
-  // for them; others try each number, so the range should be tight.
+  // Removes all values of the objects of `group` with numbers in [first, last]. Back ends with
+  // `finds_objects` look for them; others try each number, so the range should be tight.
   virtual void remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) = 0;
 
   // The groups other than 0 that have objects, in ascending order, if a crash of the machine may leave some

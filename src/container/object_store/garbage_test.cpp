@@ -105,6 +105,20 @@ TEST_F(Garbage, WhatFollowsTheLastCheckpoint) {
   EXPECT_TRUE(find_anchor(*store_, "A"));
 }
 
+TEST_F(Garbage, WhatAnOlderRecordDoesNotNameGoesWhereItCanBeFound) {
+  io::set_memory_store_traits(test_, TestStore::like_s3());
+  write("A");
+  const auto before = test_.addresses();
+  crash("A", 200);
+  const DirectoryPlace place = find_place(*store_, "A");
+  GenerationRecord record = find_generation(*store_, place.dkey, place.claim()->generation).value();
+  EXPECT_GT(record.end_objects, 200u);
+  record.end_objects = record.first_object;
+  write_generation(*store_, place.dkey, record);  // a put without an answer, done late
+  EXPECT_EQ(collect_garbage(test_).removed.size(), 1u);
+  EXPECT_EQ(test_.addresses(), before);
+}
+
 TEST_F(Garbage, WhoIsAtWorkIsLeftAlone) {
   crash("A", 3);
   const auto writer = open("A");  // takes the claim over

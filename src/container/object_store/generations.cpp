@@ -57,6 +57,14 @@ std::optional<GenerationRecord> find_generation(const io::ObjectStore& store, st
   return record;
 }
 
+void add_generation(io::ObjectStore& store, std::uint64_t place, const GenerationRecord& record) {
+  const io::ValueAddress address = directory_value(place, first_generation_key + record.generation);
+  if (!store.put_if(address, to_bytes(record), std::nullopt))
+    throw Error(ErrorKind::io,
+                fmt::format("{}: the generation has a record before it begins", io::to_text(address)),
+                "try again", {.uri = store.uri()});
+}
+
 void write_generation(io::ObjectStore& store, std::uint64_t place, const GenerationRecord& record) {
   const Bytes bytes = to_bytes(record);
   const io::UpdateItem item{.akey = first_generation_key + record.generation, .parts = {bytes}};
@@ -119,6 +127,13 @@ void remove_pages(io::ObjectStore& store, std::uint32_t generation, std::uint64_
   if (begin < end) store.remove_objects(generation, begin, end - 1);
 }
 
+// From `begin` on all objects of the generation are garbage. Where they need not be tried one by one, that is
+// what goes: a put without an answer, which is done late, may have put back an older end.
+void remove_rest(io::ObjectStore& store, std::uint32_t generation, std::uint64_t begin, std::uint64_t end) {
+  const bool finds = store.traits().finds_objects;
+  remove_pages(store, generation, begin, finds ? std::numeric_limits<std::uint64_t>::max() : end);
+}
+
 // Removes the records of parts: the commit names their pages, or they are abandoned.
 void remove_parts(io::ObjectStore& store, const io::ObjectId& metadata) {
   for (const std::uint64_t part : store.list_dkeys(metadata)) {
@@ -153,7 +168,7 @@ std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t plac
     Garbage garbage{record.name, more_objects ? record.end_objects - kept->end_objects : 0, false};
     garbage.objects += count_of(record.abandoned);
     if (only_look) return garbage;
-    remove_pages(store, record.generation, kept->end_objects, record.end_objects);
+    if (more_objects) remove_rest(store, record.generation, kept->end_objects, record.end_objects);
     for (const ObjectRange& range : record.abandoned)
       remove_pages(store, record.generation, range.first, range.end);
     remove_blobs(store, metadata, kept->end_blobs);
@@ -166,7 +181,7 @@ std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t plac
     return garbage;
   }
   if (!only_look) {
-    remove_pages(store, record.generation, record.first_object, record.end_objects);
+    remove_rest(store, record.generation, record.first_object, record.end_objects);
     store.remove_objects(record.generation, metadata_object, metadata_object);
     store.remove(directory_value(place, first_generation_key + record.generation));
   }

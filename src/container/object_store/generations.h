@@ -21,6 +21,9 @@ std::vector<std::uint32_t> generations_at(const io::ObjectStore& store, std::uin
 // Empty if the generation has no record there.
 std::optional<GenerationRecord> find_generation(const io::ObjectStore& store, std::uint64_t place,
                                                 std::uint32_t generation);
+// Puts a record where there is none: if an attempt is done late, it changes nothing that came after it.
+// Throws ErrorKind::io if there is one.
+void add_generation(io::ObjectStore& store, std::uint64_t place, const GenerationRecord& record);
 void write_generation(io::ObjectStore& store, std::uint64_t place, const GenerationRecord& record);
 // Changes a record that other processes change, too: `edit` may run several times. Throws ErrorKind::io if
 // the record is gone, and what `edit` throws.

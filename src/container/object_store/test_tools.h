@@ -33,7 +33,11 @@ class TestStore {
   TestStore& operator=(const TestStore&) = delete;
 
   static io::StoreTraits like_s3() {
-    return {.best_value = std::size_t{4} << 20, .ranges = true, .vectors = false, .concurrency = 16};
+    return {.best_value = std::size_t{4} << 20,
+            .ranges = true,
+            .vectors = false,
+            .finds_objects = true,
+            .concurrency = 16};
   }
   static io::StoreTraits like_daos() {
     return {.ranges = false, .vectors = true, .max_items = 128, .concurrency = 8};

@@ -126,7 +126,7 @@ void ObjectContainerWriter::begin_generation() {
                .writer = claim_->writer(),
                .end_objects = next_object_,
                .first_object = next_object_};
-  write_generation(*store_, claim_->place(), reserved_);
+  add_generation(*store_, claim_->place(), reserved_);
 }
 
 // Existing generations stay unchanged: this writer makes its own, which continues their numbering.
@@ -227,10 +227,11 @@ void ObjectContainerWriter::flush() {
 PartTicket ObjectContainerWriter::begin_parts() {
   check_open();
   const std::lock_guard lock(numbers_mutex_);
-  GenerationRecord record = reserved_;
-  record.in_parts = true;
-  write_generation(*store_, claim_->place(), record);
-  reserved_ = std::move(record);
+  // On condition: if it is done late, it must not take back what others have reserved.
+  change_generation(*store_, claim_->place(), plan_.group, [&](GenerationRecord& record) {
+    record.in_parts = true;
+    reserved_ = record;
+  });
   return {.generation = plan_.group, .place = claim_->place(), .writer = claim_->writer()};
 }
 

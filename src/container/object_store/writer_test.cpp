@@ -119,6 +119,12 @@ TEST_F(ObjectContainer, AClusterIsOneBatchOfFewOperations) {
   writer->close();
 }
 
+TEST_F(ObjectContainer, NoPutThatIsDoneLateTakesBackWhatOthersReserved) {
+  const auto writer = open();
+  writer->begin_parts();
+  EXPECT_EQ(test_.counts().updates, 0u);  // all were on condition
+}
+
 TEST_F(ObjectContainer, NumbersAreReservedInSteps) {
   const auto writer = open();
   test_.reset_counts();

@@ -40,6 +40,7 @@ StoreTraits traits_of_local() noexcept {
           .best_value = std::size_t{16} << 20,
           .ranges = true,
           .vectors = false,
+          .finds_objects = true,
           .max_items = std::size_t{1} << 16,
           .concurrency = 4,
           .worthwhile_gap = std::size_t{16} << 10,

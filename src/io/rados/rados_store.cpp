@@ -43,6 +43,7 @@ StoreTraits RadosStore::traits() const noexcept {
   traits.best_value = std::size_t{1} << 20;
   traits.ranges = true;
   traits.vectors = false;
+  traits.finds_objects = true;
   traits.concurrency = 16;
   return traits;
 }

@@ -247,6 +247,7 @@ class Store final : public ObjectStore {
     traits.max_value = std::size_t{4} << 30;
     traits.best_value = std::size_t{16} << 20;
     traits.best_request = std::size_t{8} << 20;
+    traits.finds_objects = true;
     traits.concurrency = concurrency;
     traits.most_concurrency = most_concurrency;
     traits.worthwhile_gap = std::size_t{256} << 10;  // a request takes as long as some hundred KiB do
