@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import awkward as ak
+import numpy as np
 import pytest
 import uproot
 from locations import FIXTURES, REPOSITORY
@@ -239,6 +240,22 @@ except colonnade.StorageError as error:
     own_xrootd.kill()  # takes note of its end
     own_xrootd.start()
     assert len(read(uri)) == 1000
+
+
+def test_writer_whose_server_comes_back(own_xrootd):
+    """Many writes are under way when the server dies: the client library opens the file again for each."""
+    uri = own_xrootd.uri + "f.root"
+    numbers = np.arange(1_000_000)
+    writer = colonnade.create(
+        uri, "Events", {"id": "std::int64_t"}, compression="none", cluster_size="256 KiB"
+    )
+    writer.extend({"id": numbers[:100_000]})
+    own_xrootd.running().pause()
+    writer.extend({"id": numbers[100_000:]})
+    own_xrootd.kill()
+    own_xrootd.start()
+    writer.close()
+    assert np.array_equal(colonnade.open(uri, "Events")["id"].to_numpy(), numbers)
 
 
 def test_slow_line(xrootd, xrootd_uri, toxiproxy):

@@ -21,12 +21,11 @@ bool is_locked_by_writer(const XrdStatus& status) {
   return is_answer(status, XrdAnswerCode::locked) && status.message.find("reader") == std::string::npos;
 }
 
-XrdStatus open_for_update(const std::string& url, int flags, int mode,
-                          std::shared_ptr<XrootdHandle>& handle) {
+XrdStatus open_for_update(const std::string& url, std::shared_ptr<XrootdHandle>& handle) {
   XrdStatus status;
   for (const int more : {0, XrdOpen::force + 0}) {
     handle = std::make_shared<XrootdHandle>();
-    status = handle->open(url, XrdOpen::update | flags | more, mode);
+    status = handle->open(url, XrdOpen::update | more, 0);
     if (!is_answer(status, XrdAnswerCode::locked) || is_locked_by_writer(status)) break;
   }
   return status;
@@ -83,7 +82,7 @@ class XrootdFileSystem final : public FileSystem {
   LockedFile open(const std::string& path, const std::string& uri, const WriteFileOptions&) override {
     const XrootdPlace place = XrootdPlace::of_key(path);
     std::shared_ptr<XrootdHandle> handle;
-    XrdStatus status = open_for_update(place.url(), 0, 0, handle);
+    XrdStatus status = open_for_update(place.url(), handle);
     if (is_locked_by_writer(status)) return {};
     XrootdInfo info;
     if (status.ok()) status = handle->info(false, info);
@@ -98,12 +97,15 @@ class XrootdFileSystem final : public FileSystem {
     XrootdInfo old;
     if (!like.empty()) find(XrootdPlace::of_key(like), uri, old);
     const XrootdPlace place = XrootdPlace::of_key(path);
-    std::shared_ptr<XrootdHandle> handle;
-    const XrdStatus status = open_for_update(place.url(), XrdOpen::make_new | XrdOpen::make_path,
-                                             old.mode != 0 ? old.mode : usual_mode, handle);
+    // After a lost connection the library opens the file again, once for each write that was under way: by
+    // force, as it has locked it itself. Nobody else has a file of this name.
+    const auto handle = std::make_shared<XrootdHandle>();
+    const XrdStatus status =
+        handle->open(place.url(), XrdOpen::update | XrdOpen::make_new | XrdOpen::make_path | XrdOpen::force,
+                     old.mode != 0 ? old.mode : usual_mode);
     if (!status.ok()) throw xrootd_error(status, "open for writing", uri);
     const bool is_locked = keeps_others_out(place);
-    return {make_xrootd_writer(uri, std::move(handle), 0, renamed_.add(path)), is_locked};
+    return {make_xrootd_writer(uri, handle, 0, renamed_.add(path)), is_locked};
   }
 
   // Some servers refuse a name that is taken: the old file is out of the way for a moment then, and comes
