@@ -172,7 +172,8 @@ def interrupted(call: Callable[[], object], at: int) -> int | None:
 
 PLACES = (str(Path(colonnade.__file__).parent), threading.__file__)
 everywhere = pytest.mark.skipif(
-    sys.version_info[:2] != (3, 11), reason="other versions of Python than Debian's trace instructions otherwise"
+    sys.version_info[:2] != (3, 11),
+    reason="other versions of Python than Debian's trace instructions otherwise",
 )
 
 
