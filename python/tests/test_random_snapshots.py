@@ -252,12 +252,12 @@ INTERRUPTED = """
         df = DataFrame("Events", file, executor=2, npartitions=12, progress=False)
         df.count().value
         print("begin", flush=True)
-        times = 0
-        while True:
+        times, done = 0, False
+        while not done:
             try:
-                df.snapshot(target, "Events", ["n"])
-                if times == 2:
-                    break
+                while not done:  # here, too, what comes while a snapshot's objects are dropped is raised
+                    df.snapshot(target, "Events", ["n"])
+                    done = times == 2
             except KeyboardInterrupt:
                 times += 1
                 print("interrupted", flush=True)

@@ -24,6 +24,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from colonnade import _core
 from colonnade.errors import StorageError
 
 __all__ = [
@@ -45,14 +46,16 @@ def _claim(destination: Path, run: str) -> Path:
 
 
 class Run:
-    """A claim of this process."""
+    """A claim of this process. If it is dropped before its end, as by Ctrl-C at any moment, it ends then."""
+
+    _process: int | None = None  # that has to end it
 
     def __init__(self, destination: Path) -> None:
         self.name = secrets.token_hex(8)
         self._destination, self._claim = destination, _claim(destination, self.name)
+        self._process = os.getpid()
         try:
-            # An object, which closes the file if Ctrl-C comes before anything holds this claim: `gc` removes it then.
-            self._lock = io.FileIO(self._claim, "x+")
+            self._lock = io.FileIO(self._claim, "x+")  # an object, which closes the file when it is dropped
         except OSError as error:
             raise StorageError(
                 f"no files can be created in the folder of the snapshot ({error.strerror})",
@@ -64,7 +67,14 @@ class Run:
     def end(self) -> None:
         """Remove all remaining parts."""
         end(self._destination, self.name)
+        self._process = None
         self._lock.close()
+
+    @_core.finalizer
+    def __del__(self) -> None:
+        if self._process == os.getpid():
+            with contextlib.suppress(OSError):
+                end(self._destination, self.name)
 
 
 def is_claimed(destination: Path, run: str) -> bool:
