@@ -61,7 +61,7 @@ class Turns {
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
-  // Nobody may use what the turns are about: it was left half changed.
+  // True if the fork interrupted a call: the object was left half changed and must not be used.
   bool is_left() { return own().is_left; }
 
  private:

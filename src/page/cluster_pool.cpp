@@ -46,7 +46,7 @@ class ClusterPool::Stream {
   bool is_new = true;          // nothing was taken since the window moved
   bool is_certain = false;     // it is in use, not only expected to be
   JobRef recent;               // the page taken last, for other readers of the column
-  std::size_t resting = 0;     // bytes that it holds while nobody uses it
+  std::size_t resting = 0;     // bytes of that while the stream is closed
 };
 
 struct ClusterPool::Later {

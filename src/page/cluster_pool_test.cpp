@@ -533,7 +533,7 @@ TEST_P(ClusterPools, KeepTheLastPagesOfClosedColumnsWithinAPartOfTheBudget) {
   EXPECT_EQ(pages_of_a_round(per_page + 3), 3u);
   EXPECT_EQ(pages_of_a_round(per_page + 4), 1u);
   EXPECT_LE(source->pool().buffers().statistics().lent, 2 * of_a_page);
-  // Columns that nobody opens for a while let go of theirs.
+  // The pages of columns that stay closed are released after some rounds.
   for (int round = 0; round < 10; ++round) source->pool().keep_closed(false);
   EXPECT_EQ(source->pool().buffers().statistics().lent, 0u);
   EXPECT_EQ(pages_of_a_round(per_page + 5), 3u);

@@ -102,10 +102,10 @@ class RowsAccumulator final : public ResultAccumulator {
   void keep(ColumnsBuilder builder) {
     builder.clear();
     const std::lock_guard lock(mutex_);
-    if (builder.bytes() > most_spare_bytes - spare_bytes_) return;
-    spare_.reserve(spare_.size() + 1);
-    spare_bytes_ += builder.bytes();
+    const std::size_t bytes = builder.bytes();
+    if (bytes > most_spare_bytes - spare_bytes_) return;
     spare_.push_back(std::move(builder));
+    spare_bytes_ += bytes;
   }
 
   void append(std::span<const ValuesPtr> values, std::size_t count) {

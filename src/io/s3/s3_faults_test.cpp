@@ -378,7 +378,7 @@ TEST_F(S3Faults, RecognisesItsOwnConditionalPut) {
   }
 }
 
-// libcurl repeats a request by itself where a kept connection was closed: nobody is told of a first attempt.
+// libcurl silently repeats a request if a kept connection was closed, so a first attempt goes unnoticed.
 TEST_F(S3Faults, RecognisesWhatWasRepeatedWithoutAWord) {
   std::string written;
   const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {

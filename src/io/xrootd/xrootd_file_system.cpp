@@ -97,8 +97,8 @@ class XrootdFileSystem final : public FileSystem {
     XrootdInfo old;
     if (!like.empty()) find(XrootdPlace::of_key(like), uri, old);
     const XrootdPlace place = XrootdPlace::of_key(path);
-    // After a lost connection the library opens the file again, once for each write that was under way: by
-    // force, as it has locked it itself. Nobody else has a file of this name.
+    // After a lost connection, the library opens the file again for each write that was under way. It needs
+    // force because it holds the lock itself. The name is random, so no other writer uses this file.
     const auto handle = std::make_shared<XrootdHandle>();
     const XrdStatus status =
         handle->open(place.url(), XrdOpen::update | XrdOpen::make_new | XrdOpen::make_path | XrdOpen::force,
