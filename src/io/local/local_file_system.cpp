@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -198,6 +200,11 @@ class LocalFileSystem final : public FileSystem {
   WriteCalls calls_;
 };
 
+bool in_memory(int file) {
+  struct statfs status{};
+  return ::fstatfs(file, &status) == 0 && status.f_type == TMPFS_MAGIC;
+}
+
 }  // namespace
 
 WriteCalls WriteCalls::of_system() {
@@ -213,7 +220,12 @@ WriteCalls WriteCalls::of_system() {
                                          static_cast<std::uint64_t>(offset)};
             return ::ioctl(file, FICLONERANGE, &range);
           },
-      .fallocate = ::fallocate,
+      .fallocate =
+          [](int file, int mode, off_t offset, off_t count) {
+            // Space ahead spares a disk extents. In tmpfs it is pages of memory, cleared for nothing.
+            if ((mode & FALLOC_FL_KEEP_SIZE) != 0 && in_memory(file)) return errno = EOPNOTSUPP, -1;
+            return ::fallocate(file, mode, offset, count);
+          },
       .ftruncate = ::ftruncate,
       .fdatasync = ::fdatasync,
       .fsync = ::fsync,

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -418,6 +419,22 @@ TEST(LocalWritable, DoesWithoutSpaceAhead) {
     file->close();
     EXPECT_EQ(content(uri).size(), 7u);
   }
+}
+
+TEST(LocalWritable, TakesNoMemoryAhead) {
+  const FileDescriptor file(::memfd_create("ahead", 0));  // a file in tmpfs
+  ASSERT_GE(file.get(), 0);
+  const auto blocks = [&] {
+    struct stat status{};
+    EXPECT_EQ(::fstat(file.get(), &status), 0);
+    return status.st_blocks;
+  };
+  const WriteCalls calls = WriteCalls::of_system();
+  EXPECT_EQ(calls.fallocate(file.get(), FALLOC_FL_KEEP_SIZE, 0, 1 << 20), -1);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  EXPECT_EQ(blocks(), 0);
+  EXPECT_EQ(calls.fallocate(file.get(), 0, 0, 1 << 20), 0) << "space that the file itself has";
+  EXPECT_GE(blocks(), (1 << 20) / 512);
 }
 
 // ---- Real limits
