@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -32,11 +34,32 @@ constexpr std::array comparisons = {
     Comparison{"operator>=", [](std::string_view a, std::string_view b) { return a >= b; }},
 };
 
-// Marks the texts that are equal to the given one. Their sizes usually decide.
+// Marks the texts that are equal to the given one. Sizes and first characters usually decide; both are
+// compared without branches, which texts of a few kinds in any order would mislead.
 void find_equal(const Strings& texts, std::string_view text, std::size_t first, std::size_t last, bool* out) {
-  for (std::size_t i = first; i < last; ++i) out[i] = texts.size_of(i) == text.size();
-  for (std::size_t i = first; i < last; ++i)
-    if (out[i] && texts[i] != text) out[i] = false;
+  using Word = std::uint64_t;
+  std::size_t quick = first;  // the texts from here on are too close to the end of the characters
+  const std::int64_t* const offsets = texts.offsets();
+  if (offsets != nullptr && !text.empty() && first < last) {
+    const std::size_t known = std::min(text.size(), sizeof(Word));
+    Word wanted = 0;
+    Word mask = 0;
+    std::memcpy(&wanted, text.data(), known);
+    std::memset(&mask, 0xff, known);
+    quick = last;
+    const std::int64_t end = offsets[last] - static_cast<std::int64_t>(sizeof(Word));
+    while (quick > first && offsets[quick - 1] > end) --quick;
+    const char* const characters = texts.characters();
+    for (std::size_t i = first; i < quick; ++i) {
+      Word begin;
+      std::memcpy(&begin, characters + offsets[i], sizeof begin);
+      const bool same_size = offsets[i + 1] - offsets[i] == static_cast<std::int64_t>(text.size());
+      out[i] = same_size & ((begin & mask) == wanted);
+    }
+    if (text.size() > sizeof(Word))
+      for (std::size_t i = first; i < quick; ++i) out[i] = out[i] && texts[i] == text;
+  }
+  for (std::size_t i = quick; i < last; ++i) out[i] = texts[i] == text;
 }
 
 // Compares with one text for equality or inequality; false if that is not what is asked for.

@@ -55,6 +55,30 @@ TEST(Strings, CompareWithConstants) {
   EXPECT_EQ(rows_of<bool>(*known), (std::vector<bool>(5, true)));
 }
 
+TEST(Strings, CompareWithConstantsOfAnySize) {
+  std::mt19937 random(6);
+  const auto text_of = [&](std::size_t longest) {
+    std::string text(random() % (longest + 1), '\0');
+    for (char& character : text) character = "a\0\xff"[random() % 3];
+    return text;
+  };
+  for (int round = 0; round < 400; ++round) {
+    const std::size_t longest = 1 + random() % 20;
+    const std::string wanted = text_of(longest);
+    Texts rows(random() % 30);
+    std::vector<bool> equal;
+    for (std::string& row : rows) {
+      row = random() % 3 == 0 ? wanted : text_of(longest);
+      if (random() % 5 == 0 && !row.empty()) row.back() ^= 1;
+      equal.push_back(row == wanted);
+    }
+    if (rows.empty()) continue;
+    EXPECT_EQ(rows_of<bool>(*call("operator==", {texts(rows), same(rows.size(), wanted)})), equal);
+    equal.flip();
+    EXPECT_EQ(rows_of<bool>(*call("operator!=", {same(rows.size(), wanted), texts(rows)})), equal);
+  }
+}
+
 TEST(Strings, CompareWithinLists) {
   const auto names = values_of<Texts>({{"a", "b"}, {}, {"c"}});
   using Masks = std::vector<std::vector<bool>>;
