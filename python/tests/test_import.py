@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import signal
 import threading
 
@@ -589,6 +590,23 @@ def test_names_of_trees_become_names_of_data_sets(tmp_path):
     assert report.data_set == "a dir/my_tree_v2"
     assert colonnade.open(tmp_path / "f.root", "a dir/my_tree_v2")["x"].to_list() == [1, 2]
     assert colonnade.open(tmp_path / "t.root", "a dir/my tree.v2")["x"].to_list() == [1, 2]
+
+
+def test_a_tree_beside_a_newer_object_of_its_name(tmp_path):
+    path = tmp_path / "t.root"
+    with uproot.recreate(path) as file:
+        file.mktree("a", {"x": "i8"}).extend({"x": np.arange(3)})
+        file["b"] = np.histogram([1.0, 2.0])
+    # uproot would remove the tree; ROOT makes a second cycle of the name.
+    key = re.compile(rb"\x00\x01(.{8}\x04TH1D\x01)b", re.DOTALL)
+    changed, count = key.subn(lambda found: b"\0\x02" + found[1] + b"a", path.read_bytes())
+    assert count == 2
+    path.write_bytes(changed)
+    assert colonnade.trees(path) == ["a"]
+    for name in "a", "a;1":
+        assert colonnade.open(path, name)["x"].tolist() == [0, 1, 2]
+    with pytest.raises(colonnade.NotFoundError, match="no TTree 'a;2'"):
+        colonnade.import_tree((path, "a;2"), tmp_path / "new.root")
 
 
 def test_a_tree_without_entries(tmp_path):

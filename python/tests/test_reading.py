@@ -65,6 +65,14 @@ def test_data_set_is_named_in_several_ways(target):
     assert data_set.num_entries > 0
 
 
+def test_names_and_paths_may_have_colons(tmp_path):
+    for file, name in ("a.root", "x:y"), ("b:1.root", "x:y"), ("b", "z"):
+        with colonnade.create(tmp_path / file, name, {"n": "int"}) as writer:
+            writer.fill(n=1)
+        assert colonnade.open(f"{tmp_path}/{file}:{name}").name == name
+    assert colonnade.open(f"{tmp_path}/b:1.root:x:y").name == "x:y"  # beside the file "b"
+
+
 def test_name_may_be_left_out_if_there_is_one_data_set_only():
     assert colonnade.open(PROJECTED).name == "Projected"
     with pytest.raises(colonnade.UsageError, match="5 data sets") as caught:

@@ -79,6 +79,8 @@ __all__ = [
 Source: TypeAlias = "PathLike | tuple[PathLike, str]"
 Result = TypeVar("Result")
 
+_TREES = ("TTree", "TNtuple", "TNtupleD", "TChain")
+"""The classes of trees."""
 _COMPARED = 1000
 """The number of entries before a checkpoint that must equal those of the trees when an import is resumed."""
 _PROBED = 64
@@ -290,11 +292,11 @@ def _opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[An
 
 
 def _tree_names(file: Any) -> list[str]:
-    return _names_of(file, "TTree", "TNtuple", "TNtupleD", "TChain")
+    return list(_cycles_of(file, *_TREES))
 
 
 def _data_set_names(file: Any) -> list[str]:
-    return _names_of(file, "ROOT::RNTuple")
+    return list(_cycles_of(file, "ROOT::RNTuple"))
 
 
 def target_name(tree: str) -> str:
@@ -303,14 +305,20 @@ def target_name(tree: str) -> str:
     return f"{folder}{slash}{clean_name(name)}"
 
 
-def _names_of(file: Any, *kinds: str) -> list[str]:
-    found = file.classnames(recursive=True, cycle=False)
-    return [name for name, kind in found.items() if kind in kinds]
+def _cycles_of(file: Any, *kinds: str) -> dict[str, list[int]]:
+    """The cycles of each object of these classes by name, which objects of other classes may have, too."""
+    found: dict[str, list[int]] = {}
+    for key, kind in file.iterclassnames(recursive=True):
+        name, _, cycle = key.rpartition(";")
+        if kind in kinds:
+            found.setdefault(name, []).append(int(cycle))
+    return found
 
 
 def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
     """The tree of that name, or the only one."""
-    names = _tree_names(file)
+    cycles = _cycles_of(file, *_TREES)
+    names = list(cycles)
     wanted = name.strip("/")
     if not wanted:
         if len(names) != 1:
@@ -318,12 +326,13 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
             advice = f"name one of: {', '.join(names)}" if names else ""
             raise kind(f"there are {len(names)} TTrees" if names else "there is no TTree", advice, uri=uri)
         wanted = names[0]
-    if wanted.partition(";")[0] not in names:
+    found, _, cycle = wanted.partition(";")
+    if found not in names or (cycle and cycle not in map(str, cycles[found])):
         raise NotFoundError(
             f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}" if names else "", uri=uri
         )
     try:
-        tree = file[wanted]
+        tree = file[f"{found};{cycle or max(cycles[found])}"]
     except Exception as error:  # uproot has no common class of errors
         raise FormatError(
             f"the tree cannot be read: {short_reason(error)}", uri=uri, data_set=wanted
@@ -335,7 +344,7 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
             uri=uri,
             data_set=wanted,
         )
-    return wanted.partition(";")[0], tree
+    return found, tree
 
 
 class _Selection:

@@ -46,12 +46,22 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
         return uri, column_name(name, "data set")
     # A colon may be part of the path or of a scheme: it starts a name only if the text before it may be a file.
     if isinstance(target, str) and not os.path.exists(uri):
-        head, colon, tail = uri.rpartition(":")
+        head, colon, tail = _at_colon(uri)
         plain = "://" not in uri and not tail.startswith("/") and not tail.endswith(".root")
         is_scheme = tail.startswith("//")
         if colon and head and tail and not is_scheme and (os.path.exists(head) or plain):
             return head, tail
     return uri, ""
+
+
+def _at_colon(uri: str) -> tuple[str, str, str]:
+    """Split at the last colon behind an existing file, since names may have colons, too; otherwise at the last one."""
+    head = uri
+    while "://" not in uri and ":" in head:
+        head = head.rpartition(":")[0]
+        if os.path.isfile(head):
+            return head, ":", uri[len(head) + 1 :]
+    return uri.rpartition(":")
 
 
 @checked
