@@ -609,6 +609,13 @@ def test_a_tree_beside_a_newer_object_of_its_name(tmp_path):
         colonnade.import_tree((path, "a;2"), tmp_path / "new.root")
 
 
+def test_names_of_trees_and_folders_may_have_colons(tmp_path):
+    path = tmp_path / "t.root"
+    with uproot.recreate(path) as file:
+        file.mktree("a:b/c:d", {"x": "i8"}).extend({"x": np.arange(3)})
+    assert colonnade.open(f"{path}:a:b/c:d")["x"].tolist() == [0, 1, 2]
+
+
 def test_a_tree_without_entries(tmp_path):
     source = tmp_path / "empty.root"
     with uproot.recreate(source) as file:

@@ -332,7 +332,10 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
             f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}" if names else "", uri=uri
         )
     try:
-        tree = file[f"{found};{cycle or max(cycles[found])}"]
+        # uproot splits the names of its own lookups at colons.
+        *folders, last = found.split("/")
+        folder = functools.reduce(lambda outer, inner: outer.key(inner).get(), folders, file)
+        tree = folder.key(f"{last};{cycle or max(cycles[found])}").get()
     except Exception as error:  # uproot has no common class of errors
         raise FormatError(
             f"the tree cannot be read: {short_reason(error)}", uri=uri, data_set=wanted
