@@ -66,7 +66,10 @@ def expected_values(info: FieldInfo, value: Any) -> Any:
         case FieldKind.bitset:
             return [bool(bit) for bit in value]
         case FieldKind.wrapper:
-            return expected_values(info.children[0], value)
+            (inner,) = info.children
+            if inner.type == "char" and not info.type.startswith("std::atomic<"):
+                return value  # an enumeration over std::int8_t, whose values are numbers with a sign
+            return expected_values(inner, value)
         case FieldKind.variant:
             if value["tag"] == 0:
                 return None

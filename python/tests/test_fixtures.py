@@ -97,6 +97,8 @@ def test_values_are_those_of_uproot(file, name):
         for field, info in fields_of(data_set).items():
             if any(part in below.type for below in info.walk() for part in UPROOT_DIFFERS):
                 continue
+            if any(below.type.endswith("::Tiny") for below in info.walk()):
+                continue  # enumerations over std::int8_t, stored as char, which uproot reads without a sign
             if file == "encodings_real32_quant" and field == "double_quant20":
                 continue  # rounded to single precision by uproot, not by ROOT
             expected = theirs.arrays([field])[field]

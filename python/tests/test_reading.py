@@ -65,6 +65,19 @@ def test_data_set_is_named_in_several_ways(target):
     assert data_set.num_entries > 0
 
 
+def test_enumerations_over_int8_have_a_sign():
+    """ROOT stores their values as `char`."""
+    path = FIXTURES / "types_enums.root"
+    values = [127, -128, 127, 0, 127, -128, 0, -128]
+    ds = colonnade.open(path)
+    assert ds.schema["Tiny"].children[0].type == "char"
+    assert str(ds["Tiny"].type) == "8 * int8"
+    assert ds["Tiny"].tolist() == ds.to_arrow(["Tiny"])["Tiny"].to_pylist() == values
+    assert [text for _, text in ds.entry_texts(0, 2, ["Tiny"])] == ['{"Tiny": 127}', '{"Tiny": -128}']
+    assert colonnade.open([path, path])["Tiny"].tolist() == values * 2
+    assert colonnade.DataFrame(ds).take("Tiny").value.tolist() == values
+
+
 def test_names_and_paths_may_have_colons(tmp_path):
     for file, name in ("a.root", "x:y"), ("b:1.root", "x:y"), ("b", "z"):
         with colonnade.create(tmp_path / file, name, {"n": "int"}) as writer:

@@ -56,6 +56,15 @@ std::optional<ElementType> element_of_type(std::string_view type_name) {
   return std::nullopt;
 }
 
+std::optional<ElementType> element_of_field(const Descriptor& descriptor, const FieldDescriptor& field) {
+  const std::optional<ElementType> element = element_of_type(field.type_name);
+  if (element != ElementType::character || field.parent == field.id) return element;
+  const FieldDescriptor& parent = descriptor.fields[field.parent];
+  const bool is_enumeration = parent.role == FieldRole::leaf && parent.representations.empty() &&
+                              parent.array_size == 0 && !parent.type_name.starts_with("std::atomic<");
+  return is_enumeration ? ElementType::int8 : element;
+}
+
 std::string_view type_of_element(ElementType wanted) {
   for (const auto& [name, element] : by_name)
     if (element == wanted) return name;

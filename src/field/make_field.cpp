@@ -173,6 +173,8 @@ std::unique_ptr<Field> leaf_from_disk(const Descriptor& descriptor, const FieldD
   if (disk.representations.empty() && disk.children.size() == 1) {
     auto inner = from_disk(descriptor, descriptor.fields[disk.children[0]]);
     if (family == "std::atomic") return make_atomic(disk.name, std::move(inner));
+    // ROOT stores an enumeration over std::int8_t as `char`.
+    if (inner->type_name() == "char") inner = detail::scalar_field("_0", ElementType::int8, "char");
     const detail::WrapperOps ops = field::erased_wrapper_ops(*inner);
     return detail::enum_field(disk.name, disk.type_name, ops, std::move(inner));
   }

@@ -39,7 +39,7 @@ class FileWalk {
       case FieldForm::unreadable:
         return;
       case FieldForm::scalar:
-        return take(f, ArrayRole::values, *element_of_type(f.type_name), count);
+        return take(f, ArrayRole::values, *element_of_field(descriptor_, f), count);
       case FieldForm::bitset:
         return take(f, ArrayRole::values, ElementType::boolean, count * f.array_size);
       case FieldForm::text: {

@@ -268,9 +268,10 @@ class Merger {
 
   ElementType element_of(const SchemaField& part) const {
     const FieldDescriptor& f = stored(part);
-    if (const auto named = element_of_type(f.type_name)) return *named;
+    const Descriptor& descriptor = schemas_[part.schema].descriptor;
+    if (const auto named = element_of_field(descriptor, f)) return *named;
     const std::uint32_t column = f.representations.front().front();
-    return natural_element(schemas_[part.schema].descriptor.columns[column].encoding.type);
+    return natural_element(descriptor.columns[column].encoding.type);
   }
 
   void make_scalar(std::uint32_t id, const SchemaFields& parts) {

@@ -79,7 +79,7 @@ class ArrayReader {
   // Real32.
   ElementType element_for(const FieldDescriptor& f, ColumnType column) const {
     if (f.id < elements_.size() && elements_[f.id]) return *elements_[f.id];
-    if (const auto named = element_of_type(f.type_name)) return *named;
+    if (const auto named = element_of_field(descriptor_, f)) return *named;
     return natural_element(column);
   }
 

@@ -67,7 +67,7 @@ ElementType element_of(const Descriptor& descriptor, const FieldDescriptor& fiel
   const std::uint32_t first = field.representations.front()[k];
   const ElementType natural = natural_element(descriptor.columns[first].encoding.type);
   if (k > 0 || natural == ElementType::index || natural == ElementType::switch_) return natural;
-  return dataset::element_of_type(field.type_name).value_or(natural);
+  return dataset::element_of_field(descriptor, field).value_or(natural);
 }
 
 // Adds the page to the context of an Error that leaves `work`.

@@ -184,7 +184,7 @@ class Walk {
   ColumnShape scalar(const FieldDescriptor& f) const {
     if (f.representations.empty() || f.representations.front().empty()) refuse(f, "has no stored column");
     const ColumnType stored = descriptor_.columns[f.representations.front().front()].encoding.type;
-    const ElementType element = dataset::element_of_type(f.type_name).value_or(natural_element(stored));
+    const ElementType element = dataset::element_of_field(descriptor_, f).value_or(natural_element(stored));
     if (element == ElementType::index || element == ElementType::switch_) refuse(f, "is not a number");
     ColumnShape shape = make(f, Kind::scalar, element);
     shape.stored = {dataset::columns_of(f, 0), element, 1};
