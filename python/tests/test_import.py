@@ -744,7 +744,7 @@ def test_arrays_in_objects_have_all_dimensions():
     ]
 
 
-def test_arrays_of_one_value_in_lists_stay_arrays(tmp_path):
+def test_arrays_in_lists_keep_their_dimensions(tmp_path):
     assert not colonnade.import_tree(ONE, tmp_path / "copy.root").skipped
 
     def item(e, i):
@@ -755,6 +755,8 @@ def test_arrays_of_one_value_in_lists_stay_arrays(tmp_path):
             "d": [30.0 + i],
             "s": ["text"],
             "w": [[e, i]],
+            "t": [["a", "b", "c"], ["d", "", str(i)]],
+            "u": [["one"]],
         }
         return {**arrays, "b": i > 0}
 

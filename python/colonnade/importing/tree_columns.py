@@ -63,7 +63,7 @@ __all__ = [
     "trees_of",
 ]
 
-_RULES = 6
+_RULES = 7
 """The version of names, types and values; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
 _USED = ".used"

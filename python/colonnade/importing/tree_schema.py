@@ -32,6 +32,7 @@ from .whole_objects import (
     has_objects,
     reduced_members,
     with_member_dimensions,
+    with_shape,
 )
 
 __all__ = [
@@ -88,10 +89,14 @@ class Leaf:
     """Each value comes in a list of its own."""
     dimensions: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
     """Those of members of the objects."""
+    shape: tuple[int, ...] = ()
+    """That of the items of lists, if these are arrays of objects with several dimensions."""
 
     def content(self, found: Content) -> Content:
         """The values in the arrays that uproot makes."""
         found = with_member_dimensions(found, self.dimensions)
+        if self.shape:
+            found = found.copy(content=with_shape(found.content, self.shape))
         if not self.in_list:
             return found
         lists = found.to_ListOffsetArray64(True)
@@ -424,12 +429,14 @@ class _Planner:
             _check_baskets(branch)
             _check_arrays(branch)
             _check_objects(branch)
-            form = with_dimensions(branch.interpretation, branch).awkward_form(self._tree.file)
+            interpretation = with_dimensions(branch.interpretation, branch)
+            form = interpretation.awkward_form(self._tree.file)
             objects = has_objects(branch)
             dimensions = dimensions_of_members(branch) if objects else {}
-            if dimensions:
+            shape = _shape_of_items(interpretation, branch)
+            if dimensions or shape:
                 empty = form.length_zero_array(highlevel=False)
-                form = with_member_dimensions(empty, dimensions).form
+                form = Leaf(branch, path, "", objects, False, dimensions, shape).content(empty).form
             spec = _spec(form)
             in_list = is_array_of_objects(branch)
         except _UnfitError as error:
@@ -438,7 +445,8 @@ class _Planner:
         except Exception as error:  # uproot raises any kind
             self._refused(path, branch, short_reason(error))
             return None
-        return Leaf(branch, path, _item(spec) if in_list else spec, in_list or objects, in_list, dimensions)
+        spec, objects = (_item(spec), True) if in_list else (spec, objects)
+        return Leaf(branch, path, spec, objects, in_list, dimensions, shape)
 
     def _refused(self, path: str, branch: Any, reason: str) -> None:
         self._unreadable.append(Unreadable(path, _type_name(branch), reason))
@@ -455,12 +463,23 @@ def is_array_of_objects(branch: Any) -> bool:
     )
 
 
+def _shape_in_name(branch: Any) -> tuple[int, ...]:
+    return tuple(int(size) for size in re.findall(r"\[(\d+)\]", str(branch.name)))
+
+
+def _shape_of_items(interpretation: Any, branch: Any) -> tuple[int, ...]:
+    """The shape of arrays of objects in lists, such as `std::string names[2][3]`, which are deserialized as one row."""
+    shape, model = _shape_in_name(branch), getattr(interpretation, "model", None)
+    is_row = hasattr(model, "speedbump") and getattr(model, "inner_shape", None) == (math.prod(shape),)
+    return shape if len(shape) > 1 and is_row else ()
+
+
 def with_dimensions(interpretation: Any, branch: Any) -> Any:
     """Return an interpretation in which arrays in lists, such as `hits.position[2][3]`, have all their dimensions.
 
     uproot (up to 5.7) makes one dimension of them, and none of arrays of one value.
     """
-    shape = tuple(int(size) for size in re.findall(r"\[(\d+)\]", str(branch.name)))
+    shape = _shape_in_name(branch)
     size = math.prod(shape)
     if not shape or (size > 1 and len(shape) == 1):
         return interpretation

@@ -28,6 +28,7 @@ __all__ = [
     "has_objects",
     "reduced_members",
     "with_member_dimensions",
+    "with_shape",
     "without_header",
 ]
 
@@ -146,13 +147,14 @@ def with_member_dimensions(
         if not own:
             return None
         parts = zip(node.fields, node.contents, strict=True)
-        members = [_with_shape(member, own.get(name, ())) for name, member in parts]
+        members = [with_shape(member, own.get(name, ())) for name, member in parts]
         return node.copy(contents=[with_member_dimensions(each, dimensions) for each in members])
 
     return ak.transform(shaped, content, highlevel=False) if dimensions else content
 
 
-def _with_shape(content: Content, shape: tuple[int, ...]) -> Content:
+def with_shape(content: Content, shape: tuple[int, ...]) -> Content:
+    """Return arrays of one dimension with the dimensions of `shape`, if they have as many items."""
     if not shape or not content.is_regular or content.size != math.prod(shape):
         return content
     items, entries = content.content, len(content)
