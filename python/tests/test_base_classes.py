@@ -64,3 +64,24 @@ def test_data_frames_have_all_members(file, tmp_path):
     target = str(tmp_path / "snapshot.root")
     frame.snapshot(target, "Events", ["both"])
     check(colonnade.open(target).arrays()["both"])
+
+
+def test_members_of_a_base_that_some_files_of_a_chain_lack(tmp_path):
+    base = {":_0": {"top": "int"}, "id": "int", "name": "std::string"}
+    classes = {"derived": {":_0": base, "x": "int"}, "plain": {"x": "int"}}
+    for name, members in classes.items():
+        with colonnade.create(tmp_path / f"{name}.root", "Events", {"it": members, "list": [members]}) as w:
+            value = {":_0": {":_0": {"top": 1}, "id": 2, "name": "three"}, "x": 4}
+            value = value if name == "derived" else {"x": 5}
+            w.fill(it=value, list=[value, value])
+    there = {"top": 1, "id": 2, "name": "three", "x": 4}
+    missing = {"top": None, "id": None, "name": None, "x": 5}
+    for order in ("derived", "plain"), ("plain", "derived"):
+        files = [tmp_path / f"{name}.root" for name in order]
+        rows = [there if name == "derived" else missing for name in order]
+        chain = colonnade.open(files, missing="fill")
+        assert chain["it"].to_list() == rows
+        assert chain["list"].to_list() == [[row, row] for row in rows]
+        assert chain["it.id"].to_list() == [row["id"] for row in rows]
+        assert chain.to_arrow(["it"])["it"].to_pylist() == rows
+        assert colonnade.open(files, missing="skip")["it"].to_list() == [{"x": row["x"]} for row in rows]

@@ -134,7 +134,9 @@ class Merger {
                            having, [&](const SchemaField& h) { return h.schema == owner.schema; });
                      }));
       } else if (missing_ == MissingFields::fill) {
-        add_filled(name, parent, having);
+        const bool are_bases =
+            std::ranges::all_of(having, [&](const SchemaField& part) { return is_base(stored(part)); });
+        are_bases ? add_base(name, parent, owners, having) : add_filled(name, parent, having);
       }
     }
   }
@@ -145,6 +147,22 @@ class Merger {
                 fmt::format("the field '{}' is in {} but not in {}", path, uri(there), uri(lacking)),
                 "missing=\"fill\" for missing values there, or missing=\"skip\" to leave the field out",
                 {.uri = uri(lacking), .field = path});
+  }
+
+  // The members of a base class that some classes lack are members of the class like others: each is filled.
+  void add_base(const std::string& name, std::uint32_t parent, const SchemaFields& owners,
+                const SchemaFields& having) {
+    const std::uint32_t id = begin(name, parent, having);
+    set_role(id, FieldRole::record);
+    field(id).type_name = stored(having.front()).type_name;
+    SchemaFields parts;
+    std::vector<FieldIds> ids;
+    for (const SchemaField& owner : owners) {
+      const auto own = std::ranges::find(having, owner.schema, &SchemaField::schema);
+      parts.push_back({owner.schema, own == having.end() ? invalid_id : own->field});
+      ids.push_back(own == having.end() ? FieldIds() : stored(*own).children);
+    }
+    add_named(id, parts, ids);
   }
 
   // A field that some files lack: optional, unless it is anyhow. Optional values beside lists are lists.
