@@ -119,6 +119,22 @@ TEST_F(Garbage, WhatAnOlderRecordDoesNotNameGoesWhereItCanBeFound) {
   EXPECT_EQ(test_.addresses(), before);
 }
 
+TEST_F(Garbage, WhatFollowsTheLastCheckpointGoesIfTheRecordIsOlderThanThat) {
+  io::set_memory_store_traits(test_, TestStore::like_s3());
+  auto writer = open("A");
+  writer->commit(fill(*writer, 70));
+  const auto committed = test_.addresses();
+  fill(*writer, 70);
+  kill(std::move(writer));
+  const DirectoryPlace place = find_place(*store_, "A");
+  GenerationRecord record = find_generation(*store_, place.dkey, place.claim()->generation).value();
+  record.end_objects = 65;
+  write_generation(*store_, place.dkey, record);  // a put without an answer, done late
+  EXPECT_EQ(collect_garbage(test_).removed.size(), 1u);
+  EXPECT_EQ(test_.addresses(), committed);
+  EXPECT_EQ(collect_garbage(test_).removed.size(), 0u);
+}
+
 TEST_F(Garbage, WhoIsAtWorkIsLeftAlone) {
   crash("A", 3);
   const auto writer = open("A");  // takes the claim over

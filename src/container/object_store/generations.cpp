@@ -163,9 +163,10 @@ std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t plac
   if (const auto kept = part_of(anchor, record.generation)) {
     const std::vector<std::uint64_t> blobs = store.list_akeys(metadata, 0);
     const bool more_blobs = !blobs.empty() && blobs.back() >= kept->end_blobs;
-    const bool more_objects = record.end_objects > kept->end_objects;
+    // An end before the committed one is of a put that was done late: it tells nothing about the objects behind.
+    const bool more_objects = record.end_objects != kept->end_objects;
     if (!more_blobs && !more_objects && !record.in_parts) return std::nullopt;
-    Garbage garbage{record.name, more_objects ? record.end_objects - kept->end_objects : 0, false};
+    Garbage garbage{record.name, std::max(record.end_objects, kept->end_objects) - kept->end_objects, false};
     garbage.objects += count_of(record.abandoned);
     if (only_look) return garbage;
     if (more_objects) remove_rest(store, record.generation, kept->end_objects, record.end_objects);
