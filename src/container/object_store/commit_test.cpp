@@ -546,6 +546,13 @@ TEST_F(ObjectCommit, AReaderIsToldWhatBecameOfItsDataSet) {
   Bytes into(60);
   const auto read = [&] { reader.read_blob({.size = 60, .offset = 0}, 0, into); };
   EXPECT_NO_THROW(read());
+  {
+    Writer writer = open(ObjectTarget::present);  // removes the old footer
+    writer->commit(fill(*writer, 1));
+    writer->close();
+  }
+  EXPECT_THAT(error_of(read).problem(), HasSubstr("the data set was written to while it was open"));
+  EXPECT_EQ(error_of(read).advice(), "open it again");
   write(4);
   EXPECT_THAT(error_of(read).problem(),
               HasSubstr("the data set was replaced by another one while it was open"));

@@ -401,7 +401,10 @@ std::optional<AnchorRecord> find_anchor(const io::ObjectStore& store, std::strin
   return std::move(place.found->record.anchor);
 }
 
-Error missing_value(const io::ObjectStore& store, const AnchorRecord& opened, const Error& error) {
+namespace {
+
+// `may_retire`: later commits may have replaced the value.
+Error missing(const io::ObjectStore& store, const AnchorRecord& opened, bool may_retire, const Error& error) {
   std::optional<AnchorRecord> now;
   try {
     now = find_anchor(store, opened.name);
@@ -416,7 +419,21 @@ Error missing_value(const io::ObjectStore& store, const AnchorRecord& opened, co
     return {ErrorKind::not_found,
             fmt::format("the data set was replaced by another one while it was open: {}", error.problem()),
             "open it again", error.context()};
+  if (may_retire && now->commit != opened.commit)
+    return {ErrorKind::not_found,
+            fmt::format("the data set was written to while it was open: {}", error.problem()),
+            "open it again", error.context()};
   return {ErrorKind::format, error.problem(), "restore the data set from another copy", error.context()};
+}
+
+}  // namespace
+
+Error missing_page(const io::ObjectStore& store, const AnchorRecord& opened, const Error& error) {
+  return missing(store, opened, false, error);
+}
+
+Error missing_blob(const io::ObjectStore& store, const AnchorRecord& opened, const Error& error) {
+  return missing(store, opened, true, error);
 }
 
 std::vector<AnchorRecord> list_anchors(const io::ObjectStore& store, std::vector<std::string>* problems) {

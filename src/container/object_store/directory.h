@@ -172,8 +172,9 @@ DirectoryPlace find_place(const io::ObjectStore& store, std::string_view name);
 // The anchor of a committed data set; empty if there is none.
 std::optional<AnchorRecord> find_anchor(const io::ObjectStore& store, std::string_view name);
 // The error for a missing value of an opened data set: tells whether the data set was replaced or removed
-// since.
-Error missing_value(const io::ObjectStore& store, const AnchorRecord& opened, const Error& error);
+// since, or, for a blob, written to.
+Error missing_page(const io::ObjectStore& store, const AnchorRecord& opened, const Error& error);
+Error missing_blob(const io::ObjectStore& store, const AnchorRecord& opened, const Error& error);
 // The anchors of all committed data sets, by name. Damaged records are skipped and added to
 // `problems`.
 std::vector<AnchorRecord> list_anchors(const io::ObjectStore& store,

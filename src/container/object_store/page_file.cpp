@@ -49,7 +49,7 @@ void fetch(const io::ObjectStore& store, const AnchorRecord& anchor, const io::V
     store.fetch(first.object, first.dkey, items);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::not_found) throw;
-    throw missing_value(store, anchor, error);
+    throw missing_page(store, anchor, error);
   }
 }
 
@@ -221,7 +221,7 @@ void ObjectPageFile::check(std::uint64_t offset, std::uint64_t size) const {
       there ? fmt::format("{} has {} bytes, but the page ends at byte {}", io::to_text(address), *there, end)
             : fmt::format("{} is missing", io::to_text(address)),
       "restore the data set from another copy", {.uri = uri()});
-  throw there ? error : missing_value(*store_, anchor_, error);
+  throw there ? error : missing_page(*store_, anchor_, error);
 }
 
 // ---- Reading

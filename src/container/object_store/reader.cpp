@@ -96,7 +96,7 @@ void ObjectContainerReader::check_blob(const Locator& locator, std::uint64_t max
           fmt::format("the {} of {} bytes is not complete: {} {}", what, locator.size, io::to_text(address),
                       size ? fmt::format("has {} bytes, not {}", *size, wanted) : "is missing"),
           "restore the data set from another copy", {.uri = uri()});
-      throw size ? error : missing_value(*store_, *record_, error);
+      throw size ? error : missing_blob(*store_, *record_, error);
     }
     left -= wanted;
   }
@@ -113,7 +113,7 @@ void ObjectContainerReader::read_blob(const Locator& locator, std::uint64_t max_
       store_->fetch(address.object, address.dkey, {&item, 1});
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_found) throw;
-      throw missing_value(*store_, *record_, error);
+      throw missing_blob(*store_, *record_, error);
     }
     into = into.subspan(count);
   }
@@ -158,7 +158,7 @@ void ObjectContainerReader::take_blobs(io::ObjectQueue& queue) const {
       std::rethrow_exception(completions[i].failure);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_found) throw;
-      throw missing_value(*store_, *record_, error);
+      throw missing_blob(*store_, *record_, error);
     }
   }
 }
