@@ -63,6 +63,13 @@ std::string request_id(const HttpAnswer& answer) {
   return id == nullptr || id->empty() ? "" : fmt::format(", request {}", in_one_line(*id));
 }
 
+// The session may have ended before its time, or by another clock than this machine's.
+bool says_of_keys(std::string_view code) noexcept {
+  constexpr std::array<std::string_view, 5> codes{"ExpiredToken", "TokenRefreshRequired", "InvalidToken",
+                                                  "InvalidTokenId", "InvalidAccessKeyId"};
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
 }  // namespace
 
 bool may_pass(const HttpAnswer& answer, std::string_view code) noexcept {
@@ -192,6 +199,10 @@ class S3Caller::Attempts final : public HttpAttempts {
     told_.http = std::move(http);
     told_.attempts = outcome.attempts;
     told_.took = outcome.took;
+    if (keys_ && caller_->settings_.identity && says_of_keys(told_.code)) {
+      caller_->settings_.identity->refuse(*keys_);
+      told_.may_renew = true;
+    }
     done_(std::move(told_));
   }
 
@@ -210,26 +221,35 @@ void S3Caller::start(HttpEngine& engine, const void* owner, std::shared_ptr<cons
 
 S3Answer S3Caller::call(S3Call call) const {
   HttpEngine& engine = HttpEngine::shared();
-  const void* const owner = only_reads(call.method) ? &call : nullptr;
-  return wait_for_answer<S3Answer>(engine, owner, [&](auto done) {
-    start(engine, owner, std::make_shared<const S3Call>(std::move(call)), done);
-  });
+  const auto shared = std::make_shared<const S3Call>(std::move(call));
+  const void* const owner = only_reads(shared->method) ? shared.get() : nullptr;
+  const auto ask = [&] {
+    return wait_for_answer<S3Answer>(engine, owner, [&](auto done) { start(engine, owner, shared, done); });
+  };
+  S3Answer answer = ask();
+  return answer.may_renew ? ask() : std::move(answer);
 }
 
 std::pair<S3Answer, S3Answer> S3Caller::call_both(S3Call first, S3Call second) const {
   HttpEngine& engine = HttpEngine::shared();
+  const auto one = std::make_shared<const S3Call>(std::move(first));
+  const auto other = std::make_shared<const S3Call>(std::move(second));
   std::pair<S3Answer, S3Answer> answers;
-  answers.first = wait_for_answer<S3Answer>(engine, &answers, [&](auto done) {
-    answers.second = wait_for_answer<S3Answer>(engine, &answers, [&](auto other_done) {
-      try {
-        start(engine, &answers, std::make_shared<const S3Call>(std::move(first)), done);
-        start(engine, &answers, std::make_shared<const S3Call>(std::move(second)), other_done);
-      } catch (...) {
-        engine.cancel(&answers);
-        throw;
-      }
+  const auto ask = [&] {
+    answers.first = wait_for_answer<S3Answer>(engine, &answers, [&](auto done) {
+      answers.second = wait_for_answer<S3Answer>(engine, &answers, [&](auto other_done) {
+        try {
+          start(engine, &answers, one, done);
+          start(engine, &answers, other, other_done);
+        } catch (...) {
+          engine.cancel(&answers);
+          throw;
+        }
+      });
     });
-  });
+  };
+  ask();
+  if (answers.first.may_renew || answers.second.may_renew) ask();
   return answers;
 }
 

@@ -43,6 +43,8 @@ struct S3Answer {
   std::string message;  // of the server, as it came
   unsigned attempts = 1;
   std::chrono::milliseconds took{0};
+  // The server refused keys that can be renewed: the same call gets others.
+  bool may_renew = false;
 
   bool is_good() const noexcept { return http.is_good() && code.empty(); }
   bool has_status(int status) const noexcept { return http.has_status(status); }
@@ -64,7 +66,9 @@ class S3Caller {
 
   S3Answer call(S3Call call) const;
   std::pair<S3Answer, S3Answer> call_both(S3Call first, S3Call second) const;  // at the same time
-  // `done` as HttpEngine::start() has it; `this` must live until then, or until `owner` is cancelled there.
+  // Where an answer says that keys may be renewed, the call may be started once more, not on the engine's
+  // thread. `done` as HttpEngine::start() has it; `this` must live until then, or until `owner` is cancelled
+  // there.
   void start(HttpEngine& engine, const void* owner, std::shared_ptr<const S3Call> call, Done done) const;
 
   // What is wrong with an answer that is not good.

@@ -101,13 +101,14 @@ class Client final : public S3ClientWithCaller {
 
   std::optional<S3Object> head(const std::string& key) const override {
     const S3Call call{.action = "examine", .method = HttpMethod::head, .key = key};
-    const S3Answer answer = caller_.call(call);
+    S3Answer answer = caller_.call(call);
     // An answer to HEAD has no body that would say whether it is the bucket, or what is wrong with the keys.
-    if (answer.has_status(404)) return std::nullopt;
     if (answer.has_status(400) || answer.has_status(403)) {
       std::array<std::byte, 1> first;
       get_range(key, 0, first, {});
+      answer = caller_.call(call);  // it has renewed the keys
     }
+    if (answer.has_status(404)) return std::nullopt;
     if (!answer.is_good()) throw caller_.error(call, answer);
     const auto size = whole_number(answer.http.header_or_empty("content-length"));
     if (!size) throw bad_answer(key, "examine", "no length");

@@ -120,6 +120,16 @@ S3Credentials S3Identity::current() {
   return (now != known ? now : renewed(known))->credentials;
 }
 
+void S3Identity::refuse(const S3Credentials& keys) {
+  Known known = known_.load();
+  if (known == nullptr || known->credentials.access_key != keys.access_key ||
+      known->credentials.session_token.reveal() != keys.session_token.reveal())
+    return;  // others were requested since
+  // If another thread is faster, it has refused them, too, or has other ones.
+  known_.compare_exchange_strong(known, std::make_shared<const S3TimedCredentials>(S3TimedCredentials{
+                                            known->credentials, SystemClock::time_point{}}));
+}
+
 std::optional<S3Credentials> S3Identity::last() const {
   const Known known = known_.load();
   return known == nullptr ? std::nullopt : std::optional(known->credentials);

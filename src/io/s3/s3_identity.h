@@ -40,6 +40,8 @@ class S3Identity {
   // May wait for an answer; never on the engine's thread. While the old keys are good they do where new ones
   // cannot be had.
   S3Credentials current();
+  // A server has refused these keys before they expired: the next current() requests others.
+  void refuse(const S3Credentials& keys);
   std::optional<S3Credentials> last() const;  // that current() gave
 
  private:

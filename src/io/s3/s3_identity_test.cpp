@@ -236,5 +236,52 @@ TEST_F(Identities, SignRequestsWithTheKeysOfTheMoment) {
   EXPECT_EQ(server.requests().at(1).header("x-amz-security-token"), "t");
 }
 
+// Whatever their time says: the session was ended, or the clocks do not agree.
+TEST_F(Identities, AreRenewedOnceWhereTheyAreRefused) {
+  std::atomic<int> good = 0;  // the key that the server takes
+  const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+    const bool is_good =
+        request.header("authorization").find(fmt::format("=KEY{}/", good.load())) != std::string::npos;
+    const bool has_body = request.method != "HEAD";
+    if (!is_good) return {.status = 400, .body = has_body ? "<Error><Code>ExpiredToken</Code></Error>" : ""};
+    if (!has_body) return {.headers = {{"Content-Length", "5"}}};
+    const std::string range = request.header("range");
+    if (range.empty()) return {.body = "12345"};
+    if (range == "bytes=2-3")
+      return {.status = 206, .headers = {{"Content-Range", "bytes 2-3/5"}}, .body = "34"};
+    if (range == "bytes=0-0")
+      return {.status = 206, .headers = {{"Content-Range", "bytes 0-0/5"}}, .body = "1"};
+    return {.status = 206, .headers = {{"Content-Range", "bytes 0-4/5"}}, .body = "12345"};
+  });
+  std::atomic<int> count = 0;
+  S3Settings settings;
+  settings.endpoint = server.url();
+  settings.path_style = true;
+  settings.identity = std::make_shared<S3Identity>([&] {
+    return credentials_in_json(json_keys(fmt::format("KEY{}", ++count), std::chrono::hours(1)), "test");
+  });
+  const std::shared_ptr<const S3Client> client = make_s3_client("bucket", settings);
+  Bytes into(2);
+  good = 2;
+  client->get_range("key", 2, into);
+  good = 3;
+  EXPECT_EQ(client->head("key")->size, 5u);
+  good = 4;
+  EXPECT_EQ(client->open_object("key")->object.size, 5u);
+  good = 5;
+  {
+    const auto queue = S3Queue::open(client, 8);
+    for (unsigned id = 0; id < 4; ++id) queue->get_range(id, "key", 2, into);
+    queue->wait_for_all();
+  }
+  EXPECT_EQ(count, 5) << "what was refused together is renewed once";
+  good = 0;
+  EXPECT_THAT(error_of([&] { client->get_range("key", 2, into); }).problem(), HasSubstr("expired"));
+  EXPECT_EQ(count, 6);
+  const auto queue = S3Queue::open(client, 8);
+  queue->get_range(1, "key", 2, into);
+  EXPECT_THAT(error_of([&] { queue->wait_for_all(); }).problem(), HasSubstr("expired"));
+}
+
 }  // namespace
 }  // namespace colonnade::io

@@ -40,18 +40,33 @@ class Queue final : public S3Queue {
   void start(std::uint64_t id, S3Call&& call, Meaning meaning) {
     with_context(client_->caller().context(""), [&] { begin(); });
     try {
-      const auto shared = std::make_shared<const S3Call>(std::move(call));
-      client_->caller().start(*engine_, this, shared, [this, id, shared, meaning](S3Answer&& answer) {
-        try {
-          meaning(*shared, answer);
-          finish(id);
-        } catch (...) {
-          finish(id, std::current_exception());
-        }
-      });
+      ask(id, std::make_shared<const S3Call>(std::move(call)), std::move(meaning), true);
     } catch (...) {
       withdraw();
       throw;
+    }
+  }
+
+  // New keys, where these were refused, are requested by the owner's thread.
+  template <class Meaning>
+  void ask(std::uint64_t id, const std::shared_ptr<const S3Call>& call, Meaning meaning, bool may_renew) {
+    client_->caller().start(*engine_, this, call, [this, id, call, meaning, may_renew](S3Answer&& answer) {
+      finish_if_failed(id, [&] {
+        if (may_renew && answer.may_renew)
+          return post(
+              [this, id, call, meaning] { finish_if_failed(id, [&] { ask(id, call, meaning, false); }); });
+        meaning(*call, answer);
+        finish(id);
+      });
+    });
+  }
+
+  template <class Work>
+  void finish_if_failed(std::uint64_t id, Work&& work) noexcept {
+    try {
+      work();
+    } catch (...) {
+      finish(id, std::current_exception());
     }
   }
 
