@@ -163,7 +163,7 @@ std::optional<Garbage> remove_garbage(io::ObjectStore& store, std::uint64_t plac
   if (const auto kept = part_of(anchor, record.generation)) {
     const std::vector<std::uint64_t> blobs = store.list_akeys(metadata, 0);
     const bool more_blobs = !blobs.empty() && blobs.back() >= kept->end_blobs;
-    // An end before the committed one is of a put that was done late: it tells nothing about the objects behind.
+    // An end before the committed one is of a put that was done late: it does not tell what is behind.
     const bool more_objects = record.end_objects != kept->end_objects;
     if (!more_blobs && !more_objects && !record.in_parts) return std::nullopt;
     Garbage garbage{record.name, std::max(record.end_objects, kept->end_objects) - kept->end_objects, false};
