@@ -326,11 +326,17 @@ void ObjectContainerWriter::remove_retired_quietly(std::uint64_t commit) noexcep
 }
 
 // Older generations that the commit does not name can never return, even if another process writes the data
-// set by now; later generations may be another writer's. A failure here does not affect the data set.
+// set by now; later generations may be another writer's. Of those that this one continues, only the last may
+// have more than the commit names: each writer looks at the one before. A failure here does not affect the
+// data set.
 void ObjectContainerWriter::remove_older_generations() {
+  const std::uint32_t last = committed_.earlier.empty() ? 0 : committed_.earlier.back().generation;
   try {
-    for (const std::uint32_t generation : generations_at(*store_, claim_->place()))
-      if (generation < plan_.group) remove_garbage(*store_, claim_->place(), committed_, generation);
+    for (const std::uint32_t generation : generations_at(*store_, claim_->place())) {
+      const bool is_done = generation < last && part_of(committed_, generation);
+      if (generation < plan_.group && !is_done)
+        remove_garbage(*store_, claim_->place(), committed_, generation);
+    }
   } catch (const Error& error) {
     warn(
         fmt::format("the previous content of data set \"{}\" in {} could not be removed ({}); `colonnade gc` "

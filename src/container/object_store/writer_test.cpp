@@ -139,6 +139,18 @@ TEST_F(ObjectContainer, NumbersAreReservedInSteps) {
   EXPECT_GE(find_generation(*store_, first_place_of("Events"), group)->end_objects, 129u);
 }
 
+TEST_F(ObjectContainer, ContinuingCostsTheSameHoweverOftenItWasDone) {
+  std::vector<std::uint64_t> costs;
+  for (int i = 0; i < 40; ++i) {
+    test_.reset_counts();
+    const auto writer = open("Events", i == 0 ? ObjectTarget::any : ObjectTarget::present);
+    writer->commit(fill(*writer, 1));
+    writer->close();
+    costs.push_back(test_.counts().gets + test_.counts().lists);
+  }
+  EXPECT_EQ(costs.back(), costs.at(3));
+}
+
 TEST_F(ObjectContainer, WithoutCommitNothingIsLeft) {
   const std::size_t before = test_.addresses().size();
   const auto writer = open();
