@@ -258,6 +258,29 @@ def test_writer_whose_server_comes_back(own_xrootd):
     assert np.array_equal(colonnade.open(uri, "Events")["id"].to_numpy(), numbers)
 
 
+@pytest.mark.parametrize("meanwhile", ["nothing", "another file"])
+def test_file_that_is_replaced_while_its_server_is_started_again(own_xrootd, tmp_path, meanwhile):
+    """The server has forgotten the lock on the old file, and the writer takes it again if it is the same file."""
+    uri = own_xrootd.uri + "f.root"
+    with colonnade.create(uri, "Events") as writer:
+        writer.extend({"id": [1, 2, 3]})
+    writer = colonnade.create(uri, "Events", {"id": "std::int64_t"})
+    writer.extend({"id": [4, 5]})
+    own_xrootd.kill()
+    own_xrootd.start()
+    if meanwhile == "nothing":
+        writer.close()
+        assert colonnade.open(uri, "Events")["id"].to_list() == [4, 5]
+    else:
+        with colonnade.create(tmp_path / "other.root", "Events") as other:
+            other.extend({"id": [6] * 1000})
+        (own_xrootd.data / "f.root").write_bytes((tmp_path / "other.root").read_bytes())
+        with pytest.raises(colonnade.StorageError, match="another program has created the file"):
+            writer.close()
+        assert colonnade.open(uri, "Events")["id"].to_list() == [6] * 1000
+    assert [path.name for path in own_xrootd.data.iterdir()] == ["f.root"]
+
+
 def test_slow_line(xrootd, xrootd_uri, toxiproxy):
     data = events(100_000)
     write(xrootd_uri("f.root"), data)

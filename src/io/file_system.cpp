@@ -73,10 +73,7 @@ class NamedFile final : public WritableFile {
   void create(const WriteFileOptions& options, bool must_be_new) {
     const bool is_there = files_->exists(path_, uri_);
     if (is_there && must_be_new) refuse_existing(uri_);
-    if (is_there) {
-      replaced_ = files_->open(path_, uri_, {}).file;
-      if (replaced_ == nullptr) refuse(uri_);
-    }
+    if (is_there) lock_replaced();
     const std::string stem = aside_stem(path_);
     aside_ = beside(path_, fmt::format("{}{:016x}{}", stem, environment().random_number(), suffix));
     LockedFile made = files_->create(aside_, uri_, replaced_ ? path_ : std::string(), options);
@@ -86,8 +83,7 @@ class NamedFile final : public WritableFile {
     // A temporary file may have been renamed into place after we looked for the target.
     if (!replaced_ && files_->exists(path_, uri_)) {
       if (must_be_new) refuse_existing(uri_);
-      replaced_ = files_->open(path_, uri_, {}).file;
-      if (replaced_ == nullptr) refuse(uri_);
+      lock_replaced();
     }
   }
 
@@ -157,11 +153,21 @@ class NamedFile final : public WritableFile {
                 {.uri = uri_});
   }
 
-  // The target is locked by this writer, or does not exist.
-  void check_replaced() const {
+  void lock_replaced() {
+    LockedFile found = files_->open(path_, uri_, {});
+    if (found.file == nullptr) refuse(uri_);
+    replaced_ = std::move(found.file);
+    replaced_version_ = std::move(found.version);
+  }
+
+  // The target is locked by this writer, or does not exist. A server may have forgotten the lock: then this
+  // writer has locked it again.
+  void check_replaced() {
     try {
-      const LockedFile now = files_->open(path_, uri_, {});
-      if (now.file != nullptr && now.is_locked) refuse_others();
+      LockedFile now = files_->open(path_, uri_, {});
+      if (now.file == nullptr || !now.is_locked) return;
+      if (now.version.empty() || now.version != replaced_version_) refuse_others();
+      replaced_ = std::move(now.file);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_found) throw;
     }
@@ -208,6 +214,7 @@ class NamedFile final : public WritableFile {
   std::string path_;
   std::string aside_;                       // the temporary file's path until it is renamed; else empty
   std::unique_ptr<WritableFile> replaced_;  // kept locked until then
+  std::string replaced_version_;
   std::unique_ptr<WritableFile> file_;
   bool is_name_safe_ = false;  // on the device
   const Process process_;      // a forked child leaves the file to its parent

@@ -26,6 +26,9 @@ namespace colonnade::io {
 struct LockedFile {
   std::unique_ptr<WritableFile> file;  // null: another writer has locked it
   bool is_locked = true;               // false: the file system has no locks
+  // Where a server that is started anew has forgotten its locks: what tells the file from another one of its
+  // name. Else empty.
+  std::string version = {};
 };
 
 // Thread-safe. Paths are results of path_of(), possibly with another last part. Messages name a file by its

@@ -88,7 +88,8 @@ class XrootdFileSystem final : public FileSystem {
     if (status.ok()) status = handle->info(false, info);
     if (!status.ok()) throw xrootd_error(status, "open for writing", uri);
     const bool is_locked = keeps_others_out(place);
-    return {make_xrootd_writer(uri, std::move(handle), info.size, nullptr), is_locked};
+    return {make_xrootd_writer(uri, std::move(handle), info.size, nullptr), is_locked,
+            fmt::format("{} bytes at {}", info.size, info.time)};
   }
 
   LockedFile create(const std::string& path, const std::string& uri, const std::string& like,
