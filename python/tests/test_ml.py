@@ -369,14 +369,85 @@ def test_kernels_stay_within_their_arrays(offsets: list[int], row: int, width: i
         _core.fill_rows(matrix, [(values, None, 1)], np.zeros(1, np.float32))
 
 
-def test_batches_stay_in_their_process(frame: colonnade.DataFrame) -> None:
-    batches = ml.Batches(frame, ["x"])
-    for each in (frame, frame.count(), batches):
+def test_frames_stay_in_their_process(frame: colonnade.DataFrame) -> None:
+    for each in (frame, frame.count()):
         with pytest.raises(
             colonnade.UnsupportedError, match=r"another process[\s\S]*multiprocessing_context='fork'"
         ):
             pickle.dumps(each)
-    assert len(next(iter(copy.copy(batches))).entry) == ENTRIES
+
+
+def test_batches_go_to_other_processes(frame: colonnade.DataFrame, tmp_path: Path) -> None:
+    """With callables, rows that are kept, and the position, whatever the working folder there."""
+    chosen = frame.filter("x > 100").define("z", lambda x: x * 3, ["x"])
+    batches, rest = ml.Batches(
+        chosen, ["z", "v"], target="flag", batch_size=32, window=90, in_memory=True, class_weights="balanced"
+    ).split(0.8)
+    batches.set_epoch(2)
+    for _ in range(3):
+        next(iter(batches))
+    (tmp_path / "batches").write_bytes(pickle.dumps((batches, rest)))
+    program = """
+import pickle, sys
+batches, rest = pickle.load(open(sys.argv[1], "rb"))
+state = batches.state_dict()
+parts = [each.for_rank(1, 2) for each in (batches, rest)]
+columns = [list(each) for each in (batches, batches, rest, *parts)]
+pickle.dump((state, columns), open(sys.argv[2], "wb"))
+"""
+    called = [sys.executable, "-c", program, tmp_path / "batches", tmp_path / "columns"]
+    subprocess.run(called, check=True, cwd="/")
+    state, columns = pickle.loads((tmp_path / "columns").read_bytes())
+    assert state == batches.state_dict()
+    ranks = [each.for_rank(1, 2) for each in (batches, rest)]
+    for each, found in zip((batches, batches, rest, *ranks), columns, strict=True):
+        for batch, wanted in zip(found, each, strict=True):
+            for of in (lambda b: b.features["z"], lambda b: b.features["v"].offsets, lambda b: b.weight):
+                assert np.array_equal(of(batch), of(wanted))
+            assert batch.entry.tolist() == wanted.entry.tolist()
+
+
+def test_batches_of_arrays_stay_in_their_process(frame: colonnade.DataFrame) -> None:
+    batches = ml.Batches(colonnade.DataFrame.from_arrays({"x": np.arange(3.0)}), ["x"])
+    with pytest.raises(
+        colonnade.UnsupportedError,
+        match=r"arrays in memory[\s\S]*a file[\s\S]*multiprocessing_context='fork'",
+    ):
+        pickle.dumps(batches)
+    assert len(next(iter(copy.copy(batches))).entry) == 3
+    count = frame.count()
+    calls_result = frame.filter(lambda x: x < count.value, ["x"])
+    with pytest.raises(colonnade.UnsupportedError, match=r"callable[\s\S]*multiprocessing_context='fork'"):
+        pickle.dumps(ml.Batches(calls_result, ["x"]))
+
+
+def test_iterations_have_one_position(frame: colonnade.DataFrame) -> None:
+    """A second iteration continues where the first is, which ends; copies have positions of their own."""
+    batches = ml.Batches(frame, ["x"], batch_size=100, window=300)
+    expected = entries_of(copy.copy(batches))
+    first = iter(batches)
+    assert next(first).entry.tolist() == expected[0]
+    second = iter(batches)
+    assert next(second).entry.tolist() == expected[1]
+    with pytest.raises(colonnade.UsageError, match=r"later iteration[\s\S]*copy\.copy"):
+        next(first)
+    assert [each.entry.tolist() for each in second] == expected[2:]
+    batches.set_epoch(0)
+    both = zip(batches, copy.copy(batches), strict=True)
+    assert [[each.entry.tolist() for each in pair] for pair in both] == [[each] * 2 for each in expected]
+
+
+def test_positions_that_are_set_stay(frame: colonnade.DataFrame) -> None:
+    """An iteration that has begun goes on, and does not move them."""
+    batches = ml.Batches(frame, ["x"], batch_size=100, window=300)
+    expected = entries_of(copy.copy(batches))
+    found = []
+    for number, batch in enumerate(batches):
+        found.append(batch.entry.tolist())
+        if number == 1:
+            batches.set_epoch(5)
+    assert found == expected
+    assert batches.epoch == 5
 
 
 def test_misuse_is_told(frame: colonnade.DataFrame) -> None:

@@ -43,6 +43,16 @@ def test_the_order_is_the_same_for_any_number_of_workers(frame: colonnade.DataFr
     assert entries_of(loader) == entries_of(made())
 
 
+def test_workers_that_are_spawned(frame: colonnade.DataFrame) -> None:
+    """They get the batches by pickle."""
+
+    def made() -> ml.Batches:
+        return ml.Batches(frame, ["x"], target="flag", library="torch", batch_size=64, window=300)
+
+    loader = DataLoader(made().as_torch(), batch_size=None, num_workers=2, multiprocessing_context="spawn")
+    assert entries_of(loader) == entries_of(made())
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_ranks_and_epochs_with_workers(frame: colonnade.DataFrame, workers: int) -> None:
     """Each rank has its own loader, as in distributed training; every epoch is in another order, the same for all."""

@@ -14,11 +14,11 @@ from colonnade.arrays.arrow import ArrowBuilder
 from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy, to_series
-from colonnade.errors import UsageError
+from colonnade.errors import UnsupportedError, UsageError
 from colonnade.misuse import thread_count
 from colonnade.reading.steps import parse_size
 
-from .session import Booking, Remote
+from .session import Booking, Remote, Session
 from .values import assemble, layout_of
 
 if TYPE_CHECKING:
@@ -53,6 +53,24 @@ class Steps:
         self._session = node._session
         self._graph = self._session.graph
         self._threads = self._session.threads if threads is None else thread_count(threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the steps as a plan, which another process computes from the same files.
+
+        Raises:
+            UnsupportedError: arrays in memory, and callables that cannot be pickled.
+        """
+        from colonnade.distributed.plans import freeze
+
+        number = self._booked()
+        try:
+            plan = freeze(self._session, [number])
+        except UnsupportedError as error:
+            advice = "in a DataLoader num_workers=0, or multiprocessing_context='fork'"
+            raise UnsupportedError(error.problem, f"{error.advice}; {advice}") from error
+        finally:
+            self._session.drop(number)
+        return _of_plan, (plan.to_bytes(), self._session.place, self._threads)
 
     def only(self, names: Iterable[str]) -> Steps:
         """Return the steps of some of the columns."""
@@ -202,6 +220,21 @@ class Stretches:
             if (self._parts[self._next_part][1] - first) * self._bytes_per_entry > self._budget:
                 break
         return first, self._next
+
+
+def _of_plan(data: bytes, place: str, threads: int) -> Steps:
+    """Restore the steps whose plan `Steps.__reduce__` made."""
+    from colonnade.distributed.plans import Plan
+
+    from .node import Node
+
+    plan = Plan.from_bytes(data)
+    plan.set_up()
+    session = Session(_core.empty_source(0), place, threads)
+    session.graph = plan.graph(allow_code=True)  # its source is that of the plan
+    rows = plan.booking(0)
+    names = json.loads(rows.options)["names"]
+    return Steps(Node(session, rows.node), dict(zip(names, rows.arguments, strict=True)), threads)
 
 
 def _columns_of(graph: _core.FrameGraph, number: int) -> Columns:

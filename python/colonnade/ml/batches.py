@@ -82,7 +82,7 @@ class Batches:
     One iteration over all rows is an epoch; the next iteration is the next epoch, in another order. Stretches of
     entries are read in random order, by all threads, and rows are permuted within windows of several stretches; the
     next window is read meanwhile. The order follows from the data, the seed, the epoch, `window` and the number of
-    ranks alone.
+    ranks alone. Batches of files can be pickled, with their position; the callables of their definitions go with them.
 
     Args:
         data: a DataFrame with its filters and definitions, or a data set.
@@ -168,6 +168,7 @@ class Batches:
             self._weigh(class_weights)
         self._wants_balance = isinstance(class_weights, str)
         self._at = _Position()
+        self._iterations = 0
 
     # ---- Parts of the rows
 
@@ -197,10 +198,24 @@ class Batches:
     # ---- Epochs
 
     def __iter__(self) -> Iterator[Batch]:
-        for parts, position in self._parts(self._at):
-            self._at = position
+        """Continue at the position, and move it with each batch.
+
+        A later iteration takes the position over: this one is a UsageError then. One for which `set_epoch` or
+        `load_state_dict` sets another position goes on to the end of its epoch, and moves it no more.
+        """
+        self._iterations = number = self._iterations + 1
+        own = self._at
+        for parts, position in self._parts(own):
+            if self._iterations != number:
+                raise UsageError(
+                    "a later iteration over these batches has taken over their position",
+                    "one iteration at a time, or copy.copy(batches), which has a position of its own",
+                )
+            if self._at is own:
+                self._at = own = position
             yield self._batch(parts)
-        self.set_epoch(self._at.epoch + 1)
+        if self._at is own:
+            self.set_epoch(own.epoch + 1)
 
     def __len__(self) -> int:
         """Return the number of batches of an epoch; the first call computes the filters."""
@@ -279,6 +294,7 @@ class Batches:
         other._settings = replace(self._settings, **changes)
         other._windows = self._windows.of(share, other._settings.world_size)
         other._at = _Position()
+        other._iterations = 0
         other._wants_balance = self._wants_balance
         if self._wants_balance:
             other._weigh("balanced")

@@ -108,6 +108,10 @@ class Windows:
         self._kept: dict[int, Rows] | None = {} if keeps else None
         self._counts: NDArray[np.int64] | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the rows that are kept: another process reads them again."""
+        return vars(self) | {"_kept": None if self._kept is None else {}}
+
     def of(self, share: Share, ranks: int) -> Windows:
         """Return the windows of another share, for a number of ranks; its rows are kept separately."""
         return Windows(
