@@ -296,6 +296,41 @@ def test_names_that_several_friends_have(friends: dict[str, Any]) -> None:
         a.with_friends(friends).with_friends({"f": friends["f"]})
 
 
+def test_wildcards_match_each_field_of_friends_once(friends: dict[str, Any], tmp_path: Path) -> None:
+    """By the name of the field; by that with the friend only if the other one does not match."""
+    a = friends.pop("a")
+    with colonnade.create(tmp_path / "h.root", "h") as writer:
+        writer.extend({"r": [{"p": 1, "q": 2}] * 2})
+    both = a.with_friends(friends | {"h": colonnade.open(tmp_path / "h.root")})
+    expected = {
+        "*": ["k", "x", "f.x", "f.y", "g.x", "g.y", "z", "r"],
+        "?": ["k", "x", "z", "r"],
+        "*z": ["z"],
+        "g*": ["g.x", "g.y", "g.z"],
+        "f.*": ["f.x", "f.y"],
+        "*.p": ["r.p"],
+        "h.*": ["h.r"],
+        "h.r.*": ["h.r.p", "h.r.q"],
+    }
+    for wildcard, names in expected.items():
+        assert both.arrays(wildcard).fields == names
+        assert both.select(wildcard).field_names == names
+    for frame in (DataFrame(both), DataFrame(a, friends=friends | {"h": ("h", str(tmp_path / "h.root"))})):
+        for wildcard, names in expected.items():
+            assert list(frame.to_numpy([wildcard])) == names
+    chosen = both.select(["h.r", "g.z", "x"])
+    assert chosen.arrays("*").fields == ["h.r", "g.z", "x"]
+    assert chosen.arrays("*x").fields == ["x"]
+    assert chosen.arrays("g*").fields == ["g.z"]
+    assert chosen.arrays("*.q").fields == ["r.q"]
+
+
+def test_wildcards_match_names_with_points(friends: dict[str, Any]) -> None:
+    joined = friends["a"].join(friends["f"], on={"k": "x"}, how="left", prefix="f.")
+    assert joined.arrays("f.*").fields == ["f.y", "f.entry"]
+    assert joined.arrays("*y").fields == ["f.y", "f.entry"]
+
+
 def test_names_in_chains_of_joins(friends: dict[str, Any]) -> None:
     """y of the other side is f_y where the first one has a y."""
     a, f, g = friends.values()

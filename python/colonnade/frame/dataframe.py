@@ -178,6 +178,7 @@ class DataFrame(Actions):
             source = _core.friends_source(source, others)
         session = Session(source, place, threads, progress, block_entries, remote)
         session.hidden, session.matches, session.lost = hidden, matches, lost
+        session.friends = list(friends or {})
         if isinstance(whole, DataSet) and whole._selection is not None:
             session.shown = whole.field_names
         if entries is not None:

@@ -262,8 +262,7 @@ class Node:
         """Columns for which a text is a wildcard; none if it is a name or an expression."""
         if not any(c in text for c in "*?") or self.has_column(text):
             return []
-        found = [name for name in names if fnmatch.fnmatchcase(name, text)]
-        found = found or [name for name in self.column_names if fnmatch.fnmatchcase(name, text)]
+        found = self._called(text, names) or self._called(text, self.column_names)
         try:
             self._graph.column_type(self._node, text)
         except Error as error:
@@ -279,6 +278,19 @@ class Node:
                 "spaces around operators, or the names of the columns",
             )
         return []
+
+    def _called(self, wildcard: str, names: list[str]) -> list[str]:
+        """Those that a wildcard matches: by the name, or by that with a friend ("f.x" for "x")."""
+        others = self._session.hidden.union(
+            names
+        )  # the columns of a friend that are not called as those of another
+        found = []
+        for name in names:
+            qualified = (f"{friend}.{name}" for friend in self._session.friends)
+            known = [name, *(each for each in qualified if each not in others)]
+            matching = (each for each in known if fnmatch.fnmatchcase(each, wildcard))
+            found += [each for each in matching if each == name or self.has_column(each)][:1]
+        return found
 
     def _book(
         self,

@@ -143,6 +143,8 @@ class Session:
         """Columns of open data sets that their selections of fields leave out: expressions may use them."""
         self.shown: Sequence[str] = ()
         """The selected fields of an open data set, in the order in which columns are listed."""
+        self.friends: Sequence[str] = ()
+        """The names of friends, by which their columns can be called, too."""
         self.joined: set[str] = set()
         """Columns that the joins of an open data set define."""
         self.matches: Sequence[int] = ()

@@ -651,13 +651,14 @@ class DataSet(Located):
         if name in self._schema or not is_wildcard(name):
             return [name]
         chosen = self._schema.select(None if self._selection is None else names_of(self._selection, "field"))
-        found = dict.fromkeys(each for each in chosen if fnmatch.fnmatchcase(each, name))
-        within = tuple(f"{info.path}." for info in chosen.values())
+        found = {each: info for each, info in chosen.items() if fnmatch.fnmatchcase(each, name)}
         try:
             matching = self._schema.select(name)
         except NotFoundError:
             matching = {}
-        found |= dict.fromkeys(each for each, info in matching.items() if f"{info.path}.".startswith(within))
+        for each, info in matching.items():
+            if info not in found.values() and any(above in chosen.values() for above in info.line()):
+                found[each] = info
         if not found:
             raise NotFoundError(
                 f"no selected field matches '{name}'", f"selected: {list(chosen)}", field=name

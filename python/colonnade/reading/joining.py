@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from colonnade.errors import NotFoundError, SchemaError, TypeMismatchError, Unsu
 from colonnade.located import Located
 from colonnade.locks import ProcessLock
 from colonnade.misuse import name_pairs, path_text
-from colonnade.schema.fields import FieldInfo, Schema
+from colonnade.schema.fields import FieldInfo, Schema, matching
 
 from .chain import Chain, files_of
 from .dataset import DataSet, Fields
@@ -360,13 +359,16 @@ class _JoinedSchema(Schema):
         return super().__getitem__(path) if found is None else found
 
     def _matching(self, pattern: str) -> list[tuple[str, FieldInfo]]:
-        qualified = [
-            (f"{qualifier}.{there}", self._top[here])
-            for qualifier, names in self.qualified.items()
-            for there, here in names.items()
-            if fnmatch.fnmatchcase(f"{qualifier}.{there}", pattern)
-        ]
-        return super()._matching(pattern) + qualified
+        """Each field once: by its own name, or by that with the friend if the pattern asks for it ("f.*")."""
+        names = {info: [name] for name, info in self._top.items()}
+        for qualifier, fields in self.qualified.items():
+            for there, here in fields.items():
+                names[self._top[here]].append(f"{qualifier}.{there}")
+        found: list[tuple[str, FieldInfo]] = []
+        for info, known in names.items():
+            matches = (matching(name, info, pattern) for name in known)
+            found += next((each for each in matches if each), [])
+        return found
 
     def split(self, path: str) -> tuple[FieldInfo, str]:
         """The field here that a path begins with, and the rest of the path."""

@@ -14,7 +14,7 @@ from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError
 from colonnade.misuse import column_name
 from colonnade.notebook import folded_table, most_rows
 
-__all__ = ["FieldInfo", "Schema", "is_wildcard"]
+__all__ = ["FieldInfo", "Schema", "is_wildcard", "matching"]
 
 _PASSING = (FieldKind.collection, FieldKind.nullable, FieldKind.array, FieldKind.wrapper)
 
@@ -107,6 +107,13 @@ class FieldInfo:
         else:
             for child in self.children:
                 yield from child.unreadable_parts()
+
+    def line(self) -> Iterator[FieldInfo]:
+        """Return the field, and those that it is in, from the inside out."""
+        info: FieldInfo | None = self
+        while info is not None:
+            yield info
+            info = info.parent
 
     def members(self) -> Iterator[tuple[str, FieldInfo]]:
         """Iterate over the possible continuations of a path: members of records, also through collections."""
@@ -203,16 +210,7 @@ class Schema(Mapping[str, FieldInfo]):
         return readable
 
     def _matching(self, pattern: str) -> list[tuple[str, FieldInfo]]:
-        head, *rest = pattern.split(".")
-        found = [(n, f) for n, f in self._top.items() if fnmatch.fnmatchcase(n, head)]
-        for part in rest:
-            found = [
-                (f"{path}.{name}", member)
-                for path, info in found
-                for name, member in info.members()
-                if fnmatch.fnmatchcase(name, part)
-            ]
-        return found
+        return [found for name, info in self._top.items() for found in matching(name, info, pattern)]
 
     def _suggest(self, path: str) -> str:
         names = list(self._top)
@@ -237,6 +235,27 @@ class Schema(Mapping[str, FieldInfo]):
         ]
         total = sum(1 for top in self._top.values() for _ in _with_depth(top, 0))
         return folded_table(["field", "type", ""], rows, "fields", total)
+
+
+def matching(name: str, info: FieldInfo, pattern: str) -> list[tuple[str, FieldInfo]]:
+    """Return a field by its name, or its members by their paths, if they match a pattern.
+
+    The name may have points, which a "*" of the pattern matches, too; otherwise it ends at them.
+    """
+    found = [(name, info)] if fnmatch.fnmatchcase(name, pattern) else []
+    own, parts = name.split("."), pattern.split(".")
+    rest = parts[len(own) :]
+    if not rest or not all(map(fnmatch.fnmatchcase, own, parts)):
+        return found
+    members = [(name, info)]
+    for part in rest:
+        members = [
+            (f"{path}.{each}", member)
+            for path, above in members
+            for each, member in above.members()
+            if fnmatch.fnmatchcase(each, part)
+        ]
+    return found + members
 
 
 def is_wildcard(name: str) -> bool:
