@@ -323,6 +323,84 @@ def test_columns_of_other_libraries(tmp_path, column, values):
     assert ak.to_list(colonnade.DataFrame.from_arrays({"x": column}).take("x").value) == values
 
 
+TEXTS_AND_BYTES = {
+    "list": ([b"ab", "c"], "std::variant<std::vector<std::byte>,std::string>", [[97, 98], "c"]),
+    "missing": (
+        pd.Series(["c", None, b"ab"]),
+        "std::variant<std::string,std::vector<std::byte>>",
+        ["c", None, [97, 98]],
+    ),
+    "objects": (
+        np.array(["c", b"ab"], object),
+        "std::variant<std::string,std::vector<std::byte>>",
+        ["c", [97, 98]],
+    ),
+    "lists": (
+        [[], ["c", b"ab"]],
+        "std::vector<std::variant<std::string,std::vector<std::byte>>>",
+        [[], ["c", [97, 98]]],
+    ),
+    "lists of pandas": (
+        pd.Series([[b"ab", "c"], []]),
+        "std::vector<std::variant<std::vector<std::byte>,std::string>>",
+        [[[97, 98], "c"], []],
+    ),
+    "records": ([{"a": b"ab"}, {"a": "c"}], "record", [{"a": [97, 98]}, {"a": "c"}]),
+    "tuples": (
+        [(1, b"ab"), (2, "c")],
+        "std::tuple<std::int64_t,std::variant<std::vector<std::byte>,std::string>>",
+        [(1, [97, 98]), (2, "c")],
+    ),
+    "others": (
+        [1.5, b"ab", "c"],
+        "std::variant<double,std::vector<std::byte>,std::string>",
+        [1.5, [97, 98], "c"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("column", "kind", "values"), TEXTS_AND_BYTES.values(), ids=list(TEXTS_AND_BYTES))
+def test_texts_and_bytes_in_one_column(tmp_path, column, kind, values):
+    """Awkward and Arrow would make all of them what the first is."""
+    events = write(tmp_path / "f.root", {"x": column})
+    assert events.typenames() == {"x": kind}
+    assert events["x"].to_list() == values
+
+
+def test_texts_and_bytes_in_expressions():
+    """They have one kind of texts."""
+    column = ak.concatenate([ak.Array([b"ab", 1]), ak.Array(["c"])])
+    for given in (column, [b"ab", 1, "c"]):
+        frame = colonnade.DataFrame.from_arrays({"x": given})
+        assert frame.column_type("x") == "std::variant<std::string,std::int64_t>"
+        assert frame.take("x").value.to_list() == ["ab", 1, "c"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "stored"),
+    [
+        ("std::string", [b"ab", "c"], ["ab", "c"]),
+        ("std::string", ak.concatenate([ak.Array(["c"]), ak.Array([b"ab"])]), ["c", "ab"]),
+        ("std::optional<std::string>", ["c", None, b"ab"], ["c", None, "ab"]),
+        ("std::vector<std::byte>", ["c"], None),
+        ("std::vector<std::uint8_t>", [b"ab", "c"], None),
+    ],
+)
+def test_arrays_of_texts_and_bytes_are_taken_as_rows_are(tmp_path, kind, values, stored):
+    """Texts may be given as bytes, but not bytes as texts."""
+    for as_array in (True, False):
+        with colonnade.create(tmp_path / "f.root", "Events", {"x": kind}) as writer:
+            if stored is None:
+                with pytest.raises(colonnade.TypeMismatchError, match="cannot be stored as 'std::vector"):
+                    writer.extend({"x": values}) if as_array else writer.fill(x=values[-1])
+            elif as_array:
+                writer.extend({"x": values})
+            else:
+                for value in values:
+                    writer.fill(x=value)
+        assert colonnade.open(tmp_path / "f.root")["x"].to_list() == (stored or [])
+
+
 def test_records_of_numpy_with_bytes(tmp_path):
     rows = np.array([(b"ab", 1), (b"", 2)], [("s", "S2"), ("a", "i4")])
     for column in (rows, rows[::-1]):

@@ -20,7 +20,7 @@ from colonnade.errors import ConversionError, TypeMismatchError
 from .awkward import split_alternatives
 from .forms import Flat
 
-__all__ = ["PathArray", "flatten", "is_tuple", "to_element"]
+__all__ = ["PathArray", "as_texts", "flatten", "is_tuple", "to_element"]
 
 PathArray: TypeAlias = tuple[str, ArrayRole, ElementType, Flat]
 
@@ -95,6 +95,7 @@ class _Flattener:
             self._offsets(path, np.zeros(1))
             self._values(path, ElementType.character, np.empty(0, dtype=np.uint8))
             return
+        content = as_texts(content)
         if not _is_text(content):
             raise _mismatch(field, content, path)
         offsets, characters = _list_parts(content)
@@ -108,7 +109,8 @@ class _Flattener:
             return self.add(item, content, f"{path}._0")
         content = _with_dimensions(content)
         bytes_wanted = item.kind == FieldKind.scalar and dtype_of(item.elements[0]).itemsize == 1
-        if not content.is_list or (_is_text(content) and not bytes_wanted):
+        is_bytes = content.parameter("__array__") == "bytestring"
+        if not content.is_list or (_is_text(content) and not (is_bytes and bytes_wanted)):
             raise _mismatch(field, content, path)
         offsets, items = _list_parts(content)
         self._offsets(path, offsets)
@@ -184,6 +186,20 @@ def is_tuple(content: Content) -> bool:
 
 def _is_text(content: Content) -> bool:
     return content.parameter("__array__") in ("string", "bytestring")
+
+
+def as_texts(content: Content) -> Content:
+    """The layout with texts in place of bytes where both are alternatives of a union."""
+
+    def alike(layout: Content, **_: Any) -> Content | None:
+        if layout.parameter("__array__") != "bytestring":
+            return None
+        characters = layout.content.copy(parameters={"__array__": "char"})
+        return layout.copy(content=characters, parameters={"__array__": "string"})
+
+    kind = str(content.form.type)
+    has_both = "union[" in kind and "bytes" in kind and "string" in kind
+    return ak.to_layout(ak.transform(alike, content)) if has_both else content
 
 
 def _mismatch(field: _core.Field, content: Content, path: str) -> TypeMismatchError:

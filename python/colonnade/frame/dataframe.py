@@ -10,6 +10,7 @@ import numpy as np
 
 from colonnade import _core
 from colonnade.annotations import checked, checked_methods
+from colonnade.arrays.columns import as_texts
 from colonnade.errors import (
     Error,
     FileMissingError,
@@ -37,7 +38,7 @@ from colonnade.reading.dataset import DataSet, ReadSettings, lasting_cache, read
 from colonnade.reading.joining import Joined
 from colonnade.reading.opening import of_different_names, split_target, split_targets
 from colonnade.reading.places import Places
-from colonnade.writing.sources import to_batch
+from colonnade.writing.sources import Batch, to_batch
 
 from .actions import Actions
 from .callables import (
@@ -211,8 +212,7 @@ class DataFrame(Actions):
             ConversionError: missing values.
         """
         batch = to_batch(data)
-        columns = [(name, values_of(content)) for name, content in batch.columns.items()]
-        source = _core.array_source(columns) if columns else _core.empty_source(batch.entries)
+        source = _source_of(batch) if batch.columns else _core.empty_source(batch.entries)
         return cls._over(Session(source, "arrays", threads, progress, block_entries))
 
     @classmethod
@@ -821,6 +821,11 @@ def _open_files(
         return tree_source(columns, dict(options), progress)
 
 
+def _source_of(batch: Batch) -> _core.FrameSource:
+    # Expressions have one kind of texts: bytes are no other alternative of a variant.
+    return _core.array_source([(name, values_of(as_texts(each))) for name, each in batch.columns.items()])
+
+
 def _other_side(
     name: str | DataSet | Mapping[str, Any],
     files: PathLike | Sequence[PathLike] | None,
@@ -829,10 +834,7 @@ def _other_side(
 ) -> tuple[_core.FrameSource, str]:
     """Open the other side of a join, and return it with its name."""
     if isinstance(name, Mapping):
-        batch = to_batch(name)
-        return _core.array_source(
-            [(key, values_of(content)) for key, content in batch.columns.items()]
-        ), "joined"
+        return _source_of(to_batch(name)), "joined"
     source = _open(name, files, options, remote=remote).source
     samples = source.samples
     return source, samples[0].data_set if samples else "joined"

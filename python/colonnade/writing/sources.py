@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
@@ -235,6 +236,8 @@ def _of_objects(series: Any) -> Any:
         return None
     if kind in ("mixed", "mixed-integer") and pa.types.is_floating(array.type):
         return None  # truth values among the numbers, which Arrow would make numbers
+    if "binary" in str(array.type) and _mixes_texts(series, _from_arrow_array(array)):
+        return None  # texts among the bytes, which Arrow would make bytes
     return _checked_times(array, series) if series.dtype == object else array
 
 
@@ -366,14 +369,17 @@ def _layout(values: Any) -> Content:
 def _from_python(values: Any) -> Content:
     """The layout of a list.
 
-    Awkward (2.14) takes neither integers from 2^63 on nor tuples in shorter ones: lists with some are taken apart.
+    Awkward (2.14) takes neither integers from 2^63 on nor tuples in shorter ones, and makes texts and bytes what the
+    first of them is: lists with some are taken apart.
     """
     try:
-        return (
-            layout_of_list(list(values))
-            if isinstance(values, list | tuple)
-            else ak.to_layout(ak.Array(values))
-        )
+        if not isinstance(values, list | tuple):
+            return ak.to_layout(ak.Array(values))
+        values = list(values)
+        layout = layout_of_list(values)
+        if _mixes_texts(values, layout):
+            raise ValueError("texts and bytes")
+        return layout
     except (RuntimeError, ValueError):
         if not isinstance(values, list | tuple):
             raise
@@ -403,6 +409,40 @@ def _from_python(values: Any) -> Content:
         if all(isinstance(value, tuple) for value in values):
             return ak.contents.RecordArray([_from_python(part) for part in zip(*values, strict=True)], None)
         raise
+
+
+def _mixes_texts(values: Iterable[Any], content: Content) -> bool:
+    """Whether texts and bytes are in one place of a list whose layout this is."""
+    if content.is_union:
+        return any(_mixes_texts(values, part) for part in content.contents)
+    if content.is_option or content.is_indexed:
+        return _mixes_texts(values, content.content)
+    if content.parameter("__array__") in ("string", "bytestring"):
+        kinds = set(map(type, values))
+        return any(issubclass(each, str) for each in kinds) and any(issubclass(each, bytes) for each in kinds)
+    if content.is_record:
+        rows = [
+            {str(k): item for k, item in enumerate(row)} if isinstance(row, tuple) else row
+            for row in values
+            if isinstance(row, tuple | Mapping)
+        ]
+        return any(
+            _mixes_texts([row[key] for row in rows if key in row], part)
+            for key, part in zip(content.fields, content.contents, strict=True)
+        )
+    if not content.is_list or not _has_texts(content):
+        return False
+    lists = (
+        each for each in values if hasattr(each, "__iter__") and not isinstance(each, str | bytes | Mapping)
+    )
+    return _mixes_texts(itertools.chain.from_iterable(lists), content.content)
+
+
+def _has_texts(content: Content) -> bool:
+    if content.parameter("__array__") in ("string", "bytestring"):
+        return True
+    inner = content.contents if content.is_union or content.is_record else [getattr(content, "content", None)]
+    return any(each is not None and _has_texts(each) for each in inner)
 
 
 def _kind(value: Any) -> str | None:
