@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import dis
 import gc
+import queue
 import random
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, _base
+from concurrent.futures import thread as futures_threads
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
@@ -20,11 +23,13 @@ import numpy as np
 import pytest
 
 import colonnade
-from colonnade import DataFrame, _core
+from colonnade import DataFrame, _core, ml
+from colonnade.distributed import engines
 from colonnade.distributed.runs import Run
 from colonnade.errors import UnsupportedError, UsageError
 from colonnade.frame.histograms import _hist
 from colonnade.frame.sharing import Turns
+from colonnade.ml import batches
 from colonnade.reading.streams import Stream, _gate
 from colonnade.writing import filling
 
@@ -170,6 +175,7 @@ def interrupted(call: Callable[[], object], at: int) -> int | None:
     return passed
 
 
+WAITING = (threading.__file__, queue.__file__, _base.__file__, futures_threads.__file__)
 PLACES = (str(Path(colonnade.__file__).parent), threading.__file__)
 everywhere = pytest.mark.skipif(
     sys.version_info[:2] != (3, 11),
@@ -208,6 +214,56 @@ def test_streams_are_left_after_an_interrupt(ignored: list[Any]) -> None:
     assert at > 3
     gc.collect()
     assert (ignored, _gate.streams) == ([], {})
+
+
+@everywhere
+def test_executors_go_on_after_an_interrupt(tmp_path: Path, ignored: list[Any], monkeypatch: Any) -> None:
+    """No future, whose condition a worker needs, and no lock of the executor stays locked."""
+    monkeypatch.setattr(sys.modules[__name__], "PLACES", (*WAITING, engines.__file__))
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend({"n": np.arange(10)})
+    with ThreadPoolExecutor(1) as pool:
+
+        def total() -> float:
+            frame = DataFrame("Events", tmp_path / "f.root", executor=pool, npartitions=2, progress=False)
+            return frame.sum("n").value
+
+        assert total() == 45
+        at = 0
+        passed: list[int | None] = [None]
+        while passed[-1] is None:
+            assert others_can(lambda: passed.append(interrupted(total, at))), at  # noqa: B023
+            assert others_can(lambda: pool.submit(int).result()), at
+            at += 1
+        assert at > 10
+        assert len(passed) == at + 1, "another exception than that of the handler"
+        assert total() == 45
+    assert ignored == []
+
+
+@everywhere
+def test_batches_go_on_after_an_interrupt(tmp_path: Path, ignored: list[Any], monkeypatch: Any) -> None:
+    """The thread that reads ahead ends."""
+    monkeypatch.setattr(sys.modules[__name__], "PLACES", (*WAITING, batches.__file__))
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend({"n": np.arange(10)})
+    ordered = ml.Batches(
+        DataFrame("Events", tmp_path / "f.root"), ["n"], batch_size=5, window=2, shuffle=False
+    )
+
+    def entries() -> list[int]:
+        ordered.set_epoch(0)
+        return [entry for batch in ordered for entry in batch.entry.tolist()]
+
+    at = 0
+    passed: list[int | None] = [None]
+    while passed[-1] is None:
+        assert others_can(lambda: passed.append(interrupted(entries, at))), at  # noqa: B023
+        at += 1
+    assert at > 10
+    assert len(passed) == at + 1, "another exception than that of the handler"
+    assert entries() == list(range(10))
+    assert ignored == []
 
 
 @everywhere

@@ -9,18 +9,21 @@ not begun.
 from __future__ import annotations
 
 import atexit
+import functools
 import multiprocessing.connection
 import os
 import pickle
 import signal
 import threading
+from _thread import start_new_thread
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from queue import Empty, SimpleQueue
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from colonnade.errors import Error, UsageError
@@ -81,34 +84,91 @@ class Futures:
         """Yield the partial result of each task, as they come."""
         sent = _Sent(plans, self.slots)
         tail = Tail(plans, self.slots)
-        running: dict[Future[Partial], Task] = {}
+        calls = _Calls(self._executor)
+        running = 0
         try:
             while running or tasks:
                 # Only as many as keep workers busy, so that an interrupted run ends soon.
-                while tasks and len(running) < 2 * self.slots + 2:
-                    task = tasks[0]
-                    running[self._executor.submit(attempt, sent.of(task), task)] = task
+                while tasks and running < 2 * self.slots + 2:
+                    task = tasks.popleft()
+                    calls.begin(task, sent.of(task))
                     tail.begin(task)
-                    tasks.popleft()
-                copies = [] if tasks else tail.copies()
-                for task in copies:
-                    running[self._executor.submit(attempt, sent.of(task), task)] = task
-                done, _ = wait(running, None if tasks else tail.pause, FIRST_COMPLETED)
-                for future in done:
-                    task = running.pop(future)
-                    partial = _outcome(future, task)
+                    running += 1
+                for task in [] if tasks else tail.copies():
+                    calls.begin(task, sent.of(task))
+                    running += 1
+                for task, partial in calls.ended(None if tasks else tail.pause):
                     if sent.is_missing(partial):
-                        running[self._executor.submit(attempt, sent.again(task), task)] = task
-                    elif tail.ends(task, bool(partial.failures)):
+                        calls.begin(task, sent.again(task))
+                        continue
+                    running -= 1
+                    if tail.ends(task, bool(partial.failures)):
                         yield partial
                 if not tasks and tail.is_over:
                     break
         except BrokenExecutor as error:  # it takes no more tasks
-            for task in tail.left() or [tasks.popleft() for _ in range(len(tasks))]:
+            for task in tail.left():
                 yield _lost(task, error)
         finally:
-            for future in running:
-                future.cancel()
+            calls.end()
+
+
+class _Calls:
+    """The calls of a run to an executor, all of them in a thread of its own, which Ctrl-C does not interrupt.
+
+    Futures and executors use conditions. An exception in one, from a signal's handler, leaves it locked, and a worker
+    that has an answer then waits for good. The queues here are in C.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._begun: SimpleQueue[tuple[Task, bytes | str] | None] = SimpleQueue()
+        self._ended: SimpleQueue[tuple[Task, Partial] | BaseException] = SimpleQueue()
+        self._running: set[Future[Partial]] = set()
+        start_new_thread(self._work, ())  # `Thread.start` uses a condition, too
+
+    def begin(self, task: Task, plan: bytes | str) -> None:
+        """Have a task computed."""
+        self._begun.put((task, plan))
+
+    def ended(self, seconds: float | None) -> Iterator[tuple[Task, Partial]]:
+        """Yield the tasks that have ended since the last call, and wait for one, at most so long.
+
+        Raises:
+            Exception: what the executor raised, for example as its processes are gone.
+        """
+        try:
+            found = self._ended.get(timeout=seconds)
+            while True:
+                if isinstance(found, BaseException):
+                    raise found
+                yield found
+                found = self._ended.get_nowait()
+        except Empty:
+            pass
+
+    def end(self) -> None:
+        """Cancel the tasks that have not begun, soon."""
+        self._begun.put(None)
+
+    def _work(self) -> None:
+        while (call := self._begun.get()) is not None:
+            try:
+                future = self._executor.submit(attempt, call[1], call[0])
+            except Exception as error:
+                self._ended.put(error)
+                continue
+            self._running.add(future)
+            future.add_done_callback(functools.partial(self._note, call[0]))
+        for future in list(self._running):
+            future.cancel()
+
+    def _note(self, task: Task, future: Future[Partial]) -> None:
+        self._running.discard(future)
+        try:
+            self._ended.put((task, _outcome(future, task)))
+        except BaseException as error:  # else the run would wait for the task for good
+            self._ended.put(error)
 
 
 class _Sent:

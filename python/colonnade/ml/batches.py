@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import queue
-import threading
 import zlib
+from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -416,37 +416,38 @@ def _converted(column: Column, convert: Callable[[Any], Any], library: ArrayLibr
 
 
 def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T]]:
-    """Yield the loaded object of each number; the next one is loaded meanwhile."""
-    loaded: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(1)
-    wanted = threading.Semaphore(0)
-    stopped = threading.Event()
+    """Yield the loaded object of each number; the next one is loaded meanwhile.
+
+    Ctrl-C may come at any moment. The queues are in C: an exception of a signal's handler leaves a condition locked.
+    """
+    wanted: SimpleQueue[int | None] = SimpleQueue()
+    loaded: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+    ended: SimpleQueue[None] = SimpleQueue()
 
     def work() -> None:
-        for number in numbers:
-            wanted.acquire()
-            if stopped.is_set():
-                return
-            try:
+        try:
+            while (number := wanted.get()) is not None:
                 loaded.put((load(number), None))
-            except BaseException as error:
-                loaded.put((None, error))
-                return
+        except BaseException as error:
+            loaded.put((None, error))
+        finally:
+            ended.put(None)
 
-    thread = threading.Thread(target=work, daemon=True, name="colonnade-batches")
-    thread.start()
-    wanted.release()
+    start_new_thread(work, ())  # `Thread.start` waits for a condition
     try:
-        for number in numbers:
+        for place, number in enumerate(numbers):
+            if place == 0:
+                wanted.put(number)
             value, error = loaded.get()
             if error is not None:
                 raise error
-            wanted.release()
+            if place + 1 < len(numbers):
+                wanted.put(numbers[place + 1])
             yield number, value  # type: ignore[misc]
             del value
     finally:
-        stopped.set()
-        wanted.release()
-        thread.join()
+        wanted.put(None)
+        ended.get()
 
 
 def _frame_of(data: DataFrame | DataSet) -> DataFrame:
