@@ -470,6 +470,27 @@ def test_entries_of_all_kinds_one_by_one(tmp_path):
     assert found["at"].to_list() == [5, -5, 0, 1, 1]
 
 
+def test_arrays_without_dimensions_are_values(tmp_path):
+    """Also where lists are the other alternative."""
+    number, text = np.array(3, ">i4"), np.array("a")
+    rows = [{"n": number, "s": text, "v": number, "a": [number, [number]]}] * 2
+    schema = {
+        "n": "float",
+        "s": "std::string",
+        "v": "std::variant<std::vector<int>,int>",
+        "a": "std::vector<std::variant<std::vector<int>,int>>",
+    }
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        for row in rows:
+            writer.fill(**row)
+        writer.extend({name: [row[name] for row in rows] for name in schema})
+    with colonnade.create(tmp_path / "g.root", "Events") as writer:
+        writer.extend({name: [row[name] for row in rows] for name in schema})
+    expected = {"n": 3, "s": "a", "v": 3, "a": [3, [3]]}
+    for name, count in (("f", 4), ("g", 2)):
+        assert colonnade.open(tmp_path / f"{name}.root").arrays().to_list() == [expected] * count
+
+
 def test_many_entries_one_by_one_mixed_with_arrays(tmp_path):
     with colonnade.create(tmp_path / "f.root", "Events", {"i": "std::int64_t"}) as writer:
         for number in range(5000):

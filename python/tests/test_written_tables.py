@@ -367,6 +367,25 @@ def test_texts_and_bytes_in_one_column(tmp_path, column, kind, values):
     assert events["x"].to_list() == values
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        [2**53 + 1, 0.5],
+        [[0.5], [np.uint64(2**64 - 1)]],
+        [{"a": 0.5}, {"a": -(2**60) - 1}],
+        [(0.5,), (2**62 + 1,)],
+        np.array([0.5, 2**53 + 1], object),
+    ],
+)
+def test_integers_are_not_rounded_beside_floating_point_numbers(tmp_path, column):
+    with (
+        colonnade.create(tmp_path / "f.root", "Events") as writer,
+        pytest.raises(colonnade.ConversionError, match="is rounded beside floating-point"),
+    ):
+        writer.extend({"x": column})
+    assert write(tmp_path / "f.root", {"x": [2**60, 0.5, -1]})["x"].to_list() == [2.0**60, 0.5, -1.0]
+
+
 def test_texts_and_bytes_in_expressions():
     """They have one kind of texts."""
     column = ak.concatenate([ak.Array([b"ab", 1]), ak.Array(["c"])])

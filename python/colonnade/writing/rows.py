@@ -136,6 +136,7 @@ class _Numbers(_Cell):
             self.low, self.high = int(np.iinfo(self.dtype).min), int(np.iinfo(self.dtype).max)
 
     def add(self, value: Any) -> None:
+        value = _single(value)
         kind = self.dtype.kind
         if kind == "b":
             if not isinstance(value, bool | np.bool_):
@@ -186,6 +187,7 @@ class _Text(_Cell):
         self.offsets = [0]
 
     def add(self, value: Any) -> None:
+        value = _single(value)
         if not isinstance(value, str | bytes):
             raise self.refuse(value)
         try:
@@ -361,16 +363,21 @@ def _is_exact_list(item: _Cell, value: Any) -> bool:
     return not isinstance(value, tuple) and (not isinstance(value, list) or all(map(item.is_exact, value)))
 
 
+def _single(value: Any) -> Any:
+    """The value of an array without dimensions."""
+    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+
+
 def _items(cell: _Cell, value: Any) -> Iterable[Any]:
     if isinstance(value, Mapping):
         return value.items()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value.ndim:
         return value.tolist()  # type: ignore[no-any-return]
     if hasattr(value, "to_list"):
         return value.to_list()  # type: ignore[no-any-return]
     if isinstance(value, bytes) and isinstance(getattr(cell, "item", None), _Numbers):
         return value
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes | np.ndarray) or not isinstance(value, Iterable):
         raise cell.refuse(value)
     return value
 

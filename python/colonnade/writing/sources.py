@@ -236,7 +236,7 @@ def _of_objects(series: Any) -> Any:
         return None
     if kind in ("mixed", "mixed-integer") and pa.types.is_floating(array.type):
         return None  # truth values among the numbers, which Arrow would make numbers
-    if "binary" in str(array.type) and _mixes_texts(series, _from_arrow_array(array)):
+    if "binary" in str(array.type) and _is_changed(series, _from_arrow_array(array)):
         return None  # texts among the bytes, which Arrow would make bytes
     return _checked_times(array, series) if series.dtype == object else array
 
@@ -369,16 +369,16 @@ def _layout(values: Any) -> Content:
 def _from_python(values: Any) -> Content:
     """The layout of a list.
 
-    Awkward (2.14) takes neither integers from 2^63 on nor tuples in shorter ones, and makes texts and bytes what the
-    first of them is: lists with some are taken apart.
+    Awkward (2.14) takes neither integers from 2^63 on nor tuples in shorter ones, makes texts and bytes what the first
+    of them is, and rounds integers beside floating-point numbers: lists with some are taken apart.
     """
     try:
         if not isinstance(values, list | tuple):
             return ak.to_layout(ak.Array(values))
         values = list(values)
         layout = layout_of_list(values)
-        if _mixes_texts(values, layout):
-            raise ValueError("texts and bytes")
+        if _is_changed(values, layout):
+            raise ValueError("values of several kinds")
         return layout
     except (RuntimeError, ValueError):
         if not isinstance(values, list | tuple):
@@ -411,15 +411,21 @@ def _from_python(values: Any) -> Content:
         raise
 
 
-def _mixes_texts(values: Iterable[Any], content: Content) -> bool:
-    """Whether texts and bytes are in one place of a list whose layout this is."""
+def _is_changed(values: Iterable[Any], content: Content) -> bool:
+    """Whether the layout of a list has texts for bytes, bytes for texts, or rounded integers."""
     if content.is_union:
-        return any(_mixes_texts(values, part) for part in content.contents)
+        return any(_is_changed(values, part) for part in content.contents)
     if content.is_option or content.is_indexed:
-        return _mixes_texts(values, content.content)
+        return _is_changed(values, content.content)
     if content.parameter("__array__") in ("string", "bytestring"):
         kinds = set(map(type, values))
         return any(issubclass(each, str) for each in kinds) and any(issubclass(each, bytes) for each in kinds)
+    if content.is_numpy and content.dtype.kind == "f":
+        values = list(values)
+        if not any(issubclass(each, int | np.integer) for each in set(map(type, values))):
+            return False
+        whole = (each for each in values if isinstance(each, int | np.integer))
+        return any(int(each) != float(each) for each in whole)
     if content.is_record:
         rows = [
             {str(k): item for k, item in enumerate(row)} if isinstance(row, tuple) else row
@@ -427,22 +433,22 @@ def _mixes_texts(values: Iterable[Any], content: Content) -> bool:
             if isinstance(row, tuple | Mapping)
         ]
         return any(
-            _mixes_texts([row[key] for row in rows if key in row], part)
+            _is_changed([row[key] for row in rows if key in row], part)
             for key, part in zip(content.fields, content.contents, strict=True)
         )
-    if not content.is_list or not _has_texts(content):
+    if not content.is_list or not _may_change(content):
         return False
     lists = (
         each for each in values if hasattr(each, "__iter__") and not isinstance(each, str | bytes | Mapping)
     )
-    return _mixes_texts(itertools.chain.from_iterable(lists), content.content)
+    return _is_changed(itertools.chain.from_iterable(lists), content.content)
 
 
-def _has_texts(content: Content) -> bool:
-    if content.parameter("__array__") in ("string", "bytestring"):
-        return True
+def _may_change(content: Content) -> bool:
+    if content.parameter("__array__") in ("string", "bytestring") or content.is_numpy:
+        return not content.is_numpy or content.dtype.kind == "f"
     inner = content.contents if content.is_union or content.is_record else [getattr(content, "content", None)]
-    return any(each is not None and _has_texts(each) for each in inner)
+    return any(each is not None and _may_change(each) for each in inner)
 
 
 def _kind(value: Any) -> str | None:
@@ -492,7 +498,7 @@ def _not_utf8(texts: Sequence[str]) -> Content:
 def _floating(values: Sequence[Any]) -> Content:
     numbers = np.array(values, np.float64)
     for value, number in zip(values, numbers.tolist(), strict=True):
-        if isinstance(value, int | np.integer) and value != number:
+        if isinstance(value, int | np.integer) and int(value) != number:
             raise ConversionError(
                 f"the integer {value} is rounded beside floating-point numbers", "numbers of one kind"
             )
