@@ -140,16 +140,26 @@ void register_frame_sources(nb::module_& module) {
   nb::class_<frame::Join>(module, "Join", "Another source, whose entries are found by keys.")
       .def(nb::new_([](std::shared_ptr<frame::Source> source, std::vector<std::string> keys, bool first,
                        std::string table,
-                       const std::vector<std::pair<std::uint64_t, std::uint64_t>>& sections) {
+                       const std::vector<std::pair<std::uint64_t, std::uint64_t>>& sections, bool fills) {
              std::vector<frame::JoinSection> begins;
              for (const auto& [here, there] : sections) begins.push_back({here, there});
              return frame::Join::make(std::move(source), std::move(keys),
                                       first ? frame::Join::Duplicates::first : frame::Join::Duplicates::error,
-                                      std::move(table), std::move(begins));
+                                      std::move(table), std::move(begins), fills);
            }),
            nb::arg("source"), nb::arg("keys"), nb::arg("first_of_duplicates"), nb::arg("table"),
-           nb::arg("sections") = std::vector<std::pair<std::uint64_t, std::uint64_t>>{})
+           nb::arg("sections") = std::vector<std::pair<std::uint64_t, std::uint64_t>>{},
+           nb::arg("fills") = false)
       .def("columns", &frame::Join::columns)
+      .def_prop_ro(
+          "left_out",
+          [](const frame::Join& self) {
+            std::vector<std::pair<std::string, std::string>> found;
+            for (frame::LeftOut& each : self.left_out())
+              found.emplace_back(std::move(each.path), std::move(each.why));
+            return found;
+          },
+          "Columns that are not among them, and why.")
       .def("prepare", &frame::Join::prepare, Released(), "Makes and saves the table of keys, if it is to be.")
       .def(
           "wanted",

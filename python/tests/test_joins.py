@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -602,3 +603,55 @@ def test_keys_that_collide_at_random(sides: Sides) -> None:
     asked = np.array([random.Random(k).randrange(2 * entries) for k in range(5000)], dtype=np.uint64)
     df = DataFrame.from_arrays({"key": asked << np.uint64(40)}).join(right, on="key")
     assert df.take("value").value.tolist() == [int(k) for k in asked if k < entries]
+
+
+@pytest.fixture
+def differing(tmp_path: Path) -> list[str]:
+    """Three files with keys from 0 to 5, of which the second has the other columns, and records of their own."""
+    contents: list[dict[str, Any]] = [
+        {"k": [0, 1], "r": [{"p": 1, "q": 2}] * 2},
+        {"k": [2, 3], "r": [{"p": 3, "z": 4}] * 2, "x": [2.5, 3.5], "s": ["two", ""], "v": [[1], [2, 3]]},
+        {"k": [4, 5], "r": [{"p": 5, "q": 6}] * 2, "v": [[], [4]]},
+    ]
+    files = [str(tmp_path / f"{number}.root") for number in range(3)]
+    for file, columns in zip(files, contents, strict=True):
+        with colonnade.create(file, "Other") as writer:
+            writer.extend(columns)
+    return files
+
+
+@pytest.mark.parametrize("how", ["left", "inner"])
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 0, 1)])
+def test_joined_chains_keep_what_they_do_with_missing_fields(
+    differing: list[str], tmp_path: Path, how: Any, order: tuple[int, ...]
+) -> None:
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend({"k": [5, 0, 3, 9, 2, 4]})
+    events = colonnade.open(tmp_path / "f.root")
+    with ThreadPoolExecutor(2) as pool:
+        for missing, columns in (("fill", ["s", "v", "x"]), ("skip", [])):
+            chain = colonnade.open([differing[each] for each in order], missing=missing)  # type: ignore[arg-type]
+            joined = events.join(chain, on="k", how=how)
+            names = ["k", "Other_entry", *columns]
+            plain = DataFrame(events).join(chain, on="k", how=how)
+            sent = DataFrame("Events", tmp_path / "f.root", executor=pool).join(chain, on="k", how=how)
+            for frame in (plain, sent, DataFrame(joined)):
+                assert sorted(frame.column_names) == sorted(names)
+                with pytest.warns(colonnade.LeftOutWarning, match=r"'r' \(.*no type holds both: 'r\."):
+                    found = frame.to_arrow()
+                assert found.select(columns).to_pylist() == joined.arrays(columns).to_list()
+            if columns:
+                assert plain.filter("x.has_value()").take("s").value.to_list() == ["", "two"]
+                assert plain.column_type("v") == "std::optional<std::vector<std::int64_t>>"
+
+
+def test_joined_columns_that_no_type_holds_are_told_by_name(differing: list[str]) -> None:
+    chain = colonnade.open(differing, missing="fill")
+    frame = DataFrame.from_arrays({"k": [1]})
+    with pytest.raises(colonnade.SchemaError, match=r"'r\.q' is only in"):
+        frame.join(chain, on="k", columns=["r"])
+    without = DataFrame.from_arrays({"k": [1]}).join("Other", differing, on="k", how="left")
+    with pytest.raises(
+        colonnade.UnsupportedError, match=r"0\.root/Other has no column 'x'.*missing=\"fill\""
+    ):
+        _ = without.take("x").value

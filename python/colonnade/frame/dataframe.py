@@ -50,7 +50,7 @@ from .callables import (
     define_per_sample,
 )
 from .expressions import Expression, ExpressionLike
-from .joining import Joining, all_but
+from .joining import Joining, all_but, missing_of
 from .results import Result, Variations
 from .sample_info import read_specification, told
 from .session import BLOCK_ENTRIES, Remote, Session, Skipped, run_sessions
@@ -311,7 +311,8 @@ class DataFrame(Actions):
             )
         source, title = _other_side(name, files, options, self._session.remote)
         kept = _core.absolute_name(path_text(table)) if table else ""
-        join = _core.Join(source, list(pairs.values()), duplicates == "first", kept)
+        missing = missing_of(name)
+        join = _core.Join(source, list(pairs.values()), duplicates == "first", kept, fills=missing == "fill")
         if table is not None:
             self._session.joins.append(join)
         if columns is not None:
@@ -319,7 +320,8 @@ class DataFrame(Actions):
         elif isinstance(name, DataSet) and name._selection is not None:
             chosen = [field for field in name.field_names if field not in pairs.values()]
         else:
-            chosen = join.columns()
+            self._session.left_out += [(f"{prefix}{column}", why) for column, why in join.left_out]
+            chosen = [each for each in join.columns() if missing != "skip" or each in name]
         wanted = join.wanted(self._texts(list(pairs)), title, prefix, chosen, self.has_column, how == "inner")
         return self._at(self._graph.join(self._node, join, wanted))
 

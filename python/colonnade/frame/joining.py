@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
-from colonnade.errors import NotFoundError, StorageError, UnsupportedError, UsageError
+from colonnade.errors import NotFoundError, SchemaError, StorageError, UnsupportedError, UsageError
+from colonnade.reading.chain import Chain
 from colonnade.reading.places import Column, Place, Places, check_place
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from .session import Session
 
-__all__ = ["Joining", "all_but"]
+__all__ = ["Joining", "all_but", "missing_of"]
 
 _ENTRY_OF_LEFT = "the number of an entry that a join within a left join found"
 _SPECIAL = frozenset(_core.special_names())
@@ -251,7 +252,14 @@ class Joining:
         self._check_entries(place, source)
         if sections:
             texts = [*texts, self._names[Column(position)] if position else "rdfentry_"]
-        join = _core.Join(source, [key.name for key in there], takes_first, table, list(sections))
+        join = _core.Join(
+            source,
+            [key.name for key in there],
+            takes_first,
+            table,
+            list(sections),
+            fills=missing_of(self._places.places[place].first) == "fill",
+        )
         if table:
             self._session.joins.append(join)
         lacking: dict[Column, str] = {}
@@ -259,8 +267,12 @@ class Joining:
         for column in self._wanted.get(place, {}):
             if not column.path:
                 continue
-            if not source.has(column.name):
-                lacking[column] = reasons.get(column.path, "a data frame cannot join it")
+            try:
+                is_there, why = source.has(column.name), "a data frame cannot join it"
+            except SchemaError as error:  # no type holds the values of all files
+                is_there, why = False, error.problem
+            if not is_there:
+                lacking[column] = reasons.get(column.path, why)
                 continue
             self._names[column] = self._new_name(column)
             columns.append((self._names[column], column.name))
@@ -318,6 +330,11 @@ class Joining:
         if self._is_own:
             self._graph.release(self._node)
         self._is_own = False
+
+
+def missing_of(data_set: Any) -> str:
+    """Return what `missing=` a chain was opened with."""
+    return data_set._missing if isinstance(data_set, Chain) else "error"
 
 
 def _as_name(text: str) -> str:

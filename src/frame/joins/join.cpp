@@ -118,7 +118,7 @@ void check_everywhere(const Source& source, std::uint32_t column) {
       throw Error(
           ErrorKind::unsupported,
           fmt::format("{} has no column '{}', which a join needs", samples[i].name, source.path(column)),
-          "join files that all have it");
+          "join files that all have it, or in Python a chain with missing=\"fill\"");
 }
 
 ValuesPtr no_values(const ValueType& type) {
@@ -211,23 +211,27 @@ class ColumnKernel final : public Kernel {
  public:
   ColumnKernel(std::shared_ptr<Join> join, std::uint32_t column, const ValueType& type, bool may_lack,
                std::string key)
-      : join_(std::move(join)), column_(column), may_lack_(may_lack), key_(std::move(key)) {
-    result_ = !may_lack || type.is_optional() ? type : ValueType::optional(type);
+      : join_(std::move(join)),
+        column_(column),
+        may_lack_(may_lack),
+        holders_(join_->holders(column)),
+        key_(std::move(key)) {
+    const bool is_optional = may_lack || !holders_.empty();
+    result_ = !is_optional || type.is_optional() ? type : ValueType::optional(type);
   }
 
   ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
     const ValuesPtr entries = spread(arguments[0], context.memory);
     const std::span all(entries->as<std::int64_t>(), entries->size);
     const bool has_all = std::ranges::all_of(all, [](std::int64_t entry) { return entry >= 0; });
-    if (!may_lack_) {
-      if (!has_all)
-        throw Error(ErrorKind::usage, "a row without a match was asked for a joined value",
-                    "filter by the entry number, which is -1 there");
-      return join_->take(column_, all, context.memory);
-    }
+    if (!may_lack_ && !has_all)
+      throw Error(ErrorKind::usage, "a row without a match was asked for a joined value",
+                  "filter by the entry number, which is -1 there");
+    if (!may_lack_ && holders_.empty()) return join_->take(column_, all, context.memory);
+    const std::vector<std::int64_t> held = join_->only_held(holders_, all);
     std::vector<std::int64_t> found;
-    std::ranges::copy_if(all, std::back_inserter(found), [](std::int64_t entry) { return entry >= 0; });
-    return optionals(all, join_->take(column_, found, context.memory), context.memory);
+    std::ranges::copy_if(held, std::back_inserter(found), [](std::int64_t entry) { return entry >= 0; });
+    return optionals(held, join_->take(column_, found, context.memory), context.memory);
   }
   const ValueType& result() const noexcept override { return result_; }
   std::string key() const override { return key_; }
@@ -255,6 +259,7 @@ class ColumnKernel final : public Kernel {
   std::shared_ptr<Join> join_;
   std::uint32_t column_;
   bool may_lack_;
+  std::vector<bool> holders_;
   std::string key_;
   ValueType result_;
 };
@@ -264,19 +269,20 @@ class ColumnKernel final : public Kernel {
 // ---- Making
 
 std::shared_ptr<Join> Join::make(std::shared_ptr<Source> right, std::vector<std::string> keys,
-                                 Duplicates duplicates, std::string table,
-                                 std::vector<JoinSection> sections) {
+                                 Duplicates duplicates, std::string table, std::vector<JoinSection> sections,
+                                 bool fills) {
   return std::shared_ptr<Join>(
-      new Join(std::move(right), std::move(keys), duplicates, std::move(table), std::move(sections)));
+      new Join(std::move(right), std::move(keys), duplicates, std::move(table), std::move(sections), fills));
 }
 
 Join::Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates,
-           std::string table, std::vector<JoinSection> sections)
+           std::string table, std::vector<JoinSection> sections, bool fills)
     : source_(std::move(right)),
       keys_(std::move(keys)),
       duplicates_(duplicates),
       table_uri_(std::move(table)),
-      sections_(std::move(sections)) {
+      sections_(std::move(sections)),
+      fills_(fills) {
   static std::atomic<std::uint64_t> joins{0};
   number_ = ++joins;
   if (keys_.empty()) throw Error(ErrorKind::usage, "a join needs at least one key");
@@ -304,6 +310,7 @@ std::string Join::specification() const {
             {"duplicates", duplicates_ == Duplicates::error ? "error" : "first"},
             {"table", table_uri_}};
   for (const JoinSection& section : sections_) made["sections"].push_back({section.here, section.there});
+  if (fills_) made["fills"] = true;
   return made.dump();
 }
 
@@ -318,7 +325,7 @@ std::shared_ptr<Join> Join::remake(const std::string& specification) {
         {whole_number<std::uint64_t>(section.at(0)), whole_number<std::uint64_t>(section.at(1))});
   return make(source_from(from.at("source").dump()), from.at("keys").get<std::vector<std::string>>(),
               duplicates == "error" ? Duplicates::error : Duplicates::first, from.value("table", ""),
-              std::move(sections));
+              std::move(sections), from.value("fills", false));
 }
 
 // The files and their identities, without the ways to read them.
@@ -334,20 +341,31 @@ std::string Join::identity() const {
   return fmt::format("{:016x} {}", codec::xxh3(as_bytes(text)), text.size());
 }
 
-std::vector<std::string> Join::columns() const {
-  std::vector<std::string> columns;
+void Join::for_each_column(const std::function<void(const std::string&, const Error*)>& work) const {
   for (const std::string& name : source_->names()) {
     if (name.find('.') != std::string::npos || std::ranges::find(keys_, name) != keys_.end()) continue;
     try {
-      if (source_->find(name)) columns.push_back(name);
+      if (source_->find(name)) work(name, nullptr);
     } catch (const Error& error) {
-      // Files may have types that do not go together: an error only where the column is taken.
-      if (error.kind() == ErrorKind::schema)
-        columns.push_back(name);
-      else if (error.kind() != ErrorKind::unsupported)
-        throw;
+      if (error.kind() != ErrorKind::schema && error.kind() != ErrorKind::unsupported) throw;
+      work(name, &error);
     }
   }
+}
+
+std::vector<std::string> Join::columns() const {
+  std::vector<std::string> columns;
+  for_each_column([&](const std::string& name, const Error* error) {
+    if (error == nullptr) columns.push_back(name);
+  });
+  return columns;
+}
+
+std::vector<LeftOut> Join::left_out() const {
+  std::vector<LeftOut> columns;
+  for_each_column([&](const std::string& name, const Error* error) {
+    if (error != nullptr) columns.push_back({name, error->problem()});
+  });
   return columns;
 }
 
@@ -552,6 +570,29 @@ ValuesPtr gather_pieces(std::span<const Sample> files, std::span<const ValuesPtr
 
 }  // namespace
 
+std::vector<bool> Join::holders(std::uint32_t column) const {
+  std::vector<bool> found;
+  if (!fills_) return found;
+  const std::span<const Sample> samples = source_->samples();
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    found.push_back(samples[i].entries == 0 || source_->has(column, static_cast<unsigned>(i)));
+  if (std::ranges::find(found, false) == found.end()) found.clear();
+  return found;
+}
+
+std::vector<std::int64_t> Join::only_held(const std::vector<bool>& holders,
+                                          std::span<const std::int64_t> entries) const {
+  std::vector<std::int64_t> held(entries.begin(), entries.end());
+  if (holders.empty()) return held;
+  std::vector<std::int64_t> found;
+  std::ranges::copy_if(held, std::back_inserter(found), [](std::int64_t entry) { return entry >= 0; });
+  const std::vector<std::uint32_t> files = files_of(source_->samples(), found);
+  std::size_t next = 0;
+  for (std::int64_t& entry : held)
+    if (entry >= 0 && !holders[files[next++]]) entry = KeyTable::none;
+  return held;
+}
+
 ValuesPtr Join::take(std::uint32_t number, std::span<const std::int64_t> entries, BlockMemory& memory) {
   if (entries.empty()) return no_values(source_->type(number));
   ValuesPtr whole;
@@ -577,12 +618,15 @@ ValuesPtr Join::take(std::uint32_t number, std::span<const std::int64_t> entries
 }
 
 Join::Column Join::begin_column(std::uint32_t number) {
-  check_everywhere(*source_, number);
+  const std::vector<bool> in_files = holders(number);
+  if (in_files.empty()) check_everywhere(*source_, number);
   Column column;
   for (const Sample& sample : source_->samples()) {
-    column.is_read.push_back(sample.entries == 0);
-    column.missing += sample.entries == 0 ? 0 : 1;
+    const bool has_values = sample.entries > 0 && (in_files.empty() || in_files[column.is_read.size()]);
+    column.is_read.push_back(!has_values);
+    column.missing += has_values ? 1 : 0;
   }
+  column.in_all = in_files.empty();
   const ValueType& type = source_->type(number);
   const auto entries = static_cast<std::size_t>(source_->entries());
   if (type.is_scalar()) {
@@ -625,7 +669,7 @@ void Join::read_files(std::uint32_t number, Column& column, std::span<const std:
       column.is_read[file] = true;
       --column.missing;
     }
-  if (column.missing > 0 || column.whole) return;
+  if (column.missing > 0 || column.whole || !column.in_all) return;
   BlockMemory memory;
   std::erase(column.pieces, nullptr);  // of files without entries
   column.whole = keep(concatenate(column.pieces, memory));
@@ -687,8 +731,10 @@ void name_columns(const Join& join, JoinedColumns& wanted, std::string_view name
   const auto has = [](const std::vector<std::string>& names, const std::string& column) {
     return std::ranges::find(names, column) != names.end();
   };
+  const std::vector<LeftOut> left_out = join.left_out();
   for (const std::string& column : chosen)
-    if (!has(all, column) && !has(join.keys(), column))
+    if (!has(all, column) && !has(join.keys(), column) &&
+        std::ranges::find(left_out, column, &LeftOut::path) == left_out.end())
       throw Error(ErrorKind::not_found,
                   fmt::format("the joined data set has no column '{}' that can be taken", column),
                   fmt::format("one of: {}", fmt::join(all, ", ")));

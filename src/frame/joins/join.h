@@ -22,6 +22,7 @@
 
 #include "dataset/joins/key_table.h"
 #include "frame/graph/graph.h"
+#include "frame/sources/column_shape.h"
 #include "frame/sources/source.h"
 
 namespace colonnade::frame {
@@ -58,15 +59,19 @@ class Join : public std::enable_shared_from_this<Join> {
   // is made and saved there. Empty: no file.
   // With `sections`, in order and from 0 on, the last key here is the position of a row in the numbering of
   // JoinSection::here; it has no match if that is negative.
+  // `fills`: a column that only some files have is optional, and missing in the entries of the others; else
+  // it is an error.
   static std::shared_ptr<Join> make(std::shared_ptr<Source> right, std::vector<std::string> keys,
                                     Duplicates duplicates, std::string table = {},
-                                    std::vector<JoinSection> sections = {});
+                                    std::vector<JoinSection> sections = {}, bool fills = false);
   // From the result of specification().
   static std::shared_ptr<Join> remake(const std::string& specification);
   std::string specification() const;
 
   // The available columns, in order: columns of the source, without parts of other columns and without keys.
   std::vector<std::string> columns() const;
+  // Those that are not available, as no type holds the values of all files.
+  std::vector<LeftOut> left_out() const;
   const std::vector<std::string>& keys() const noexcept { return keys_; }
 
   // Makes and saves the table of keys unless it exists, and does not keep it in memory.
@@ -79,7 +84,7 @@ class Join : public std::enable_shared_from_this<Join> {
   // The number of the entry with these keys, which are expressions; -1 if there is none.
   Definition entry(std::vector<std::string> keys);
   // A column's value for the entry number in `entry_column`. `may_lack`: it is optional, and missing for -1;
-  // else -1 is an error.
+  // else -1 is an error, and so is a column that no type can hold.
   Definition column(const std::string& name, const std::string& entry_column, bool may_lack);
   // The type on the other side of a column's definition.
   const ValueType& type(const Definition& column) const;
@@ -91,12 +96,19 @@ class Join : public std::enable_shared_from_this<Join> {
   const std::vector<JoinSection>& sections() const noexcept { return sections_; }
   // Whether a key on the other side is optional: the table has one more, which is 0 where none is missing.
   bool may_lack_keys() const noexcept { return may_lack_keys_; }
+  // Whether an entry has a value of the column, by file; empty if all have it, or must.
+  std::vector<bool> holders(std::uint32_t column) const;
+  // The same entries, those of files without a value as -1.
+  std::vector<std::int64_t> only_held(const std::vector<bool>& holders,
+                                      std::span<const std::int64_t> entries) const;
   // A column's values of these entries, none of which is negative.
   ValuesPtr take(std::uint32_t column, std::span<const std::int64_t> entries, BlockMemory& memory);
 
  private:
   Join(std::shared_ptr<Source> right, std::vector<std::string> keys, Duplicates duplicates, std::string table,
-       std::vector<JoinSection> sections);
+       std::vector<JoinSection> sections, bool fills);
+  // work(column, error): what find() throws, null if nothing.
+  void for_each_column(const std::function<void(const std::string&, const Error*)>& work) const;
   // Makes a value once for all threads; threads that waited for a failed attempt do not try again.
   template <class Make>
   decltype(auto) once(Make&& make);
@@ -109,8 +121,9 @@ class Join : public std::enable_shared_from_this<Join> {
   PackedKeys pack(const std::function<void(std::size_t, std::span<std::uint64_t>)>& work);
   // The values of a column read so far, guarded by mutex_.
   struct Column {
-    std::vector<bool> is_read;  // by file
+    std::vector<bool> is_read;  // by file; those without the column have nothing to read
     std::size_t missing = 0;    // files
+    bool in_all = true;
     // Numbers are stored at their final position. Other values are pieces, by file, until no file is missing;
     // then they are concatenated.
     std::shared_ptr<std::byte[]> numbers;
@@ -130,6 +143,7 @@ class Join : public std::enable_shared_from_this<Join> {
   Duplicates duplicates_;
   std::string table_uri_;
   std::vector<JoinSection> sections_;
+  bool fills_;
   std::uint64_t number_;  // of the join, for the keys of kernels
   JoinMemory memory_;
 
