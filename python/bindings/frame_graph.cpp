@@ -420,6 +420,16 @@ void register_questions(nb::class_<PyGraph>& graph) {
   list("variation_names", &Graph::variation_names);
   graph
       .def(
+          "names_above",
+          [](PyGraph& self, NodeId node) {
+            std::vector<std::tuple<std::string, Texts, Texts, Texts>> found;
+            for (const frame::NodeNames& each : self.locked([&](Graph& g) { return g.names_above(node); }))
+              found.emplace_back(each.kind, texts({each.name}), texts(each.columns), texts(each.tags));
+            return found;
+          },
+          nb::arg("node"),
+          "Of filters, aliases and variations above: kind (filter, alias, vary), [name], columns, tags.")
+      .def(
           "column_type",
           [](PyGraph& self, NodeId node, const std::string& expression) {
             return self.locked([&](Graph& g) { return g.column_type(node, expression); });

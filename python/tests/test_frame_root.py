@@ -386,8 +386,57 @@ def test_arrays_and_snapshots(frame, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("positive: pass=")
 
 
+def test_names_and_types_are_those_of_root(tmp_path):
+    """Those that ROOT 6.40 gives."""
+    schema = {
+        "x": "double",
+        "n": "std::int32_t",
+        "r": {"p": "float", "q": "std::int64_t"},
+        "jets": [{"pt": "float"}],
+        "point": "std::vector<std::vector<double>>",
+    }
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        writer.fill(x=1.0, n=1, r={"p": 1, "q": 2}, jets=[], point=[[1]])
+    frame = RDataFrame("Events", str(tmp_path / "f.root"))
+    varied = frame.Vary("x", "ROOT::RVecD{x - 1, x + 1}", ["down", "up"], "shift").Define("y", "x * 2")
+    node = varied.Alias("other", "n").Filter("x > 0").Filter("y > 0", "cut").Define("a", "n + 1")
+    node = node.Vary("y", "ROOT::RVecD{y, y}", 2)
+    assert node.GetColumnNames() == ["a", "jets.pt", "n", "other", "point", "r.p", "r.q", "x", "y"]
+    assert node.GetDefinedColumnNames() == ["y", "a"]
+    assert node.GetFilterNames() == frame.GetFilterNames() == ["Unnamed Filter", "cut"]
+    assert varied.GetFilterNames() == []
+    assert frame.GetVariations().AsString() == ""
+    assert node.GetVariations().AsString() == (
+        "Variations {shift:down, shift:up} affect column x\nVariations {y:0, y:1} affect column y\n"
+    )
+    two = frame.Define("z", "x").Vary(["x", "z"], "ROOT::RVec<ROOT::RVecD>{{1}, {2}}", ["up"], "both")
+    assert two.GetVariations().AsString() == "Variations {both:up} affect columns {x, z}\n"
+    types = {
+        "n": "std::int32_t",
+        "other": "std::int32_t",
+        "a": "int",
+        "jets.pt": "ROOT::VecOps::RVec<float>",
+        "point": "ROOT::VecOps::RVec<ROOT::VecOps::RVec<double>>",
+        "rdfentry_": "ULong64_t",
+        "rdfslot_": "unsigned int",
+    }
+    assert {name: node.GetColumnType(name) for name in types} == types
+    defined = {
+        "r.q + 1": "long",
+        "(std::uint8_t)1": "unsigned char",
+        "point": "ROOT::VecOps::RVec<ROOT::VecOps::RVec<double> >",
+        'std::string("a")': "string",
+        "ROOT::RVecU{1}": "ROOT::VecOps::RVec<unsigned int>",
+        "x": "double",
+        "n > 0": "bool",
+    }
+    assert {text: node.Define("b", text).GetColumnType("b") for text in defined} == defined
+    assert frame.GetNFiles() == 1
+    assert RDataFrame(3).GetNFiles() == 0
+
+
 def test_questions(frame, tmp_path, capsys):
-    assert frame.GetColumnNames() == list(ARRAYS)
+    assert frame.GetColumnNames() == sorted(ARRAYS)
     assert frame.GetColumnType("x") == "double"
     node = frame.Define("y", "x")
     assert node.GetDefinedColumnNames() == ["y"]

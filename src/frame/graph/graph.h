@@ -79,6 +79,13 @@ struct GraphCounts {
   std::size_t nodes = 0, columns = 0, results = 0, selections = 0, expressions = 0;
 };
 
+struct NodeNames {
+  std::string kind;  // filter, alias, vary
+  std::string name;  // as it was given
+  std::vector<std::string> columns;
+  std::vector<std::string> tags;
+};
+
 class Graph {
  public:
   static constexpr NodeId root = 0;
@@ -169,6 +176,8 @@ class Graph {
   std::vector<std::string> defined_column_names(NodeId node) const;  // definitions and aliases
   std::vector<std::string> filter_names(NodeId node) const;          // in order, unnamed ones by their text
   std::vector<std::string> variation_names(NodeId node) const;
+  // The filters, aliases and variations above, from the top; at the top those of the whole graph.
+  std::vector<NodeNames> names_above(NodeId node) const;
   ValueType column_type(NodeId node, const std::string& expression) const;
   bool has_column(NodeId node, const std::string& name) const;
   std::string describe(NodeId node) const;  // a text of several lines

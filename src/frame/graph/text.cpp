@@ -64,6 +64,28 @@ std::vector<std::string> Graph::variation_names(NodeId id) const {
   return names;
 }
 
+std::vector<NodeNames> Graph::names_above(NodeId id) const {
+  state_->node(id);
+  std::vector<NodeNames> found;
+  const auto add = [&](const Node& node) {
+    const bool is_alias = node.kind == Node::Kind::alias;
+    const bool is_filter = node.kind == Node::Kind::filter || node.kind == Node::Kind::filter_available ||
+                           node.kind == Node::Kind::filter_missing;
+    if (is_alias || is_filter || node.kind == Node::Kind::vary)
+      found.push_back({is_alias    ? "alias"
+                       : is_filter ? "filter"
+                                   : "vary",
+                       node.name, node.columns, node.tags});
+  };
+  if (id == root) {
+    for (const auto& [at, node] : state_->nodes) add(node);
+    return found;
+  }
+  for (NodeId at = id; at != root; at = state_->nodes[at].parent) add(state_->nodes[at]);
+  std::ranges::reverse(found);
+  return found;
+}
+
 ValueType Graph::column_type(NodeId node, const std::string& expression) const {
   Garbage garbage;
   state_->settle(garbage);

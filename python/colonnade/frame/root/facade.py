@@ -434,24 +434,43 @@ class RDataFrame:
     # ---- Questions
 
     def GetColumnNames(self) -> list[str]:
-        """Return all columns: those of the source with their members, then defined ones."""
-        return self._frame.column_names
+        """Return all columns in alphabetical order: with the members of records without a class in place of these."""
+        names = self._frame.column_names
+        parents = {name.rpartition(".")[0] for name in names}
+        return sorted(
+            name for name in names if name not in parents or "{" not in self._frame.column_type(name)
+        )
 
     def GetDefinedColumnNames(self) -> list[str]:
-        """Return the columns that were defined, and aliases."""
-        return self._frame.defined_column_names
+        """Return the columns that were defined, without aliases."""
+        aliases = self._aliases()
+        return [name for name in self._frame.defined_column_names if name not in aliases]
 
     def GetColumnType(self, column: str) -> str:
-        """Return the C++ name of a column's type, where lists are "ROOT::VecOps::RVec<float>"."""
-        return self._frame.column_type(column).replace("std::vector<", "ROOT::VecOps::RVec<")
+        """Return the C++ name of a column's type, where lists are "ROOT::VecOps::RVec<float>".
+
+        Numbers of defined columns are "int", "unsigned long", ..., and those of files "std::int32_t", ...
+        """
+        found = self._frame.column_type(column).replace("std::vector<", "ROOT::VecOps::RVec<")
+        aliases = self._aliases()
+        while column in aliases:
+            column = aliases[column]
+        if column == "rdfentry_":
+            return "ULong64_t"
+        return _as_declared(found) if column in (*self.GetDefinedColumnNames(), "rdfslot_") else found
 
     def GetFilterNames(self) -> list[str]:
         """Return the filters above, in order."""
-        return self._frame.filter_names
+        return [name or "Unnamed Filter" for name, _, _ in self._above("filter")]
 
     def GetVariations(self) -> DescriptionView:
-        """Return the variations above, one per line."""
-        return DescriptionView("\n".join(self._frame.variation_names))
+        """Return the variations above, one line for the tags of each."""
+        lines = []
+        for name, columns, tags in self._above("vary"):
+            full = ", ".join(f"{name or columns[0]}:{tag}" for tag in tags)
+            several = f"s {{{', '.join(columns)}}}" if len(columns) > 1 else f" {columns[0]}"
+            lines.append(f"Variations {{{full}}} affect column{several}\n")
+        return DescriptionView("".join(lines))
 
     def HasColumn(self, name: str) -> bool:
         """Return whether there is already a column of that name."""
@@ -471,9 +490,20 @@ class RDataFrame:
 
     def GetNFiles(self) -> int:
         """Return the number of files."""
-        return len(self._frame.files)
+        return sum(1 for sample in self._frame._session.source.samples if sample.uri)
 
     # ---- Inside
+
+    def _above(self, kind: str) -> list[tuple[str, list[str], list[str]]]:
+        """Name, columns and tags of the nodes of a kind; for the top the filters of the whole graph."""
+        frame = self._frame
+        if frame._node == 0 and kind != "filter":
+            return []
+        above = frame._graph.names_above(frame._node)
+        return [(names[0], columns, tags) for found, names, columns, tags in above if found == kind]
+
+    def _aliases(self) -> dict[str, str]:
+        return {name: columns[0] for name, columns, _ in self._above("alias")}
 
     def _default(self, column: Any) -> Any:
         if not _is_unnamed(column):
@@ -566,6 +596,24 @@ def _names(columns: Any) -> Any:
 def _is_unnamed(column: Any) -> bool:
     """Whether ROOT takes it for no column: an empty text."""
     return column is None or (isinstance(column, str) and column == "")
+
+
+_DECLARED = {
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long",
+    "uint64": "unsigned long",
+}
+
+
+def _as_declared(name: str) -> str:
+    """The name of a type as the interpreter of ROOT spells what an expression gives."""
+    name = re.sub(r"std::(u?int\d+)_t", lambda found: _DECLARED[found[1]], name)
+    return re.sub(r">(?=>)", "> ", name.replace("std::", ""))
 
 
 def _listed(columns: Any) -> list[str]:
