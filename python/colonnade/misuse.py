@@ -104,7 +104,8 @@ def _encodable(name: str, what: str) -> str:
 
 def names_of(names: object, what: str = "column") -> list[str]:
     """Return one name, or the names of a list; raises `TypeMismatchError` for what is neither."""
-    if not isinstance(names, Iterable) or hasattr(names, "decode"):
+    without_dimensions = getattr(names, "ndim", 1) == 0
+    if not isinstance(names, Iterable) or hasattr(names, "decode") or without_dimensions:
         raise TypeMismatchError(f"{shown(names)} is not the name of a {what}", "a name, or a list of names")
     return [column_name(each, what) for each in ([names] if isinstance(names, str) else names)]
 

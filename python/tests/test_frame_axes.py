@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 
 import awkward as ak
 import boost_histogram as bh
@@ -163,3 +164,16 @@ def test_axes_that_cannot_be_filled_are_refused(data):
         frame.histo1d(hist.axis.Regular(3, 0, 1), "text")
     with pytest.raises(colonnade.UsageError, match="takes no limits"):
         frame.profile1d(hist.axis.StrCategory(["a"]), "text", "y", limits=(0, 1))
+
+
+def test_numbers_of_numpy_are_bins():
+    """Not edges: a tuple of three has the bins first."""
+    frame = DataFrame.from_arrays({"x": [2.5, 3.5]})
+    axis = frame.histo1d(("h", "t", (np.int64(1), 2.0, 4.0)), "x").value.axes[0]
+    assert axis.edges.tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("rest", [(np.uint8(10), None, 4), (None, 0, 1), (Decimal(10), 0, 1), ([0, "a"],)])
+def test_what_is_no_axis_is_told(rest):
+    with pytest.raises(colonnade.UsageError, match="the edges of an axis cannot be"):
+        DataFrame.from_arrays({"x": [1.0]}).histo1d(("h", "t", *rest), "x")

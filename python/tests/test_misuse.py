@@ -417,3 +417,26 @@ def test_options_behind_several_arguments_are_checked_by_name(path):
         frame.snapshot("new.root", lazy="no")
     with pytest.raises(UsageError, match="how must be 'inner' or 'left', not 'outer'"):
         colonnade.open(path).join(colonnade.open(path), on="id", how="outer")
+
+
+def test_steps_of_small_integers(tmp_path):
+    """NumPy's wrap around where entries are more."""
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend({"x": np.arange(300)})
+    step = np.uint8(100)
+    for source in (colonnade.open(tmp_path / "f.root"), DataFrame("Events", tmp_path / "f.root")):
+        assert [len(arrays) for arrays in source.iterate(["x"], step_size=step)] == [100, 100, 100]
+
+
+def test_arrays_without_dimensions_are_no_names(tmp_path):
+    name = np.array("x")
+    frame = DataFrame.from_arrays({"x": [1]})
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend({"x": [1]})
+    for call in (
+        lambda: frame.to_numpy(name),
+        lambda: frame.define("y", lambda x: x, name),
+        lambda: colonnade.open(tmp_path / "f.root").arrays(name),
+    ):
+        with pytest.raises(colonnade.TypeMismatchError, match=r"ndarray|array\("):
+            call()

@@ -14,6 +14,7 @@ from colonnade import _core
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.texts import different_texts
 from colonnade.errors import TypeMismatchError, UnsupportedError, UsageError
+from colonnade.misuse import shown
 
 from .values import dtype_of, innermost, is_numeric, is_text
 
@@ -137,8 +138,10 @@ def _axes(rest: list[Any], dimensions: int) -> tuple[list[dict[str, Any]], list[
             axes.append(_axis_object(first))
             rest = rest[1:]
         else:
-            items = list(first)
-            is_regular = isinstance(first, tuple) and len(items) == 3 and isinstance(items[0], int)
+            items = list(first) if np.iterable(first) else first
+            is_regular = (
+                isinstance(first, tuple) and len(first) == 3 and isinstance(first[0], int | np.integer)
+            )
             axes.append(_regular(*items) if is_regular else _variable(items, None))
             rest = rest[1:]
     return axes, rest
@@ -163,7 +166,10 @@ def _regular(bins: Any, low: Any, high: Any) -> dict[str, Any]:
 
 
 def _variable(edges: Any, bins: Any) -> dict[str, Any]:
-    listed = [float(edge) for edge in np.asarray(edges, dtype=np.float64)]
+    try:
+        listed = [float(edge) for edge in np.asarray(edges, dtype=np.float64)]
+    except (TypeError, ValueError):
+        raise UsageError(f"the edges of an axis cannot be {shown(edges)}", "[0.0, 1.0, 5.0]") from None
     if bins is not None and len(listed) != int(bins) + 1:
         raise UsageError(f"{bins} bins have {int(bins) + 1} edges, not {len(listed)}")
     return {"edges": listed}

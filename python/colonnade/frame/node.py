@@ -219,8 +219,9 @@ class Node:
         return text_of(expression, self._graph, self._node)
 
     def _texts(self, expressions: ExpressionLike | Sequence[ExpressionLike]) -> list[str]:
-        if isinstance(expressions, str | Expression) or not isinstance(expressions, Iterable):
-            return [self._text(expressions)]
+        is_one = not isinstance(expressions, Iterable) or getattr(expressions, "ndim", 1) == 0
+        if isinstance(expressions, str | Expression) or is_one:
+            return [self._text(expressions)]  # type: ignore[arg-type]
         return [self._text(each) for each in expressions]
 
     def _top_names(self) -> list[str]:

@@ -15,7 +15,7 @@ from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy, to_series
 from colonnade.errors import UnsupportedError, UsageError
-from colonnade.misuse import thread_count
+from colonnade.misuse import thread_count, whole_number
 from colonnade.reading.steps import parse_size
 
 from .session import Booking, Remote, Session
@@ -315,7 +315,11 @@ def table_as_pandas(table: pa.Table) -> pd.DataFrame:
 
 def _size_of(step_size: int | str) -> tuple[int, int | None]:
     """The entries of a step; or 0 and its bytes."""
-    entries, budget = (0, parse_size(step_size)) if isinstance(step_size, str) else (step_size, None)
+    entries, budget = (
+        (0, parse_size(step_size))
+        if isinstance(step_size, str)
+        else (whole_number("step_size", step_size), None)
+    )
     if (entries if budget is None else budget) < 1:
         raise UsageError(f"a step must have at least one {'byte' if budget is not None else 'entry'}")
     return entries, budget

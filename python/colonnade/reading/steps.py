@@ -97,8 +97,9 @@ def steps(
     if isinstance(step_size, str):
         yield from _by_size(clusters, parse_size(step_size), start, stop)
         return
-    for first in range(start, stop, step_size):
-        yield first, min(first + step_size, stop)
+    size = whole_number("step_size", step_size)  # NumPy's small integers would wrap around
+    for first in range(start, stop, size):
+        yield first, min(first + size, stop)
 
 
 def common_steps(parts: Iterable[Iterable[tuple[int, int]]], start: int) -> Iterator[tuple[int, int]]:
