@@ -41,7 +41,7 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
         return path_text(target[0]), column_name(target[1], "data set")
     uri = path_text(target)
     if not uri:
-        raise UsageError("the name of the file is empty")
+        raise UsageError("the name of the file is empty", "a path or a URI")
     if name is not None:
         return uri, column_name(name, "data set")
     # A colon may be part of the path or of a scheme: it starts a name only if the text before it may be a file.

@@ -121,6 +121,10 @@ TEST(LocalFile, SaysWhatIsMissing) {
   EXPECT_THAT(message_of([] { open_for_writing((scratch() / "no" / "f").string(), OpenMode::create); },
                          ErrorKind::not_found),
               HasSubstr("cannot open for writing (No such file or directory)"));
+  const std::string file = (scratch() / "file").string();
+  store(file, {});
+  EXPECT_THAT(message_of([&] { open_for_reading(file + "/Events"); }, ErrorKind::not_found),
+              HasSubstr("(Not a directory); try: check the path, of which a part is a file"));
 }
 
 TEST(LocalFile, SaysThatPermissionIsMissing) {

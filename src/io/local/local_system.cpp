@@ -20,6 +20,12 @@ std::string advice_for(int code) {
   switch (code) {
     case ENOENT:
       return "check the path";
+    case ENOTDIR:
+      return "check the path, of which a part is a file; a data set in a file is 'f.root:Events'";
+    case ELOOP:
+      return "check the symbolic links";
+    case ENAMETOOLONG:
+      return "a shorter name";
     case EACCES:
     case EPERM:
     case EROFS:
