@@ -621,8 +621,11 @@ def test_joined_columns_of_files_with_other_members(tmp_path):
     keys = write(tmp_path / "keys.root", {"key": "int"}, [{"key": 1}, {"key": 0}], name="Keys")
     frame = colonnade.DataFrame("Keys", keys)
     assert frame.join("Events", files, on={"key": "n"}, columns=["x"]).take("x").value.tolist() == [1.5, 0.5]
+    whole = frame.join("Events", files, on={"key": "n"})
+    with pytest.warns(colonnade.LeftOutWarning, match=r"'r' \(.*'r\."):
+        assert whole.to_arrow().column("x").to_pylist() == [1.5, 0.5]
     with pytest.raises(colonnade.SchemaError, match="the column 'r' is"):
-        frame.join("Events", files, on={"key": "n"})
+        frame.join("Events", files, on={"key": "n"}, columns=["r"])
 
 
 def test_fields_that_came_late(tmp_path):

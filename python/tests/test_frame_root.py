@@ -376,7 +376,8 @@ def test_arrays_and_snapshots(frame, tmp_path, capsys):
     options.fLazy, options.fCompressionAlgorithm, options.fCompressionLevel = True, 4, 1
     waiting = frame.Snapshot("Skim", str(tmp_path / "l.root"), "x|w", options)
     assert not (tmp_path / "l.root").exists()
-    assert waiting.GetValue().GetColumnNames() == ["x", "w"]
+    assert waiting.GetValue().GetColumnNames() == ["w", "x"]
+    assert colonnade.open(tmp_path / "l.root").field_names == ["x", "w"]
     cached = frame.Cache(["x"])
     assert cached.Max("x").GetValue() == X.max()
     frame.Range(2).Display(["x", "nMuon"]).Print()

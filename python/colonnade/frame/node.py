@@ -282,9 +282,8 @@ class Node:
 
     def _called(self, wildcard: str, names: list[str]) -> list[str]:
         """Those that a wildcard matches: by the name, or by that with a friend ("f.x" for "x")."""
-        others = self._session.hidden.union(
-            names
-        )  # the columns of a friend that are not called as those of another
+        # Columns of a friend that are not called as those of another one.
+        others = self._session.hidden.union(names)
         found = []
         for name in names:
             qualified = (f"{friend}.{name}" for friend in self._session.friends)
