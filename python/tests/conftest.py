@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import signal
 from collections.abc import Callable, Iterator
@@ -36,9 +37,16 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> Callable[[DataFrame, int], N
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Processes in the background of a shell are started with SIGINT ignored, and stay so."""
+    """Ctrl-C reaches the test alone.
+
+    Processes in the background of a shell are started with SIGINT ignored, and stay so. The garbage of other tests is
+    collected before: an interrupt of its `__del__` would be nobody's.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.collect()
+    gc.disable()
     yield
+    gc.enable()
     signal.signal(signal.SIGINT, before)
 
 

@@ -411,7 +411,7 @@ def _from_python(values: Any) -> Content:
         raise
 
 
-def _is_changed(values: Iterable[Any], content: Content) -> bool:
+def _is_changed(values: Collection[Any], content: Content) -> bool:
     """Whether the layout of a list has texts for bytes, bytes for texts, or rounded integers."""
     if content.is_union:
         return any(_is_changed(values, part) for part in content.contents)
@@ -421,7 +421,6 @@ def _is_changed(values: Iterable[Any], content: Content) -> bool:
         kinds = set(map(type, values))
         return any(issubclass(each, str) for each in kinds) and any(issubclass(each, bytes) for each in kinds)
     if content.is_numpy and content.dtype.kind == "f":
-        values = list(values)
         if not any(issubclass(each, int | np.integer) for each in set(map(type, values))):
             return False
         whole = (each for each in values if isinstance(each, int | np.integer))
@@ -438,10 +437,16 @@ def _is_changed(values: Iterable[Any], content: Content) -> bool:
         )
     if not content.is_list or not _may_change(content):
         return False
-    lists = (
-        each for each in values if hasattr(each, "__iter__") and not isinstance(each, str | bytes | Mapping)
-    )
-    return _is_changed(itertools.chain.from_iterable(lists), content.content)
+    lists = values
+    if not set(map(type, values)) <= {list, tuple}:
+        lists = [each for each in values if _has_items(each)]
+    return _is_changed(list(itertools.chain.from_iterable(lists)), content.content)
+
+
+def _has_items(value: Any) -> bool:
+    if isinstance(value, str | bytes | Mapping):
+        return False
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0
 
 
 def _may_change(content: Content) -> bool:
