@@ -138,6 +138,13 @@ def test_a_copy(http, tmp_path):
     ).verified
 
 
+def test_a_copy_that_is_complete_is_not_made_again(http, tmp_path):
+    write(tmp_path / "f.root", events(1000))
+    colonnade.copy(tmp_path / "f.root", of(http, "complete.root"))
+    report = colonnade.copy(tmp_path / "f.root", of(http, "complete.root"), resume=True)
+    assert (report.resumed_entries, report.pages) == (1000, 0)
+
+
 def test_the_command_line(http, capsys):
     from colonnade.cli import main
 

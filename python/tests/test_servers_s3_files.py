@@ -98,6 +98,28 @@ def test_a_file_cannot_be_added_to(s3, s3_uri):
         colonnade.create(s3_uri("f.root"), "More", {"x": "float"}, mode="update")
 
 
+def test_a_copy_that_is_complete_is_not_made_again(s3, s3_uri, tmp_path):
+    for name, data in (
+        ("f.root", events(1000)),
+        ("other.root", events(1000, 7)),
+        ("more.root", events(2000)),
+    ):
+        write(tmp_path / name, data)
+    colonnade.copy(tmp_path / "f.root", s3_uri("copy.root"))
+    report = colonnade.copy(tmp_path / "f.root", s3_uri("copy.root"), resume=True, verify=True)
+    assert (report.resumed_entries, report.pages, report.verified) == (1000, 0, True)
+    for other in ("other.root", "more.root"):
+        with pytest.raises(colonnade.UsageError, match="does not hold the beginning of this copy"):
+            colonnade.copy(tmp_path / other, s3_uri("copy.root"), resume=True)
+    with pytest.raises(colonnade.UnsupportedError, match="cannot be changed in place"):
+        colonnade.copy(
+            [(tmp_path / "f.root", "Events"), (tmp_path / "other.root", "Events")],
+            s3_uri("copy.root"),
+            resume=True,
+        )
+    assert_equal(read(s3_uri("copy.root")), events(1000))
+
+
 @pytest.mark.parametrize("checkpoint_every", [None, 1])
 def test_a_writer_that_fails_leaves_nothing(s3, s3_uri, checkpoint_every):
     def fail_half_way():

@@ -521,6 +521,30 @@ TEST(AttributeSets, OfUnknownVersionsAreRefusedAlone) {
   EXPECT_THAT(Reader::open("Data", to)->attribute_sets(), ElementsAre("good"));
 }
 
+// As after a source that had fewer rows then: what the copy has is not what it would make.
+TEST(AttributeSets, TellWhetherACopyIsComplete) {
+  const MemoryFile more, fewer, file;
+  for (const MemoryFile* source : {&more, &fewer}) {
+    Data data(*source);
+    AttributeSetWriter& set = data.add_set("notes");
+    data.fill(10);
+    set.commit_range(set.begin_range());
+    if (source == &more) set.commit_range(set.begin_range());
+    data.writer().close();
+  }
+  const std::string store = "memory+obj:attributes-copy-test-" + std::to_string(::getpid());
+  const CopyOptions resume{.resume = true};
+  for (const std::string& to : {file.uri(), store}) {
+    copy({more.uri(), "Data"}, {to});
+    EXPECT_EQ(copy({more.uri(), "Data"}, {to}, resume).resumed_entries, 10u);
+    const Error error = error_of([&] { copy({fewer.uri(), "Data"}, {to}, resume); });
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_THAT(error.problem(), HasSubstr("does not hold the beginning of this copy"));
+    EXPECT_THAT(error.problem(),
+                HasSubstr("'notes' of the copy differs from its source: there are more rows"));
+  }
+}
+
 TEST(AttributeSets, OfLaterMinorVersionsMayHaveMoreFields) {
   const auto model = [] {
     auto more = Linked::sound_model();

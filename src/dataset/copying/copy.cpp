@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -365,11 +366,18 @@ class Copy {
 
   void resume(WriteOptions writing) {
     // Locked from here on. Nothing changes before the first commit.
-    auto container = container::replace_container(destination_.uri, destination_.data_set,
-                                                  dataset::container_options(writing));
+    std::unique_ptr<container::WriteContainer> container;
+    std::exception_ptr unchangeable;  // such as a file in S3; which may be complete
+    try {
+      container = container::replace_container(destination_.uri, destination_.data_set,
+                                               dataset::container_options(writing));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      unchangeable = std::current_exception();
+    }
     const std::unique_ptr<page::PageSource> there = open_target();
     const std::uint64_t limit = there->descriptor().anchor.max_key_size;
-    if (limit != 0 && limit != container->max_key_size()) {
+    if (container && limit != 0 && limit != container->max_key_size()) {
       container.reset();
       writing.max_key_size = limit;
       container = container::replace_container(destination_.uri, destination_.data_set,
@@ -393,7 +401,8 @@ class Copy {
     if (has_begun && report_.resumed_entries == progress_.total_entries && !lacks_inputs &&
         (report_.mode == CopyMode::decode || done_clusters_ == total_clusters_) &&
         sets_.are_in(there->descriptor()))
-      return;  // it is complete
+      return check_attribute_sets(*there);  // it is complete
+    if (unchangeable) std::rethrow_exception(unchangeable);
     sink_ = std::make_shared<page::DataSetSink>(std::move(container), writing);
     sink_->resume(there->descriptor());
     if (there_ || !has_begun) add_fields();
@@ -441,6 +450,16 @@ class Copy {
       } else {
         check_clusters(there);
       }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::format) throw;
+      refuse(error.problem());
+    }
+  }
+
+  // They come with the last commit, all at once.
+  void check_attribute_sets(const page::PageSource& there) const {
+    try {
+      sets_.compare(there, memory(), false);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::format) throw;
       refuse(error.problem());
