@@ -185,10 +185,9 @@ std::vector<std::string> fitting(const Transport& transport, const std::string& 
 
 // Leaves the URIs that match a pattern from `begin` on. With brackets a name need not match itself,
 // "[1].root": one that exists is meant as it is.
-void leave_matching(std::vector<std::string>& uris, const std::string& pattern, std::size_t begin,
-                    int flags) {
+void leave_matching(std::vector<std::string>& uris, const std::string& pattern, std::size_t begin) {
   const auto fits = [&](const std::string& uri) {
-    return ::fnmatch(pattern.c_str() + begin, uri.c_str() + begin, flags | FNM_PATHNAME) == 0;
+    return ::fnmatch(pattern.c_str() + begin, uri.c_str() + begin, FNM_PERIOD | FNM_PATHNAME) == 0;
   };
   if (!fits(pattern) && std::ranges::find(uris, pattern) != uris.end())
     uris = {pattern};
@@ -216,7 +215,7 @@ std::vector<std::string> match_by_folder(const Transport& transport, const std::
     }
     found = std::move(next);
   }
-  leave_matching(found, path, path.rfind('/', first_wildcard(transport, path)) + 1, FNM_PERIOD);
+  leave_matching(found, path, path.rfind('/', first_wildcard(transport, path)) + 1);
   for (std::string& uri : found) uri += query;
   return found;
 }
@@ -242,7 +241,7 @@ std::vector<std::string> match_files(const std::string& pattern) {
   const std::string path = pattern.substr(0, end);
   const std::string query = pattern.substr(end);
   std::vector<std::string> found = list_files(path.substr(0, first_wildcard(transport, path)));
-  leave_matching(found, path, 0, 0);
+  leave_matching(found, path, 0);
   for (std::string& uri : found) uri += query;
   return found;
 }

@@ -109,6 +109,20 @@ TEST_F(HttpFaults, WholeFilesInPlaceOfRangesAreRefused) {
   EXPECT_THAT(error.problem(), HasSubstr("status 200 and the whole file"));
 }
 
+TEST_F(HttpFaults, OtherStatusThanThatOfRangesIsNamed) {
+  for (const int status : {202, 204}) {
+    const Error error = error_after({}, [&](TestAnswer& answer) { answer = {.status = status}; });
+    EXPECT_EQ(error.problem(),
+              fmt::format("the server answered the request for a range with status {} in place of 206 "
+                          "(partial content)",
+                          status));
+    const HttpTestServer server([&](const TestRequest&) { return TestAnswer{.status = status}; });
+    const Error opening = error_of([&] { open_for_reading(server.url() + "/f.root"); });
+    EXPECT_EQ(opening.problem(), error.problem());
+    EXPECT_EQ(opening.advice(), "a server or proxy that serves ranges of files");
+  }
+}
+
 TEST_F(HttpFaults, LongAnswersAreRefused) {
   const Error error = error_after({}, [](TestAnswer& answer) { answer.body.resize(1001); });
   EXPECT_THAT(error.problem(), HasSubstr("more than the 1000 bytes"));

@@ -44,6 +44,12 @@ std::string range_header(std::uint64_t offset, std::size_t count) {
   return fmt::format("bytes={}-{}", offset, offset + count - 1);
 }
 
+std::string answered_without_range(int status, std::string_view what) {
+  return fmt::format("the server answered the request for a range with status {}{}", status,
+                     status == 200 ? fmt::format(" and the whole {}", what)
+                                   : std::string(" in place of 206 (partial content)"));
+}
+
 std::optional<FoundWindow> window_in(const HttpAnswer& answer) {
   if (!answer.has_status(206) || answer.cut_off) return std::nullopt;
   const auto range = parse_content_range(answer.header_or_empty("content-range"));

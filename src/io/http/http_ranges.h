@@ -27,6 +27,8 @@ std::optional<ContentRange> parse_content_range(std::string_view text) noexcept;
 
 // "bytes=5-9"
 std::string range_header(std::uint64_t offset, std::size_t count);
+// What is wrong with an answer of success that is not 206; `what` has the range, such as "file".
+std::string answered_without_range(int status, std::string_view what);
 
 // The first and the last bytes of a file come with its opening, side by side: most of what says where data
 // sets are lies there.

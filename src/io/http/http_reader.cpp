@@ -71,6 +71,11 @@ void check_version(const OpenHttpFile& file, const HttpAnswer& http) {
     fail_changed(uri, fmt::format("it was of {} and is of {}", version.modified, modified));
 }
 
+[[noreturn]] void fail_without_range(const std::string& uri, const HttpAnswer& http) {
+  throw Error(ErrorKind::io, answered_without_range(http.status, "file"),
+              "a server or proxy that serves ranges of files", {.uri = uri});
+}
+
 void check_range_reply(const OpenHttpFile& file, const HttpCall& call, std::uint64_t offset,
                        const HttpReply& reply) {
   const HttpAnswer& http = reply.http;
@@ -80,11 +85,7 @@ void check_range_reply(const OpenHttpFile& file, const HttpCall& call, std::uint
   const bool whole = http.status == 200 && offset == 0 && http.written == call.into.size() &&
                      call.into.size() == file.version.size;
   if (whole) return;
-  if (http.status != 206)
-    throw Error(ErrorKind::io,
-                fmt::format("the server answered the request for a range with status {} and the whole file",
-                            http.status),
-                "a server or proxy that serves ranges of files", where);
+  if (http.status != 206) fail_without_range(where.uri, http);
   const auto range = parse_content_range(http.header_or_empty("content-range"));
   if (!range || range->first != offset || http.written != call.into.size())
     throw Error(ErrorKind::io,
@@ -181,6 +182,7 @@ std::vector<FileWindow> whole_file(OpenHttpFile& file, const HttpAnswer& http) {
 std::vector<FileWindow> windows_in(OpenHttpFile& file, const HttpReply& first, const HttpReply& last) {
   const HttpAnswer& http = first.http;
   if (http.has_status(200)) return whole_file(file, http);
+  if (http.is_good() && http.status != 206) fail_without_range(file.caller.uri(), http);
   std::optional<FoundWindow> head = window_in(http);
   if (!head || head->window.offset != 0) {
     file.version = version_by_head(file.caller);

@@ -420,9 +420,7 @@ void check_range_answer(const S3Caller& caller, const S3Call& call, std::uint64_
   }
   const bool whole = http.status == 200 && offset == 0 && http.written == call.into.size();
   if (http.status != 206 && !whole)
-    fail(ErrorKind::io,
-         fmt::format("the server answered the request for a range with status {} and the whole object",
-                     http.status),
+    fail(ErrorKind::io, answered_without_range(http.status, "object"),
          "use a server or proxy that serves ranges of objects");
   if (http.status == 206 &&
       parse_content_range(http.header_or_empty("content-range")).value_or(ContentRange{}).first != offset)

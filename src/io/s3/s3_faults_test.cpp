@@ -277,6 +277,14 @@ TEST_F(S3Faults, RefusesWholeObjectsForRanges) {
   EXPECT_EQ(server.requests().size(), 2u);
 }
 
+TEST_F(S3Faults, NamesOtherStatusThanThatOfRanges) {
+  const HttpTestServer server([&](const TestRequest&) { return TestAnswer{.status = 204}; });
+  Bytes into(4);
+  const Error error = error_of([&] { client_of(server)->get_range("key", 3, into); });
+  EXPECT_THAT(error.problem(), HasSubstr("with status 204 in place of 206 (partial content)"));
+  EXPECT_THAT(error.problem(), Not(HasSubstr("whole object")));
+}
+
 TEST_F(S3Faults, TakesWholeObjectsThatAreTheRange) {
   const HttpTestServer server([&](const TestRequest&) { return TestAnswer{.body = "0123"}; });
   Bytes into(4);

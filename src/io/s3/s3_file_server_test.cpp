@@ -121,6 +121,16 @@ TEST(S3Files, AreFoundByPatternsWithTheirMark) {
               testing::ElementsAre(folder + "a.dat?file", folder + "b.dat?file"));
 }
 
+// As in local folders.
+TEST(S3Files, OfHiddenNamesAreFoundByTheirPeriod) {
+  const std::string folder = fresh_uri(false, "hidden") + ".d/";
+  for (const char* name : {"a.dat", ".b.dat", "c/d.dat", "c/.e.dat", ".f/g.dat"})
+    store(folder + name, pattern(3));
+  EXPECT_THAT(match_files(folder + "*.dat"), testing::ElementsAre(folder + "a.dat"));
+  EXPECT_THAT(match_files(folder + ".*.dat"), testing::ElementsAre(folder + ".b.dat"));
+  EXPECT_THAT(match_files(folder + "*/*.dat"), testing::ElementsAre(folder + "c/d.dat"));
+}
+
 TEST(S3Files, SayThatTheyWereReplacedWhileOpen) {
   const std::string uri = fresh_uri(false, "replaced");
   store(uri, pattern(1'000'000));
