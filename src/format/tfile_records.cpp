@@ -23,6 +23,13 @@ constexpr std::uint16_t uuid_version = 1;
               {.offset = offset});
 }
 
+// ROOT itself leaves such lists in files to which it added after it had deleted from them.
+[[noreturn]] void fail_free_list(std::string problem, std::uint64_t offset) {
+  throw Error(ErrorKind::format, std::move(problem),
+              "another file, or hadd to copy the objects into a new one: ROOT may have left this list so",
+              {.offset = offset});
+}
+
 std::uint64_t read_position(ByteReader& in, bool big, const char* what) {
   return big ? in.be<std::uint64_t>(what) : in.be<std::uint32_t>(what);
 }
@@ -290,17 +297,18 @@ std::vector<FreeSegment> read_free_list(ByteSpan record, std::uint64_t offset, s
     segment.first = read_position(in, big, what);
     segment.last = read_position(in, big, what);
     if (segment.first <= previous || segment.last < segment.first)
-      fail(fmt::format("free list: the segment from {} to {} is out of order", segment.first, segment.last),
-           start);
+      fail_free_list(
+          fmt::format("free list: the segment from {} to {} is out of order", segment.first, segment.last),
+          start);
     segments.push_back(segment);
     previous = segment.last;
     // The last one reaches beyond the file, unless more than ROOT's limit was left behind the end.
     if (segment.last >= latest_end || (segment.last >= end && segment == free_tail(segment.first))) break;
   }
   if (segments.back().first < end || segments.back().first > latest_end)
-    fail(fmt::format("free list: its last segment begins at {}, but the file ends at {}",
-                     segments.back().first, end),
-         offset);
+    fail_free_list(fmt::format("free list: its last segment begins at {}, but the file ends at {}",
+                               segments.back().first, end),
+                   offset);
   return segments;
 }
 

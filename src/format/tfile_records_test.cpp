@@ -437,6 +437,19 @@ TEST(FreeList, RefusesATailThatDoesNotBeginAtTheEnd) {
             "free list: its last segment begins at 12000, but the file ends at 10000");
 }
 
+// ROOT leaves such lists in whole files: that they lack a part is no advice.
+TEST(FreeList, SaysWhatHelpsAgainstAListThatRootLeft) {
+  for (const FreeSegment wrong : {FreeSegment{600, 599}, free_tail(12000)}) {
+    try {
+      read_free_list(free_list({wrong, free_tail(20000)}), 500, 10000, 11999);
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.advice(),
+                "another file, or hadd to copy the objects into a new one: ROOT may have left this list so");
+    }
+  }
+}
+
 // Gaps may lie behind an end that is too low, and what was left behind the end beyond ROOT's limit.
 TEST(FreeList, KnowsALaterEnd) {
   const std::vector<FreeSegment> segments{{600, 699}, {10500, 10600}, free_tail(12000)};
