@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from awkward.contents import NumpyArray, UnionArray
+from awkward.index import Index8, Index64
 from locations import FIXTURES
 
 import colonnade
@@ -277,6 +279,39 @@ def test_snapshots_take_them_over_on_request(tmp_path, where, executor):
         selected.snapshot(tmp_path / "other.root", "Kept", ["x"], lazy=True, attributes=True)
     with pytest.raises(colonnade.UsageError, match="each task leaves one in the folder"):
         selected.snapshot(f"{tmp_path}/folder/", "Kept", ["x"], attributes=True)
+
+
+@pytest.mark.parametrize("names", [True, ["none"]])
+def test_snapshots_keep_attribute_sets_without_rows(tmp_path, names):
+    with colonnade.create(tmp_path / "in.root", "Events", {"x": "int"}) as writer:
+        writer.extend({"x": [1, 2]})
+        writer.attributes("none", {"run": "int"})
+    frame = colonnade.DataFrame("Events", tmp_path / "in.root")
+    frame.snapshot(tmp_path / "out.root", attributes=names)
+    with colonnade.open(tmp_path / "out.root") as data:
+        assert [(name, rows.field_names, len(rows)) for name, rows in data.attributes.items()] == [
+            ("none", ["run"], 0)
+        ]
+
+
+def test_snapshots_keep_the_alternatives_of_variants_in_attribute_sets(tmp_path):
+    """Python's floats do not tell which alternative held them."""
+    kinds = "std::variant<float,double>"
+    contents = [NumpyArray(np.array([0.1], np.float32)), NumpyArray(np.array([0.5]))]
+    values = UnionArray(Index8(np.array([1, 0], np.int8)), Index64(np.array([0, 0])), contents)
+    with colonnade.create(tmp_path / "in.root", "Events", {"x": "int"}) as writer:
+        writer.extend({"x": [1, 2]})
+    with colonnade.add_attributes(tmp_path / "in.root", "Events") as data:
+        data.attributes("rows", {"v": kinds})._extend([(0, 2), (1, 1)], {"v": values})
+    colonnade.DataFrame("Events", tmp_path / "in.root").filter("x > 1").snapshot(
+        tmp_path / "out.root", attributes=True
+    )
+    for name, ranges in {"in.root": [(0, 2), (1, 1)], "out.root": [(0, 1), (0, 0)]}.items():
+        with colonnade.open(tmp_path / name) as data:
+            rows = data.attributes["rows"]
+            assert [(row.first, row.last) for row in rows] == ranges
+            assert rows.arrays()["v"].to_list() == [0.5, float(np.float32(0.1))]
+            assert rows.arrays()["v"].layout.tags.data.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("where", ["file", "store"])

@@ -361,6 +361,10 @@ def test_entry_that_fails_in_the_middle_leaves_nothing(tmp_path, last, error, te
         ("std::variant<std::vector<int>,std::pair<int,int>>", [[1, 2], (1, 2), [1], []]),
         ("std::variant<std::tuple<std::vector<int>>,std::vector<std::vector<int>>>", [[[1]], ([1],), [[]]]),
         ("std::variant<std::vector<double>,std::vector<int>>", [[1, 2], [1.0, 2.0]]),
+        # A number goes where it is not rounded.
+        ("std::variant<float,double>", [0.5, 0.1, 1e-300, 1e300, float("inf")]),
+        ("std::variant<std::vector<float>,std::vector<double>>", [[0.5], [0.5, 0.1], []]),
+        ("std::variant<std::pair<float,float>,std::vector<float>>", [(0.25, 0.5), [0.25, 0.5]]),
     ],
 )
 def test_values_find_their_alternatives(tmp_path, type_name, values):
@@ -370,6 +374,20 @@ def test_values_find_their_alternatives(tmp_path, type_name, values):
         writer.extend({"v": values})
         writer.extend([{"v": value} for value in values])
     assert same(python_values(colonnade.open(tmp_path / "f.root")["v"]), values * 3)
+
+
+def test_numbers_prefer_alternatives_of_their_kind(tmp_path):
+    """Rounded they are lists still, not tuples; integers go to doubles if floats would round them."""
+    schema = {
+        "lists": "std::variant<std::pair<float,float>,std::vector<float>>",
+        "numbers": "std::variant<std::string,float,double>",
+    }
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        writer.fill(lists=[0.1, 0.2], numbers=2**24 + 1)
+        writer.fill(lists=(0.1, 0.2), numbers=2**24)
+    lists = colonnade.open(tmp_path / "f.root")["lists"].to_list()
+    assert [type(value) for value in lists] == [list, tuple]
+    assert colonnade.open(tmp_path / "f.root")["numbers"].to_list() == [2**24 + 1, 2**24]
 
 
 def test_iterators_are_given_whole_to_the_alternative_that_takes_them(tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +15,24 @@ from colonnade.reading.dataset import DataSet
 from colonnade.schema.spec import Spec, spec_of
 
 if TYPE_CHECKING:
+    from colonnade.arrays.lazy import Content
     from colonnade.writing.attributes import AttributeAppender
 
     from .actions import Actions
     from .results import Result
 
 __all__ = ["CarriedAttributes"]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a file's set: ranges of entries, counted over all files, and the values of each field."""
+
+    ranges: list[tuple[int, int]]
+    columns: dict[str, Content]
+
+    def borders(self) -> Iterator[int]:
+        return itertools.chain.from_iterable(self.ranges)
 
 
 class CarriedAttributes:
@@ -29,7 +43,7 @@ class CarriedAttributes:
 
     def __init__(self, node: Actions, names: Sequence[str] | None) -> None:
         self._schemas: dict[str, dict[str, Spec]] = {}
-        self._rows: dict[str, list[tuple[int, int, dict[str, Any]]]] = {}
+        self._rows: dict[str, list[_Rows]] = {}
         for sample in node._session.source.samples:
             if sample.uri:
                 with DataSet(sample.uri, sample.data_set) as data_set:
@@ -39,7 +53,7 @@ class CarriedAttributes:
             raise NotFoundError(
                 f"no file has an attribute set '{missing[0]}'", f"one of {', '.join(self._rows)}"
             )
-        borders = {border for rows in self._rows.values() for row in rows for border in row[:2]}
+        borders = {border for parts in self._rows.values() for part in parts for border in part.borders()}
         self._borders = sorted(borders)
         self._counts: Result[Any] | None = None
         if borders:
@@ -60,20 +74,18 @@ class CarriedAttributes:
                     uri=data_set.uri,
                     data_set=data_set.name,
                 )
-            values = ak.to_list(found.arrays()) if schema else [{}] * found.num_rows
-            ranges = found.ranges.astype(np.int64).tolist()
-            self._rows.setdefault(name, []).extend(
-                (first + first_entry, last + first_entry, row)
-                for (first, last), row in zip(ranges, values, strict=True)
-            )
+            ranges = (found.ranges.astype(np.int64) + first_entry).tolist()
+            # Arrays know the alternatives of variants, which Python's values do not tell.
+            columns = {field: ak.to_layout(found.arrays([field])[field]) for field in schema}
+            self._rows.setdefault(name, []).append(_Rows(ranges, columns))
 
     def add_to(self, out: AttributeAppender) -> None:
         """Add the sets to the snapshot, which has all its entries and is not committed yet."""
-        if self._counts is None:
-            return
-        bins = np.rint(self._counts.value.values(flow=True)).astype(np.int64)
-        left = dict(zip(self._borders, np.cumsum(bins).tolist(), strict=False))
-        for name, rows in self._rows.items():
+        left: dict[int, int] = {}
+        if self._counts is not None:
+            bins = np.rint(self._counts.value.values(flow=True)).astype(np.int64)
+            left = dict(zip(self._borders, np.cumsum(bins).tolist(), strict=False))
+        for name, parts in self._rows.items():
             into = out.attributes(name, self._schemas[name])
-            for first, last, values in rows:
-                into.add(values, left[first], left[last])
+            for part in parts:
+                into._extend([(left[first], left[last]) for first, last in part.ranges], part.columns)

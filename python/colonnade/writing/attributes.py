@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
+from colonnade.arrays.columns import flatten
 from colonnade.errors import UsageError, redacted
 from colonnade.schema.spec import Spec, infer
 
@@ -18,6 +19,7 @@ from .sources import to_batch
 
 if TYPE_CHECKING:
     from colonnade.arrays.columns import PathArray
+    from colonnade.arrays.lazy import Content
 
     from .creating import DataSetWriter
     from .parallel import FillContext
@@ -170,6 +172,15 @@ class AttributeSetWriter(_Ranges):
             self._rows = Rows(self._fields)
         self._ranges.append((first, last))
         self._rows.add(values)
+
+    def _extend(self, ranges: list[tuple[int, int]], columns: Mapping[str, Content]) -> None:
+        """Take rows as a column for each field, about entries that the data set has."""
+        arrays = [each for name, field in self._fields.items() for each in flatten(field, columns[name])]
+        self._flush()
+        core = self._writer._writer
+        if core is not None and ranges:
+            self._writer._guard(lambda: core.append_attributes(self._name, ranges, arrays))
+            self._handed_on += len(ranges)
 
     def _settle(self) -> None:
         """Complete a call that an exception has ended, also one of a signal's handler.

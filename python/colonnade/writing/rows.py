@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -24,6 +25,9 @@ __all__ = ["Rows", "flatten_list", "has_map", "has_variant"]
 
 _MAP = re.compile(r"std::(unordered_)?(multi)?map<")
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+# How well the type of a field suits a value.
+_SAME, _ROUNDED, _CHANGED, _CHANGED_AND_ROUNDED = 3, 2, 1, 0
 
 
 class Rows:
@@ -112,9 +116,9 @@ class _Cell(ABC):
     def add(self, value: Any) -> None:
         """Takes one value; raises if it does not fit."""
 
-    def is_exact(self, value: Any) -> bool:
-        """Whether the value has the type of the field, if it fits: an `int` is no `float`, and a list no tuple."""
-        return True
+    def likeness(self, value: Any) -> int:
+        """How well the type of the field suits the value, if it fits: an `int` is no `float`, and a list no tuple."""
+        return _SAME
 
     @abstractmethod
     def truncate(self, count: int) -> None:
@@ -159,8 +163,21 @@ class _Numbers(_Cell):
                 )
         self.data.append(value)
 
-    def is_exact(self, value: Any) -> bool:
-        return self.dtype.kind != "f" or not isinstance(value, int | np.integer)
+    def likeness(self, value: Any) -> int:
+        value = _single(value)
+        if self.dtype.kind != "f" or not isinstance(value, int | float | np.integer | np.floating):
+            return _SAME
+        if isinstance(value, int | np.integer):
+            return _CHANGED if self._keeps(value) else _CHANGED_AND_ROUNDED
+        return _SAME if not math.isfinite(value) or self._keeps(value) else _ROUNDED
+
+    def _keeps(self, value: Any) -> bool:
+        try:
+            number = float(value)
+            number = number if self.dtype.itemsize == 8 else struct.unpack("f", struct.pack("f", number))[0]
+        except OverflowError:
+            return False
+        return bool(number == value)
 
     def _rounded(self, value: Any) -> float:
         try:
@@ -200,8 +217,8 @@ class _Text(_Cell):
             ) from None
         self.offsets.append(len(self.data))
 
-    def is_exact(self, value: Any) -> bool:
-        return not isinstance(value, bytes)
+    def likeness(self, value: Any) -> int:
+        return _CHANGED if isinstance(value, bytes) else _SAME
 
     def truncate(self, count: int) -> None:
         del self.offsets[count + 1 :]
@@ -223,10 +240,10 @@ class _Many(_Cell):
         self.offsets = [0]
         self.optional = field.kind == FieldKind.nullable
 
-    def is_exact(self, value: Any) -> bool:
+    def likeness(self, value: Any) -> int:
         if self.optional:
-            return value is None or self.item.is_exact(value)
-        return _is_exact_list(self.item, value)
+            return _SAME if value is None else self.item.likeness(value)
+        return _likeness_of_list(self.item, value)
 
     def add(self, value: Any) -> None:
         count = 0
@@ -261,8 +278,8 @@ class _Fixed(_Cell):
             else _make(field.children[0], f"{path}._0")
         )
 
-    def is_exact(self, value: Any) -> bool:
-        return _is_exact_list(self.item, value)
+    def likeness(self, value: Any) -> int:
+        return _likeness_of_list(self.item, value)
 
     def add(self, value: Any) -> None:
         items = list(_items(self, value))
@@ -284,13 +301,14 @@ class _Record(_Cell):
         self.members = {child.name: _make(child, f"{path}.{child.name}") for child in field.children}
         self.counted = list(self.members) == [f"_{k}" for k in range(len(self.members))]
 
-    def is_exact(self, value: Any) -> bool:
+    def likeness(self, value: Any) -> int:
         if isinstance(value, Mapping):
-            return all(cell.is_exact(value[name]) for name, cell in self.members.items() if name in value)
-        if self.counted and isinstance(value, tuple):
-            cells = self.members.values()
-            return all(cell.is_exact(item) for cell, item in zip(cells, value, strict=False))
-        return False
+            pairs = [(cell, value[name]) for name, cell in self.members.items() if name in value]
+        elif self.counted and isinstance(value, tuple):
+            pairs = list(zip(self.members.values(), value, strict=False))
+        else:
+            return _CHANGED
+        return min((cell.likeness(item) for cell, item in pairs), default=_SAME)
 
     def add(self, value: Any) -> None:
         if self.counted and isinstance(value, tuple | list):
@@ -320,27 +338,26 @@ class _Variant(_Cell):
         self.counts = [0] * len(self.alternatives)
         self.tags: list[int] = []
 
-    def is_exact(self, value: Any) -> bool:
-        return value is None or any(cell.is_exact(value) for cell in self.alternatives)
+    def likeness(self, value: Any) -> int:
+        return _SAME if value is None else max(cell.likeness(value) for cell in self.alternatives)
 
     def add(self, value: Any) -> None:
         if value is None:
             self.tags.append(0)
             return
         # An int goes to an integer alternative if there is one, otherwise to a floating-point one; so do lists and
-        # tuples.
-        for exact in (True, False):
-            for number, cell in enumerate(self.alternatives):
-                if cell.is_exact(value) != exact:
-                    continue
-                try:
-                    cell.add(value)
-                except Error:
-                    cell.truncate(self.counts[number])
-                    continue
-                self.counts[number] += 1
-                self.tags.append(number + 1)
-                return
+        # tuples. A float goes to one that does not round it.
+        likenesses = [cell.likeness(value) for cell in self.alternatives]
+        for number in sorted(range(len(likenesses)), key=likenesses.__getitem__, reverse=True):
+            cell = self.alternatives[number]
+            try:
+                cell.add(value)
+            except Error:
+                cell.truncate(self.counts[number])
+                continue
+            self.counts[number] += 1
+            self.tags.append(number + 1)
+            return
         raise self.refuse(value)
 
     def truncate(self, count: int) -> None:
@@ -355,12 +372,14 @@ class _Variant(_Cell):
             cell.give(out)
 
 
-def _is_exact_list(item: _Cell, value: Any) -> bool:
+def _likeness_of_list(item: _Cell, value: Any) -> int:
     if isinstance(value, bytes):
-        return isinstance(item, _Numbers) and item.element == ElementType.byte
+        return _SAME if isinstance(item, _Numbers) and item.element == ElementType.byte else _CHANGED
     if isinstance(value, Mapping):
         value = list(value.items())
-    return not isinstance(value, tuple) and (not isinstance(value, list) or all(map(item.is_exact, value)))
+    if isinstance(value, tuple):
+        return _CHANGED
+    return min(map(item.likeness, value), default=_SAME) if isinstance(value, list) else _SAME
 
 
 def _single(value: Any) -> Any:
