@@ -218,6 +218,12 @@ def test_odd_branches(tmp_path):
         column = branch.replace("[", "[[]")
         with pytest.raises(colonnade.UnsupportedError, match=reason):
             colonnade.import_tree([f"{ODD}:odd"] * 2, tmp_path / "none.root", columns=column)
+    with pytest.raises(
+        colonnade.UnsupportedError, match=r"no branch to import: .*'leaves' of type .* \(and 1 more\)"
+    ):
+        colonnade.import_tree(
+            f"{ODD}:odd", tmp_path / "none.root", columns=["leaves", "d32"], skip_unreadable=True
+        )
     report = colonnade.import_tree(
         f"{ODD}:odd", tmp_path / "to.root", skip_unreadable=True, verify=True, step_size="200 B"
     )
@@ -668,6 +674,29 @@ def test_what_uproot_fails_at_is_told_in_plain_words(tmp_path, monkeypatch):
     assert {"points", "steps"} <= set(ak.fields(event))
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (AssertionError(), "uproot fails with AssertionError, without saying why"),
+        (KeyError("fBits"), "uproot fails with KeyError: 'fBits'"),
+        (ValueError("odd bytes"), "odd bytes"),
+    ],
+)
+def test_what_uproot_leaves_unsaid_is_told(tmp_path, monkeypatch, error, words):
+    found = uproot.interpretation.identify.interpretation_of
+
+    def fail(branch, *more):
+        if branch.name == "x":
+            raise error
+        return found(branch, *more)
+
+    monkeypatch.setattr(uproot.interpretation.identify, "interpretation_of", fail)
+    with pytest.raises(
+        colonnade.UnsupportedError, match=f"the branch 'x' of type .* cannot be imported: {words}"
+    ):
+        colonnade.import_tree(f"{ODD}:odd", tmp_path / "none.root", columns="x")
+
+
 def test_baskets_within_a_tree_that_uproot_cannot_read(tmp_path, monkeypatch):
     kind = uproot.behaviors.TBranch.TBranch
     found = kind.embedded_baskets
@@ -693,7 +722,9 @@ def test_a_branch_that_fails_later_is_named(tmp_path, monkeypatch):
         seek = int(branch.member("fBasketSeek")[3])
     content[seek : seek + 60] = bytes(60)  # the basket's header
     source.write_bytes(content)
-    with pytest.raises(colonnade.FormatError, match="the branch 'n' cannot be read in entries"):
+    with pytest.raises(
+        colonnade.FormatError, match="the branch 'n' of type 'int32_t' cannot be read in entries"
+    ):
         colonnade.import_tree(source, tmp_path / "to.root", step_size="100 kB", checkpoint_every=None)
     assert not (tmp_path / "to.root").exists()
 

@@ -43,6 +43,7 @@ __all__ = [
     "is_array_of_objects",
     "plan_fields",
     "short_reason",
+    "type_name_of",
     "with_dimensions",
 ]
 
@@ -73,6 +74,11 @@ class Unreadable:
     branch: str
     type: str
     reason: str
+
+    @property
+    def problem(self) -> str:
+        """What to tell of it."""
+        return f"the branch '{self.branch}' of type '{self.type}' cannot be imported: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -399,7 +405,7 @@ class _Planner:
         return nodes
 
     def _split(self, branch: Any, path: str, name: str) -> PlannedField | None:
-        type_name = _type_name(branch)
+        type_name = type_name_of(branch)
         kind = re.match(r"(?:std::)?(\w*)", type_name)
         kind_name = kind[1] if kind else ""
         if _is_split_collection(branch):
@@ -449,7 +455,7 @@ class _Planner:
         return Leaf(branch, path, spec, objects, in_list, dimensions, shape)
 
     def _refused(self, path: str, branch: Any, reason: str) -> None:
-        self._unreadable.append(Unreadable(path, _type_name(branch), reason))
+        self._unreadable.append(Unreadable(path, type_name_of(branch), reason))
 
 
 def is_array_of_objects(branch: Any) -> bool:
@@ -548,10 +554,14 @@ def short_reason(error: BaseException) -> str:
         return f"{lines[-1]}, while reading {lines[1]}"
     if lines and lines[0].endswith(","):
         return " ".join(lines[:2])
-    return lines[0] if lines else type(error).__name__
+    if not lines:
+        return f"uproot fails with {type(error).__name__}, without saying why"
+    # The message of a KeyError is nothing but the key.
+    return f"uproot fails with KeyError: {lines[0]}" if type(error) is KeyError else lines[0]
 
 
-def _type_name(branch: Any) -> str:
+def type_name_of(branch: Any) -> str:
+    """The C++ type of a branch's values, as far as uproot knows it."""
     try:
         return str(branch.typename or "")
     except Exception:  # uproot fails on unknown types, and on objects with some members

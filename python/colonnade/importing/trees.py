@@ -59,6 +59,7 @@ from .tree_schema import (
     is_array_of_objects,
     plan_fields,
     short_reason,
+    type_name_of,
     with_dimensions,
 )
 from .whole_objects import bare_items, check_items, without_header
@@ -485,15 +486,16 @@ class _Import:
         unreadable = _probe(tree, plan.leaves()) if self.only is None else []
         plan = (plan if self.only is None else plan.only(self.only)).without(unreadable)
         if plan.unreadable and not self.skip_unreadable:
-            one = plan.unreadable[0]
-            more = f" (and {len(plan.unreadable) - 1} more)" if len(plan.unreadable) > 1 else ""
             raise UnsupportedError(
-                f"the branch '{one.branch}' of type '{one.type}' cannot be imported: {one.reason}{more}",
+                _problem_of(plan.unreadable),
                 "skip_unreadable (--skip-unreadable) to leave such branches out, or name the columns",
                 **place,
             )
         if not plan.nodes:
-            raise UnsupportedError("there is no branch to import", **place)
+            why = f": {_problem_of(plan.unreadable)}" if plan.unreadable else ""
+            raise UnsupportedError(
+                f"there is no branch to import{why}", "other columns" if why else "", **place
+            )
         if self.readings:
             self._compare_schemas(self.readings[0].plan, plan, place)
         self.readings.append(_Reading(uri, name, file, tree, plan))
@@ -828,6 +830,12 @@ def _baskets(branch: Any, start: int, stop: int) -> Iterator[tuple[int, int]]:
             yield int(place), int(place) + int(size)
 
 
+def _problem_of(branches: Sequence[Unreadable]) -> str:
+    """What is wrong with the first of them."""
+    more = f" (and {len(branches) - 1} more)" if len(branches) > 1 else ""
+    return branches[0].problem + more
+
+
 def _refusal(leaf: Leaf, begin: int, end: int) -> str:
     """Why uproot cannot make an array of some entries."""
     try:
@@ -879,7 +887,10 @@ def _failure(leaves: list[Leaf], begin: int, end: int, error: Exception, place: 
     for leaf in leaves:
         why = _refusal(leaf, begin, end)
         if why:
-            problem = f"the branch '{leaf.path}' cannot be read in entries {begin} to {end}: {why}"
+            kind = type_name_of(leaf.branch)
+            problem = (
+                f"the branch '{leaf.path}' of type '{kind}' cannot be read in entries {begin} to {end}: {why}"
+            )
             return FormatError(problem, "other columns", **place)
     return FormatError(f"reading failed after entry {begin}: {short_reason(error)}", **place)
 
