@@ -656,9 +656,12 @@ class DataSet(Located):
             matching = self._schema.select(name)
         except NotFoundError:
             matching = {}
-        for each, info in matching.items():
-            if info not in found.values() and any(above in chosen.values() for above in info.line()):
-                found[each] = info
+        known, selected = set(found.values()), set(chosen.values())
+        found |= {
+            each: info
+            for each, info in matching.items()
+            if info not in known and not selected.isdisjoint(info.line())
+        }
         if not found:
             raise NotFoundError(
                 f"no selected field matches '{name}'", f"selected: {list(chosen)}", field=name
