@@ -40,7 +40,7 @@ def interruptible() -> Iterator[None]:
     """Ctrl-C reaches the test alone.
 
     Processes in the background of a shell are started with SIGINT ignored, and stay so. The garbage of other tests is
-    collected before: an interrupt of its `__del__` would be nobody's.
+    collected first: an interrupt within its `__del__` would be lost.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.collect()

@@ -307,7 +307,7 @@ def target_name(tree: str) -> str:
 
 
 def _cycles_of(file: Any, *kinds: str) -> dict[str, list[int]]:
-    """The cycles of each object of these classes by name, which objects of other classes may have, too."""
+    """The cycles of the objects of these classes, by name. Objects of other classes may have the same name."""
     found: dict[str, list[int]] = {}
     for key, kind in file.iterclassnames(recursive=True):
         name, _, cycle = key.rpartition(";")

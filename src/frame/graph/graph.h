@@ -79,6 +79,7 @@ struct GraphCounts {
   std::size_t nodes = 0, columns = 0, results = 0, selections = 0, expressions = 0;
 };
 
+// A filter, an alias or a variation, as it was asked for.
 struct NodeNames {
   std::string kind;  // filter, alias, vary
   std::string name;  // as it was given

@@ -434,7 +434,10 @@ class RDataFrame:
     # ---- Questions
 
     def GetColumnNames(self) -> list[str]:
-        """Return all columns in alphabetical order: with the members of records without a class in place of these."""
+        """Return the names of all columns, in alphabetical order.
+
+        The members of a record stand beside it; those of a record without a class replace it.
+        """
         names = self._frame.column_names
         parents = {name.rpartition(".")[0] for name in names}
         return sorted(
