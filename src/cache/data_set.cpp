@@ -330,10 +330,7 @@ std::optional<PageDescriptor> DataSet::share_page(std::uint32_t column, std::siz
   const RunKey whole = key.with_size(window->all->ends[window->at].back());
   if (turn == Claims::Turn::ours_now) {
     // Another reader may have added it since the home was listed.
-    if (!home_->claims().has_company(reader_)) return std::nullopt;
-    const io::ValueAddress address = pages_value(contents_->number(), column, whole);
-    const auto size = home_->ask([address](io::ObjectStore& store) { return store.size(address); });
-    if (!size || !*size) return std::nullopt;
+    if (!is_there_by_now(pages_value(contents_->number(), column, whole))) return std::nullopt;
     home_->claims().release(window->claim);
     contents_->added(column, whole);
   }
@@ -342,6 +339,17 @@ std::optional<PageDescriptor> DataSet::share_page(std::uint32_t column, std::siz
                                  is_others ? std::optional(window->claim) : std::nullopt);
   if (run->failed.load(std::memory_order_relaxed)) return std::nullopt;
   return page_in(*run, page - key.first);
+}
+
+// A near home answers in microseconds; another one is asked only if somebody may have added to it lately.
+bool DataSet::is_there_by_now(const io::ValueAddress& address) {
+  if (home_->is_near()) {
+    const std::shared_ptr<io::ObjectStore> store = home_->store();
+    return store != nullptr && store->size(address).has_value();
+  }
+  if (!home_->claims().has_company(reader_)) return false;
+  const auto size = home_->ask([address](io::ObjectStore& store) { return store.size(address); });
+  return size && *size;
 }
 
 // Waits until the value exists. False: the origin must be read.

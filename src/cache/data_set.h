@@ -126,6 +126,7 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
     Claim claim;
   };
   std::optional<WindowRef> window_of(std::uint32_t column, std::size_t cluster, std::size_t page);
+  bool is_there_by_now(const io::ValueAddress& address);
   bool await(const RunRange& range);
   RunRef run_at(std::uint64_t address) const;
   std::shared_ptr<const Windows> windows(std::uint32_t column, std::size_t cluster);
