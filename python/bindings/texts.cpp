@@ -110,22 +110,38 @@ Numbers array_of(std::vector<std::int64_t> numbers) {
   return Numbers(data, {size}, owner);
 }
 
+std::string_view text_at(const Characters& characters, std::int64_t begin, std::int64_t end) {
+  if (begin < 0 || end < begin || static_cast<std::size_t>(end) > characters.size())
+    throw Error(ErrorKind::usage, "the offsets of texts do not fit their characters");
+  const std::string_view all(std::bit_cast<const char*>(characters.data()), characters.size());
+  return all.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+}
+
 std::pair<Numbers, Numbers> different_texts(const Offsets& offsets, const Characters& characters) {
   std::vector<std::int64_t> numbers(offsets.size() == 0 ? 0 : offsets.size() - 1);
   const std::string_view all(std::bit_cast<const char*>(characters.data()), characters.size());
   TextTable table(all);
   {
     const nb::gil_scoped_release released;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const std::int64_t begin = offsets.data()[i], end = offsets.data()[i + 1];
-      if (begin < 0 || end < begin || static_cast<std::size_t>(end) > characters.size())
-        throw Error(ErrorKind::usage, "the offsets of texts do not fit their characters");
-      const auto size = static_cast<std::size_t>(end - begin);
-      numbers[i] =
-          table.number_of(all.substr(static_cast<std::size_t>(begin), size), static_cast<std::int64_t>(i));
-    }
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = table.number_of(text_at(characters, offsets.data()[i], offsets.data()[i + 1]),
+                                   static_cast<std::int64_t>(i));
   }
   return {array_of(std::move(table).places()), array_of(std::move(numbers))};
+}
+
+nb::list texts(const Offsets& begins, const Offsets& ends, const Characters& characters) {
+  if (begins.size() != ends.size()) throw Error(ErrorKind::usage, "texts have as many ends as begins");
+  auto all = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(begins.size())));
+  if (!all.is_valid()) throw nb::python_error();
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::string_view text = text_at(characters, begins.data()[i], ends.data()[i]);
+    PyObject* const decoded =
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
+    if (decoded == nullptr) throw nb::python_error();
+    PyList_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(i), decoded);
+  }
+  return all;
 }
 
 }  // namespace
@@ -137,6 +153,11 @@ void register_texts(nb::module_& module) {
               "numpy.typing.NDArray[numpy.uint8]) -> tuple[numpy.typing.NDArray[numpy.int64], "
               "numpy.typing.NDArray[numpy.int64]]"),
       "Where each different text is first, and for each text the number of the one that it is equal to.");
+  module.def("texts", &texts, nb::arg("begins"), nb::arg("ends"), nb::arg("characters"),
+             nb::sig("def texts(begins: numpy.typing.NDArray[numpy.int64], ends: "
+                     "numpy.typing.NDArray[numpy.int64], characters: numpy.typing.NDArray[numpy.uint8]) -> "
+                     "list[str]"),
+             "Texts as Python's; bytes that are not UTF-8 become surrogates.");
 }
 
 }  // namespace colonnade::python

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <ranges>
+#include <span>
 #include <utility>
 
 namespace colonnade::page {
@@ -38,10 +41,15 @@ bool ReadWindow::move_to(std::vector<ClusterSlice> slices) {
   return goes_back;
 }
 
+std::span<const ClusterSlice> ReadWindow::slices_of(std::size_t cluster) const {
+  const auto found = std::ranges::equal_range(slices_, cluster, {}, &ClusterSlice::cluster);
+  return {found.begin(), found.end()};
+}
+
 bool ReadWindow::contains(const PageJob& job) const {
   if (slices_.empty()) return true;
-  return std::ranges::any_of(slices_, [&](const ClusterSlice& slice) {
-    return job.cluster == slice.cluster && job.fraction < slice.end && job.end_fraction > slice.begin;
+  return std::ranges::any_of(slices_of(job.cluster), [&](const ClusterSlice& slice) {
+    return job.fraction < slice.end && job.end_fraction > slice.begin;
   });
 }
 
@@ -62,8 +70,10 @@ void ReadWindow::advance(const ReadColumn& column, PagePosition& position) const
       enter(column, position, position.segment->cluster + 1);
     return;
   }
-  for (const ClusterSlice& slice : slices_) {
-    if (!position.segment || slice.cluster < position.segment->cluster) continue;
+  const std::size_t here =
+      position.segment ? position.segment->cluster : std::numeric_limits<std::size_t>::max();
+  const auto first_here = std::ranges::lower_bound(slices_, here, {}, &ClusterSlice::cluster);
+  for (const ClusterSlice& slice : std::ranges::subrange(first_here, slices_.end())) {
     if (slice.cluster > position.segment->cluster) enter(column, position, slice.cluster);
     if (!position.segment) return;
     const std::size_t first = page_at(*position.segment, column.element, slice.begin);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "page/column_segment.h"
@@ -60,6 +61,8 @@ class ReadWindow {
   PagePosition first_from(const ReadColumn& column, const ClusterSlice& begin) const;
 
  private:
+  std::span<const ClusterSlice> slices_of(std::size_t cluster) const;
+
   const PageSource* source_;
   std::vector<ClusterSlice> slices_;
 };

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.arrays.texts import different_texts
+from colonnade.arrays.texts import different_places, texts_of
 from colonnade.errors import ResourceError
 
 from .results import Stats
@@ -33,14 +34,13 @@ def flat_values(array: Any) -> Any:
 
 
 class Counts:
-    """How often each value is there: numbers in two arrays, which are sorted now and then, texts in a dictionary."""
+    """How often each value is there: an array of different values and one of counts, which are united now and then."""
 
     def __init__(self) -> None:
-        self._numbers: list[NDArray[Any]] = []
-        """The different numbers of some blocks each, sorted; those of most blocks are first."""
+        self._values: list[Any] = []
+        """The different values of some blocks each, those of most blocks first: sorted numbers, or texts of Awkward."""
         self._counts: list[NDArray[np.int64]] = []
         self._nan = 0
-        self._texts: dict[str, int] = {}
 
     def add(self, values: Any) -> Counts:
         """Add what `flat_values` gives."""
@@ -48,8 +48,7 @@ class Counts:
             if values.size:
                 self._append(*self._counted(values))
         else:
-            texts, numbers = different_texts(values.layout)
-            self._add_texts(zip(texts, np.bincount(numbers, minlength=len(texts)).tolist(), strict=True))
+            self._append(*_different_texts(values, None))
         return self
 
     def merged(self, other: Counts) -> Counts:
@@ -57,21 +56,24 @@ class Counts:
         total = Counts()
         total._nan = self._nan + other._nan
         for each in (self, other):
-            total._add_texts(each._texts.items())
-            for numbers, counts in zip(each._numbers, each._counts, strict=True):
-                total._append(numbers, counts)
+            for values, counts in zip(each._values, each._counts, strict=True):
+                total._append(values, counts)
         return total
 
     def different(self) -> list[Any]:
         """All different values in order, NaN last."""
-        return sorted(self._texts) if self._texts else [*self._sorted().tolist(), *[_NAN][: self._nan]]
+        values = self._united()
+        if not isinstance(values, np.ndarray):
+            return sorted(texts_of(values.layout))
+        return [*values.tolist(), *[_NAN][: self._nan]]
 
     def by_count(self) -> dict[Any, int]:
         """The counts, the highest first, then by value, NaN last."""
-        if self._texts:
-            return dict(sorted(self._texts.items(), key=lambda item: (-item[1], item[0])))
-        numbers = self._sorted()
+        numbers = self._united()
         counts = self._counts[0] if self._counts else np.empty(0, np.int64)
+        if not isinstance(numbers, np.ndarray):
+            counted = sorted(zip(texts_of(numbers.layout), counts.tolist(), strict=True), key=itemgetter(0))
+            return dict(sorted(counted, key=itemgetter(1), reverse=True))  # stable
         order = np.argsort(-counts, kind="stable")
         values, found = numbers[order].tolist(), counts[order].tolist()
         if self._nan:
@@ -100,30 +102,44 @@ class Counts:
         found, counts = np.unique(values, return_counts=True)
         return found, counts.astype(np.int64, copy=False)
 
-    def _append(self, numbers: NDArray[Any], counts: NDArray[np.int64]) -> None:
-        _check_number(len(numbers))
-        self._numbers.append(numbers)
+    def _append(self, values: Any, counts: NDArray[np.int64]) -> None:
+        if not len(values):
+            return
+        _check_number(len(values))
+        self._values.append(values)
         self._counts.append(counts)
-        if sum(map(len, self._numbers[1:])) > max(len(self._numbers[0]), _FEW):
-            self._sorted()
+        if sum(map(len, self._values[1:])) > max(len(self._values[0]), _FEW):
+            self._united()
 
-    def _sorted(self) -> NDArray[Any]:
-        """The different numbers, together with their counts in one array."""
-        if len(self._numbers) > 1:
-            numbers, counts = np.concatenate(self._numbers), np.concatenate(self._counts)
-            order = np.argsort(numbers, kind="stable")
-            numbers, counts = numbers[order], counts[order]
-            first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
-            ends = np.concatenate([[0], np.cumsum(counts)])
-            self._numbers = [numbers[first]]
-            self._counts = [np.diff(ends[np.append(first, len(numbers))])]
-            _check_number(len(first))
-        return self._numbers[0] if self._numbers else np.empty(0)
+    def _united(self) -> Any:
+        """The different values, together with their counts in one array."""
+        if len(self._values) > 1:
+            counts = np.concatenate(self._counts)
+            if isinstance(self._values[0], np.ndarray):
+                values, counts = _different_numbers(np.concatenate(self._values), counts)
+            else:
+                values, counts = _different_texts(ak.concatenate(self._values), counts)
+            _check_number(len(values))
+            self._values, self._counts = [values], [counts]
+        return self._values[0] if self._values else np.empty(0)
 
-    def _add_texts(self, counted: Iterable[tuple[str, int]]) -> None:
-        for text, count in counted:
-            self._texts[text] = self._texts.get(text, 0) + count
-        _check_number(len(self._texts))
+
+def _different_numbers(
+    numbers: NDArray[Any], counts: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    order = np.argsort(numbers, kind="stable")
+    numbers, counts = numbers[order], counts[order]
+    first = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    return numbers[first], np.diff(ends[np.append(first, len(numbers))])
+
+
+def _different_texts(texts: Any, counts: NDArray[np.int64] | None) -> tuple[Any, NDArray[np.int64]]:
+    """Count texts; without `counts` each of them once. Sums of counts are exact up to 2^53."""
+    first, numbers = different_places(texts.layout)
+    found = np.bincount(numbers, weights=counts, minlength=len(first)).astype(np.int64, copy=False)
+    # Packed, so that the characters of all others can go.
+    return ak.to_packed(texts[first]), found
 
 
 def _check_number(different: int) -> None:
@@ -136,7 +152,7 @@ def _check_number(different: int) -> None:
 
 _NAN = float("nan")
 _FEW = 1 << 17
-"""As many numbers may wait to be sorted."""
+"""As many values may wait to be united."""
 
 
 class Summary(Mapping[str, Mapping[str, float]]):

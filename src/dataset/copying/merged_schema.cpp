@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
+#include <unordered_set>
 
 #include "colonnade/error.h"
 
@@ -110,13 +112,12 @@ void MergedSchema::add_level(const Descriptor& from, const std::vector<std::uint
 void MergedSchema::check_lacks(const Descriptor& from, const std::vector<std::uint32_t>& fields,
                                std::uint32_t parent, bool is_exact) const {
   if (options_.fields == MergeMode::union_ && !is_exact) return;
-  const auto has = [&](const std::string& name) {
-    return std::any_of(fields.begin(), fields.end(),
-                       [&](std::uint32_t id) { return from.fields[id].name == name; });
-  };
-  for (const auto& [key, field] : known_)
-    if (key.first == parent && !has(key.second))
-      fail(fmt::format("there is no field '{}'", to_.path_of(field)), to_.path_of(field));
+  std::unordered_set<std::string_view> names;
+  for (const std::uint32_t id : fields) names.insert(from.fields[id].name);
+  for (auto at = known_.lower_bound({parent, std::string()}); at != known_.end() && at->first.first == parent;
+       ++at)
+    if (!names.contains(at->first.second))
+      fail(fmt::format("there is no field '{}'", to_.path_of(at->second)), to_.path_of(at->second));
 }
 
 void MergedSchema::check_same(const Descriptor& from, const FieldDescriptor& a,
@@ -294,22 +295,19 @@ SchemaMap MergedSchema::map(const Descriptor& schema) const {
 
 void MergedSchema::map_level(const Descriptor& from, const std::vector<std::uint32_t>& fields,
                              std::uint32_t parent, std::uint32_t from_parent, SchemaMap& map) const {
-  std::size_t found = 0;
+  std::unordered_set<std::uint32_t> found;
   for (const std::uint32_t id : fields) {
     const std::uint32_t own = find(parent, from.fields[id].name);
     if (own == invalid_id) continue;
-    ++found;
+    found.insert(own);
     map.field_of[id] = own;
     if (!from.fields[id].source_field) map_columns(from, from.fields[id], map);
     map_level(from, children_of(from, id), own, id, map);
   }
   const auto own_fields = parent == top ? to_.top_level_fields() : children_of(to_, parent);
-  if (found == own_fields.size()) return;
-  for (const std::uint32_t own : own_fields) {
-    const bool is_there =
-        std::any_of(fields.begin(), fields.end(), [&](std::uint32_t id) { return map.field_of[id] == own; });
-    if (!is_there && !to_.fields[own].source_field) map.missing.push_back({own, from_parent});
-  }
+  if (found.size() == own_fields.size()) return;
+  for (const std::uint32_t own : own_fields)
+    if (!found.contains(own) && !to_.fields[own].source_field) map.missing.push_back({own, from_parent});
 }
 
 void MergedSchema::map_columns(const Descriptor& from, const FieldDescriptor& field, SchemaMap& map) const {
