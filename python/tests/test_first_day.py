@@ -13,6 +13,8 @@ import hist
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from locations import FIXTURES
 
 import colonnade
@@ -321,6 +323,51 @@ def test_diff_sees_types_of_variants(run, tmp_path, spec, one, two, says):
             writer.fill(v=0.5 if "double" in spec else 0)
     status, out, _ = run("diff", tmp_path / "a.root", tmp_path / "b.root")
     assert (status, out) == (1, f"! v: 1 value of 2 differ, first at entry 0: {says}\n")
+
+
+ANY_FLOAT = st.sampled_from([0.0, -0.0, 1.5, float("nan"), float("inf")])
+ANY_VALUE = {
+    "double": ANY_FLOAT,
+    "std::uint8_t": st.integers(0, 3),
+    "bool": st.booleans(),
+    "std::string": st.sampled_from(["", "a", "bc"]),
+    "std::vector<float>": st.lists(ANY_FLOAT, max_size=2),
+    "std::array<std::int16_t,2>": st.tuples(st.integers(-1, 1), st.integers(-1, 1)).map(list),
+    "std::optional<double>": st.none() | ANY_FLOAT,
+    "std::vector<std::vector<bool>>": st.lists(st.lists(st.booleans(), max_size=2), max_size=2),
+}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_diff_counts_what_a_loop_over_the_values_counts(run, monkeypatch, tmp_path_factory, data):
+    def is_same(one, two):
+        if isinstance(one, list):
+            return len(one) == len(two) and all(map(is_same, one, two))
+        return repr(one) == repr(two)
+
+    spec = data.draw(st.sampled_from(sorted(ANY_VALUE)))
+    mine = data.draw(st.lists(ANY_VALUE[spec], min_size=1, max_size=30))
+    theirs = [data.draw(ANY_VALUE[spec]) if data.draw(st.integers(0, 9)) == 0 else value for value in mine]
+    monkeypatch.setattr(sys.modules["colonnade.cli.diff"], "_BLOCK", data.draw(st.sampled_from([1, 7, 100])))
+    files = [tmp_path_factory.mktemp("diff") / "f.root" for _ in range(2)]
+    for file, values in zip(files, (mine, theirs), strict=True):
+        with colonnade.create(file, "Events", {"v": spec}) as writer:
+            for value in values:
+                writer.fill(v=value)
+    places = [place for place, pair in enumerate(zip(mine, theirs, strict=True)) if not is_same(*pair)]
+    status, out, _ = run("diff", *files)
+    assert status == bool(places)
+    if places:
+        first = (
+            colonnade.open(files[0])["v"].tolist()[places[0]],
+            colonnade.open(files[1])["v"].tolist()[places[0]],
+        )
+        amount = "1 value" if len(places) == 1 else f"{len(places)} values"
+        expected = (
+            f"! v: {amount} of {len(mine)} differ, first at entry {places[0]}: {first[0]!r} -> {first[1]!r}"
+        )
+        assert out.strip() == expected
 
 
 def run_alone(*arguments, **environment):

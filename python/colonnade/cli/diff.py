@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from colonnade.arrays.awkward import AwkwardBuilder
 from colonnade.arrays.forms import Flat
@@ -22,6 +23,8 @@ from .common import count_text, fields_option, file_and_name
 __all__ = ["diff", "differences"]
 
 _STEP = "32 MB"
+_BLOCK = 10_000
+"""Values that are compared one by one, as Python's, if any bits differ."""
 
 
 @click.command(short_help="Compare two data sets: fields, types, values.")
@@ -124,10 +127,11 @@ def _value_differences(left: DataSet, right: DataSet, names: list[str], *, what:
         columns = sorted({c for part in left.schema[name].walk() for c in part.columns})
         for start, end in steps(clusters(left.descriptor, columns), _STEP, 0, stop):
             mine, theirs = (_values(each, name, start, end) for each in (left, right))
-            for number, (one, two) in enumerate(zip(mine, theirs, strict=True), start):
-                if not _same(one, two):
-                    count += 1
-                    first = (number, one, two) if first is None else first
+            differing, place = _compared(mine, theirs)
+            count += differing
+            if differing and first is None:
+                one, two = (ak.to_list(each[place : place + 1])[0] for each in (mine, theirs))
+                first = (start + place, one, two)
         if first is not None:
             number, one, two = first
             found.append(
@@ -144,10 +148,50 @@ class _NamedAlternatives(AwkwardBuilder):
         return super().variant(tags, named)
 
 
-def _values(data_set: DataSet, name: str, start: int, end: int) -> list[Any]:
-    selected = data_set._select([name])
-    values: list[Any] = ak.to_list(data_set._assemble(selected, start, end, _NamedAlternatives())[name])
-    return values
+def _values(data_set: DataSet, name: str, start: int, end: int) -> Content:
+    assembled: Content = data_set._assemble(data_set._select([name]), start, end, _NamedAlternatives())
+    return assembled[name]
+
+
+def _compared(mine: Content, theirs: Content) -> tuple[int, int]:
+    """How many of as many values differ, and which one is the first of them."""
+    if _same_bits(mine, theirs):
+        return 0, 0
+    if all(isinstance(each, ak.contents.NumpyArray) for each in (mine, theirs)):
+        return _compared_numbers(mine.data, theirs.data)
+    count, first = 0, 0
+    for begin in range(0, len(mine), _BLOCK):
+        one, two = (each[begin : begin + _BLOCK] for each in (mine, theirs))
+        if _same_bits(one, two):
+            continue
+        for place, values in enumerate(zip(ak.to_list(one), ak.to_list(two), strict=True), begin):
+            if not _same(*values):
+                first = first if count else place
+                count += 1
+    return count, first
+
+
+def _compared_numbers(mine: NDArray[Any], theirs: NDArray[Any]) -> tuple[int, int]:
+    bits = np.dtype(f"u{mine.dtype.itemsize}")
+    differ = mine.view(bits) != theirs.view(bits)
+    if mine.dtype.kind == "f":
+        differ &= ~(np.isnan(mine) & np.isnan(theirs))
+    return int(np.count_nonzero(differ)), int(np.argmax(differ))
+
+
+def _same_bits(one: Content, two: Content) -> bool:
+    """Whether all buffers are the same. If not, values may still be: bits of what is missing do not count."""
+    forms, lengths, buffers = zip(
+        *(ak.to_buffers(ak.to_packed(each, highlevel=False)) for each in (one, two)), strict=True
+    )
+    return (
+        lengths[0] == lengths[1]
+        and forms[0] == forms[1]
+        and all(
+            np.array_equal(buffers[0][key].view(np.uint8), buffers[1][key].view(np.uint8))
+            for key in buffers[0]
+        )
+    )
 
 
 def _same(one: Any, two: Any) -> bool:
