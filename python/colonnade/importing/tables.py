@@ -276,7 +276,10 @@ class _Table:
 
         names = [self.fields[column] for column in columns]
         with self._reading():
-            for batch in self._dataset.to_batches(columns=columns, batch_size=self._batch_size):
+            scan = self._dataset.to_batches(
+                columns=columns, batch_size=self._batch_size, batch_readahead=1, fragment_readahead=1
+            )
+            for batch in scan:
                 yield pa.Table.from_batches([batch.rename_columns(names)])
 
     @contextmanager
@@ -366,7 +369,8 @@ def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
     parts = []
     for file in files:
         try:
-            parts.append(_csv_dataset(file) if kind == "csv" else pyarrow.dataset.dataset(file, format=kind))
+            form = pyarrow.dataset.ParquetFileFormat(pre_buffer=False) if kind == "parquet" else kind
+            parts.append(_csv_dataset(file) if kind == "csv" else pyarrow.dataset.dataset(file, format=form))
         except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
             reason = str(error).splitlines()[0].rpartition(f"'{file}': ")[2]
             raise FormatError(f"the file cannot be read as {kind}: {reason}", uri=file) from error
