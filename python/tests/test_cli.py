@@ -202,6 +202,15 @@ def test_generate(run, tmp_path, sample_name, data_set, fields):
     assert (found.name, found.num_entries, len(found.field_names)) == (data_set, 1000, fields)
 
 
+@pytest.mark.parametrize("place", ["obj://{}", "file://{}/f%20g.root", "{}/f.root:DecayTree"])
+def test_generate_where_uris_say(run, tmp_path, place):
+    place = place.format(tmp_path)
+    status, out, error = run("generate", "lhcb", place, "--events", 10)
+    assert (status, error) == (0, "")
+    assert ("KiB" in out) == ("obj:" not in place)
+    assert colonnade.open(place).num_entries == 10
+
+
 def test_demo(run, tmp_path):
     status, out, _ = run("demo", "--events", 50_000, "--output", tmp_path / "demo")
     assert status == 0

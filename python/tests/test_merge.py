@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -264,6 +265,9 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
         colonnade.merge(out, [made[0], tmp_path / "none.root"])
     with pytest.raises(colonnade.FileMissingError, match="no file matches"):
         colonnade.merge(out, tmp_path / "none*.root")
+    shutil.copy(made[0], os.fsencode(tmp_path) + b"/caf\xe9.root")
+    with pytest.raises(colonnade.TypeMismatchError, match="not valid Unicode"):
+        colonnade.merge(out, tmp_path / "caf*.root")
     with pytest.raises(colonnade.NotFoundError, match="no input has a data set 'Runs'"):
         colonnade.merge(out, made, data_sets="Runs")
     with pytest.raises(colonnade.UsageError, match="'Events' is named twice"):

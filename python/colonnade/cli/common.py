@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,7 +13,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from colonnade.errors import ConversionError, Error
+from colonnade import _core
+from colonnade.errors import ConversionError, Error, UsageError
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import datasets, split_target
 
@@ -23,6 +25,7 @@ __all__ = [
     "count_text",
     "fields_option",
     "file_and_name",
+    "file_size",
     "json_option",
     "missing_option",
     "name_argument",
@@ -50,6 +53,14 @@ def file_and_name(file: str, name: str | None) -> tuple[str, str]:
     if found and name and found != name:
         raise click.UsageError(f"the data set is named twice: '{found}' and '{name}'")
     return uri, found or name or ""
+
+
+def file_size(uri: str) -> int | None:
+    """Bytes of a local file; stores and files on servers are not asked for theirs."""
+    try:
+        return os.path.getsize(_core.local_path(uri))
+    except (OSError, UsageError):
+        return None
 
 
 def missing_option(command: Callable[..., T]) -> Callable[..., T]:

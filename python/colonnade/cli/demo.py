@@ -50,7 +50,7 @@ def demo(events: int, output: Path, compression: str) -> None:
             progress=lambda done: progress.update(task, completed=done),
         )
         click.echo(
-            f"{'file':10} {file}, {bytes_text(written.size)}, {events} events, {len(sample.schema)} fields"
+            f"{'file':10} {file}, {bytes_text(file.stat().st_size)}, {events} events, {len(sample.schema)} fields"
         )
         _report("write", events, written.seconds)
 

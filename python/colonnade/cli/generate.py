@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import click
 
+from colonnade.errors import redacted
+from colonnade.reading.opening import split_target
 from colonnade.samples import SAMPLES, Sample
 from colonnade.writing.creating import create
 
-from .common import bytes_text, progress_bar
+from .common import bytes_text, file_size, progress_bar
 
 __all__ = ["Written", "generate", "write_sample"]
 
@@ -23,8 +24,6 @@ class Written(NamedTuple):
     """What writing a sample took."""
 
     entries: int
-    size: int
-    """Bytes of the file."""
     seconds: float
     """For writing, without making the events."""
 
@@ -51,7 +50,7 @@ def write_sample(
             progress(entries)
         before = time.perf_counter()
     seconds += time.perf_counter() - before
-    return Written(entries, os.path.getsize(path), seconds)
+    return Written(entries, seconds)
 
 
 @click.command(short_help="Generate a sample: B decays, muons, or random numbers.")
@@ -86,4 +85,6 @@ def generate(
             compression=compression,
             cluster_size=cluster_size,
         )
-    click.echo(f"{out}: {written.entries} events in '{chosen.dataset}', {bytes_text(written.size)}")
+    size = file_size(split_target(out, chosen.dataset)[0])
+    taken = "" if size is None else f", {bytes_text(size)}"
+    click.echo(f"{redacted(out)}: {written.entries} events in '{chosen.dataset}'{taken}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -24,6 +23,7 @@ from .common import (
     count_text,
     fields_option,
     file_and_name,
+    file_size,
     json_option,
     name_argument,
     print_json,
@@ -124,7 +124,7 @@ def info(
             found.append(describe(data_set, fields))
             if metrics:
                 found[-1]["metrics"] = measure(data_set, fields)
-    size = _file_size(file)
+    size = file_size(file)
     if as_json:
         objects = [
             {"path": o.path, "class": o.class_name, "size": o.size} for o in _core.stored_objects(file)
@@ -144,14 +144,6 @@ def info(
         _print(data, everything)
         if metrics:
             _print_metrics(data["metrics"])
-
-
-def _file_size(file: str) -> int | None:
-    """Bytes of a local file; stores and files on servers are asked for their data sets only."""
-    try:
-        return os.path.getsize(file.removeprefix("file://"))
-    except OSError:
-        return None
 
 
 def _print(data: dict[str, Any], everything: bool) -> None:

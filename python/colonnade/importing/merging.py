@@ -176,5 +176,5 @@ def expand_inputs(inputs: Iterable[PathLike] | PathLike) -> list[str]:
         found = sorted(glob.glob(name, recursive=True))
         if not found:
             raise FileMissingError(f"no file matches '{name}'")
-        names += found
+        names += map(path_text, found)
     return names
