@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "colonnade/entry.h"
@@ -73,6 +74,7 @@ class Model {
 
   std::vector<std::unique_ptr<Field>> fields_;
   std::vector<Projection> projections_;
+  std::unordered_set<std::string> names_;  // of both
   Entry default_entry_;
   std::size_t value_bytes_ = 0;  // of values made by this entry
   bool complete_ = false;        // given to a reader or writer, which would not see new fields

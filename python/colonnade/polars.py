@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from colonnade._core import FieldKind
 from colonnade.errors import Error, UnsupportedError
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import open as open_data_set
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from colonnade.reading.dataset import Fields
     from colonnade.schema.fields import FieldInfo
 
-__all__ = ["frame_of", "scan"]
+__all__ = ["check_types", "frame_of", "scan"]
 
 
 def scan(
@@ -70,13 +71,30 @@ def _schema_of(data_set: DataSet, column: str, info: FieldInfo) -> Any:
     import polars as pl
 
     try:
-        return frame_of(data_set._batch({column: info}, 0, 0)).schema
+        batch = data_set._batch({column: info}, 0, 0)
+        check_types({column: info})
+        return frame_of(batch).schema
     except Error:
         raise
     except (pl.exceptions.PolarsError, ValueError, NotImplementedError) as error:
-        raise UnsupportedError(
-            f"Polars has no type for '{info.type}'", "leave the column out: fields=[...]", field=column
-        ) from error
+        raise _no_type(column, info) from error
+
+
+def check_types(selected: Mapping[str, FieldInfo]) -> None:
+    """Refuse variants, at any depth: Polars would end in a panic, which is no `Exception`.
+
+    Raises:
+        UnsupportedError: a column has a type that Polars lacks.
+    """
+    for column, info in selected.items():
+        if any(part.kind == FieldKind.variant for part in info.walk()):
+            raise _no_type(column, info)
+
+
+def _no_type(column: str, info: FieldInfo) -> UnsupportedError:
+    return UnsupportedError(
+        f"Polars has no type for '{info.type}'", "leave the column out: fields=[...]", field=column
+    )
 
 
 def frame_of(batch: Any) -> pl.DataFrame:

@@ -212,6 +212,15 @@ def test_what_polars_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(colonnade.UnsupportedError, match="Polars has no type"):
         colonnade.polars.scan(file)
     assert colonnade.polars.scan(file, fields=["x"]).collect().to_dicts() == [{"x": 2}]
+    inside = tmp_path / "inside.root"
+    with colonnade.create(inside, "E", schema={"v": "std::vector<std::variant<int,float>>"}) as writing:
+        writing.fill(v=[1])
+    for made in (file, inside):
+        # What a Polars panic raises would pass through `except Exception`.
+        for use in (colonnade.polars.scan, colonnade.DataSet.to_polars):
+            with pytest.raises(colonnade.UnsupportedError, match="Polars has no type for 'std::v") as caught:
+                use(colonnade.open(made))
+            assert caught.value.field == "v"
     with pytest.raises(colonnade.Error, match=r"no\.root"):
         colonnade.polars.scan(tmp_path / "no.root")
     data_set = colonnade.open(file)

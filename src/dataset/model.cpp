@@ -36,9 +36,7 @@ void Model::check_new(const Field* field) const {
   if (!dataset::is_allowed_name(name))
     throw Error(ErrorKind::schema, fmt::format("'{}' is not a valid field name", name),
                 dataset::allowed_names, {.field = name});
-  const auto same = [&](const Field& other) { return other.name() == name; };
-  if (std::any_of(fields_.begin(), fields_.end(), [&](const auto& f) { return same(*f); }) ||
-      std::any_of(projections_.begin(), projections_.end(), [&](const auto& p) { return same(*p.field); }))
+  if (names_.contains(name))
     throw Error(ErrorKind::schema, fmt::format("the model already has a field '{}'", name),
                 "choose another name", {.field = name});
 }
@@ -47,6 +45,7 @@ void Model::add_field(std::unique_ptr<Field> field, std::shared_ptr<void> value)
   check_new(field.get());
   default_entry_.add(*field, std::move(value));
   fields_.push_back(std::move(field));
+  names_.insert(fields_.back()->name());
 }
 
 std::shared_ptr<void> Model::add_field(std::unique_ptr<Field> field) {
@@ -73,6 +72,7 @@ std::shared_ptr<void> Model::make_field(std::string_view name, std::string_view 
 void Model::add_projected_field(std::unique_ptr<Field> field, Sources sources) {
   check_new(field.get());
   projections_.push_back({std::move(field), std::move(sources)});
+  names_.insert(projections_.back().field->name());
 }
 
 Field& Model::field(std::string_view path) const {

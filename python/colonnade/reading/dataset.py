@@ -743,9 +743,10 @@ class DataSet(Located):
             series = {name: to_series(batch.column(name), index) for name in batch.schema.names}
             return pd.DataFrame(series, index=index)
         if library == "pl":
-            import polars as pl
+            from colonnade.polars import check_types, frame_of
 
-            return pl.from_arrow(self._read(selected, start, stop, "pa", ahead))
+            check_types(selected)
+            return frame_of(self._read(selected, start, stop, "pa", ahead))
         raise _unknown_library(library)
 
 

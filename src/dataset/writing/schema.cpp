@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "format/envelope_check.h"
 #include "io/object_store.h"
 #include "page/append_if_repaired.h"
 
@@ -15,21 +16,30 @@ const char* library_name() noexcept {
   return "Colonnade " COLONNADE_VERSION;
 }
 
-// The specification's "Naming specification".
 namespace {
 
-void check_members(const Field& field, const std::string& path) {
+void check_members(const Field& field, const std::string& path, std::size_t depth) {
+  if (depth > format::max_field_depth)
+    throw Error(ErrorKind::schema,
+                fmt::format("fields are nested more than {} deep", format::max_field_depth),
+                "no reader would open the data set: store it with fewer levels",
+                {.field = path.substr(0, path.find('.'))});
   for (const auto& member : field.children()) {
     const std::string below = path + "." + member->name();
     if (!is_allowed_name(member->name()))
       throw Error(ErrorKind::schema, fmt::format("'{}' is not a valid name of a member", member->name()),
                   allowed_names, {.field = below});
-    check_members(*member, below);
+    check_members(*member, below, depth + 1);
   }
 }
 
 }  // namespace
 
+void check_new_field(const Field& field) {
+  check_members(field, field.name(), 1);
+}
+
+// The specification's "Naming specification".
 bool is_allowed_name(std::string_view name) noexcept {
   return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || c == '.' || c == '/' || c == '\\';
@@ -168,7 +178,7 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
                                                  const std::string& uri, const WriteOptions& options,
                                                  Target target) {
   if (model == nullptr) throw Error(ErrorKind::usage, "there is no model", "see Model::create()");
-  for (const auto& field : model->fields()) check_members(*field, field->name());
+  for (const auto& field : model->fields()) check_new_field(*field);
   check(options);
   if (!options.part_of.empty() && !io::is_object_store(uri))
     throw Error(ErrorKind::usage, "only data sets in object stores can be written in parts",
@@ -191,13 +201,13 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
 }
 
 void describe(const std::vector<Field*>& fields, page::DataSetSink& data_set, std::uint64_t entries) {
-  for (const Field* field : fields) check_members(*field, field->name());
+  for (const Field* field : fields) check_new_field(*field);
   Field::describe(fields, data_set.descriptor(), data_set.compression().algorithm != codec::Algorithm::none,
                   entries);
 }
 
 void describe_projection(const Model::Projection& projection, Descriptor& descriptor) {
-  check_members(*projection.field, projection.field->name());
+  check_new_field(*projection.field);
   Projector(projection, descriptor).describe();
 }
 

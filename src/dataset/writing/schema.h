@@ -44,6 +44,9 @@ std::string_view name_at(std::string_view path) noexcept;
 // Throws ErrorKind::usage if the format does not allow that name: ROOT would not open the data set.
 void check_new_name(std::string_view path);
 
+// Throws ErrorKind::schema if the format does not allow the name of a member, or readers refuse so many
+// levels.
+void check_new_field(const Field& field);
 // Adds fields to the descriptor; with `entries` > 0 they are deferred.
 void describe(const std::vector<Field*>& fields, page::DataSetSink& data_set, std::uint64_t entries);
 void describe_projection(const Model::Projection& projection, Descriptor& descriptor);

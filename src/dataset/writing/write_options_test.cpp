@@ -352,8 +352,43 @@ TEST(DataSets, NamesOfMembersFollowTheFormat) {
     EXPECT_EQ(error.context().field, "points._0." + std::string(name));
 
     auto writer = Writer::recreate(Model::create(), "Data", file);
+    const auto x = writer->extend<int>("x");
     EXPECT_EQ(error_of([&] { writer->extend(points(name)); }).kind(), ErrorKind::schema);
+    *x = 3;
+    writer->fill();  // nothing has happened
+    writer->close();
+    EXPECT_EQ(Reader::open("Data", file)->view<int>("x")(0), 3);
   }
+}
+
+TEST(DataSets, FieldsAreNestedAsDeepAsReadersAllow) {
+  const auto levels = [](std::size_t count) {
+    auto field = make_field("x", "int");
+    while (--count > 0) {
+      std::vector<std::unique_ptr<Field>> members;
+      members.push_back(std::move(field));
+      field = make_record_field("x", std::move(members));
+    }
+    return field;
+  };
+  const MemoryFile file;
+  auto model = Model::create();
+  model->add_field(levels(100));
+  Writer::recreate(std::move(model), "Data", file)->close();
+  EXPECT_EQ(Reader::open("Data", file)->num_entries(), 0u);
+
+  model = Model::create();
+  model->add_field(levels(101));
+  const Error error = error_of([&] { Writer::recreate(std::move(model), "Data", file); });
+  EXPECT_EQ(error.kind(), ErrorKind::schema);
+  EXPECT_EQ(error.problem(), "fields are nested more than 100 deep");
+  EXPECT_EQ(error.context().field, "x");
+
+  auto writer = Writer::recreate(Model::create(), "Data", file);
+  EXPECT_EQ(error_of([&] { writer->extend(levels(101)); }).problem(), error.problem());
+  writer->extend(levels(100));
+  writer->close();
+  EXPECT_EQ(Reader::open("Data", file)->num_entries(), 0u);
 }
 
 TEST(DataSets, DescriptionsAndWriterAreStored) {

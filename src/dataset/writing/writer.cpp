@@ -165,6 +165,10 @@ void Writer::append(std::span<const NamedArray> arrays) {
 void Writer::extend(std::unique_ptr<Field> field, std::shared_ptr<void> value) {
   impl_->state->ensure_open();
   Field* added = field.get();
+  // Once the descriptor has a part of the field, the writer cannot go on.
+  if (added != nullptr)
+    with_context({.uri = impl_->data_set.uri(), .data_set = impl_->data_set.descriptor().name},
+                 [&] { dataset::check_new_field(*added); });
   impl_->extend_model([&](Model& model) { model.add_field(std::move(field), std::move(value)); });
   impl_->state->guarded([&] {
     dataset::describe({added}, impl_->data_set, num_entries());
@@ -195,6 +199,7 @@ void Writer::extend_projected(std::unique_ptr<Field> field, Model::Sources sourc
   } catch (...) {
     descriptor.fields.resize(fields);
     descriptor.aliases.resize(aliases);
+    impl_->model->names_.erase(impl_->model->projections_.back().field->name());
     impl_->model->projections_.pop_back();
     throw;
   }
