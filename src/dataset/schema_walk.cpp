@@ -162,6 +162,19 @@ std::uint32_t find_field(const Descriptor& descriptor, std::string_view path, Er
               std::move(where));
 }
 
+FieldFinder::FieldFinder(const page::PageSource& source, std::size_t paths) : source_(source) {
+  constexpr std::size_t few = 8;
+  if (paths <= few) return;
+  const Descriptor& descriptor = source.descriptor();
+  for (const std::uint32_t id : descriptor.top_level_fields())
+    top_level_.emplace(descriptor.fields[id].name, id);  // the first of a name, as find_field()
+}
+
+std::uint32_t FieldFinder::find(std::string_view path) const {
+  const auto found = top_level_.find(path);
+  return found != top_level_.end() ? found->second : find_field(source_, path);
+}
+
 bool is_per_entry(const Descriptor& descriptor, std::uint32_t field) {
   for (std::uint32_t id = field; descriptor.fields[id].parent != id;) {
     id = descriptor.fields[id].parent;

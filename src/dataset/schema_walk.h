@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "colonnade/descriptor.h"
@@ -18,6 +19,17 @@ namespace colonnade::dataset {
 std::uint32_t find_field(const page::PageSource& source, std::string_view path);
 // `where`: for the error.
 std::uint32_t find_field(const Descriptor& descriptor, std::string_view path, ErrorContext where);
+// find_field() for so many paths. If there are many, those of fields at the top are looked up: a search of
+// all fields for each of them would take most of the time for wide data sets.
+class FieldFinder {
+ public:
+  FieldFinder(const page::PageSource& source, std::size_t paths);
+  std::uint32_t find(std::string_view path) const;
+
+ private:
+  const page::PageSource& source_;
+  std::unordered_map<std::string_view, std::uint32_t> top_level_;
+};
 
 // A member of a record under the name used in programs.
 struct NamedMember {

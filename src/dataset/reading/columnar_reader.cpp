@@ -289,9 +289,9 @@ class Limit {
 };
 
 // Marks what a path needs: the field, what is below it and readable, and the fields above it.
-void mark(const page::PageSource& source, const std::string& path, std::vector<bool>& wanted) {
+void mark(const page::PageSource& source, const std::string& path, std::uint32_t field,
+          std::vector<bool>& wanted) {
   const Descriptor& descriptor = source.descriptor();
-  const std::uint32_t field = find_field(source, path);
   if (!descriptor.fields[field].unreadable.empty())
     throw Error(ErrorKind::unsupported,
                 fmt::format("the stored type '{}' cannot be read: {}", descriptor.fields[field].type_name,
@@ -344,7 +344,8 @@ ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element,
 std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths,
                                      std::uint64_t first, std::uint64_t last, std::uint64_t ahead) {
   std::vector<bool> wanted(source.descriptor().fields.size(), false);
-  for (const std::string& path : paths) mark(source, path, wanted);
+  const FieldFinder finder(source, paths.size());
+  for (const std::string& path : paths) mark(source, path, finder.find(path), wanted);
   return read_arrays(source, std::move(wanted), {}, first, last, ahead);
 }
 

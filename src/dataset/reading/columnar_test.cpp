@@ -1,5 +1,8 @@
 // Whole arrays in and out: append() and fill() must store the same, arrays() must return any range and any
 // subset of fields, and invalid arrays must be refused before anything is written.
+#include <fmt/format.h>
+
+#include <set>
 #include <thread>
 
 #include "base/interruption.h"
@@ -190,6 +193,30 @@ TEST(Append, ManyEntriesAtOnceMakeSeveralClusters) {
   ASSERT_EQ(arrays.size(), 2u);
   EXPECT_TRUE(std::ranges::equal(arrays[0].view<std::int64_t>(), offsets));
   EXPECT_TRUE(std::ranges::equal(arrays[1].view<std::uint32_t>(), items));
+}
+
+TEST(Arrays, ManyPathsFindWhatEachFindsAlone) {
+  const MemoryFile file;
+  auto model = Model::create();
+  std::vector<std::string> paths;
+  for (int i = 0; i < 40; ++i) {
+    *model->make_field<int>(paths.emplace_back(fmt::format("x{}", i))) = i;
+    *model->make_field<std::pair<int, float>>(fmt::format("p{}", i)) = {1000 + i, 0.5f};
+    paths.push_back(fmt::format("p{}._0", i));
+  }
+  auto writer = Writer::recreate(std::move(model), "Data", file);
+  writer->fill();
+  writer->close();
+  auto reader = Reader::open("Data", file);
+  std::set<std::uint32_t> together;
+  for (const ColumnArray& array : reader->arrays(paths, 0, 1)) together.insert(array.field);
+  std::set<std::uint32_t> alone;
+  for (const std::string& path : paths)
+    for (const ColumnArray& array : reader->arrays({&path, 1}, 0, 1)) alone.insert(array.field);
+  EXPECT_EQ(together, alone);
+  EXPECT_EQ(together.size(), paths.size());
+  paths.emplace_back("x40");
+  EXPECT_EQ(error_of([&] { reader->arrays(paths, 0, 1); }).context().field, "x40");
 }
 
 // Whole pages of uncompressed columns are written from the caller's memory, but only while append() runs.

@@ -146,8 +146,8 @@ Model& Reader::model() {
 
 void Reader::connect_model() {
   if (connected_) return;
-  for (const auto& field : model().fields())
-    field->connect(*source_, dataset::find_field(*source_, field->name()));
+  const dataset::FieldFinder finder(*source_, model().fields().size());
+  for (const auto& field : model().fields()) field->connect(*source_, finder.find(field->name()));
   connected_ = true;
 }
 
