@@ -174,6 +174,8 @@ def test_errors_are_one_line(run, arguments, text):
         ("show", RECORDS, "--entries", "x"),
         ("generate", "nope", "f"),
         ("generate", "random", "f", "--seed", "-1"),
+        ("show", "f.root", "--json", "--schema"),
+        ("show", "f.root", "--json", "--histogram", "x"),
     ],
 )
 def test_wrong_usage(run, arguments):

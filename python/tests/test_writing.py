@@ -549,6 +549,26 @@ def test_numbers_widen_and_never_narrow_silently(tmp_path):
 # ---- Late and projected fields
 
 
+@pytest.mark.parametrize(("levels", "fits"), [(100, True), (101, False), (5000, False)])
+def test_fields_are_nested_as_deep_as_readers_allow(tmp_path, levels, fits):
+    spec, value = "int", 7
+    for _ in range(levels - 1):
+        spec, value = {"a": spec}, {"a": value}
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": "int"}) as writer:
+        writer.fill(x=1)
+        if fits:
+            writer.extend_schema({"v": spec})
+            writer.fill(x=2, v=value)
+        else:
+            with pytest.raises(colonnade.SchemaError, match="nested more than 100 deep"):
+                writer.extend_schema({"v": spec})
+            writer.fill(x=2)
+    events = colonnade.open(tmp_path / "f.root")
+    assert events["x"].to_list() == [1, 2]
+    if fits:
+        assert events["v"].to_list()[1] == value
+
+
 def test_late_fields(tmp_path):
     with colonnade.create(tmp_path / "f.root", "Events", {"a": "float"}) as writer:
         writer.fill(a=1)

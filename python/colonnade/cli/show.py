@@ -72,6 +72,8 @@ def show(
     FILE may also be f.root:Events, and may have wildcards ('run*.root'). Entries that are too long for a line are
     printed with one field per line. On a terminal, the output goes through a pager.
     """
+    if as_json and (schema or histogram is not None):
+        raise click.UsageError(f"--{'schema' if schema else 'histogram'} prints no JSON: leave out --json")
     start, stop = _range(entries)
     with open_data_set(file_and_name(file, name), missing=missing) as data_set:
         if schema:

@@ -40,10 +40,19 @@ _NAMES = {
 _WRITTEN = ("float", "double", "int", "bool", "char", "std::string", "std::vector<float>", *_NAMES.values())
 """Names of types, for a misspelled one."""
 
+_DEEPEST = 100
+"""Levels that readers allow."""
+
 
 def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
     """Make the field of a type; raises `SchemaError` or `TypeMismatchError` for an invalid type."""
     path = path or column_name(name, "field")
+    if path.count(".") >= _DEEPEST:
+        raise SchemaError(
+            f"fields are nested more than {_DEEPEST} deep",
+            "fewer levels: no reader would open the data set",
+            field=path.partition(".")[0],
+        )
     if isinstance(spec, Mapping):
         return _core.make_record(
             name, [build_field(key, value, f"{path}.{key}") for key, value in spec.items()]
