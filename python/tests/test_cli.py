@@ -184,6 +184,14 @@ def test_wrong_usage(run, arguments):
     assert "Usage" in err
 
 
+def test_names_are_printed_as_they_are(run, tmp_path):
+    names = ["a:key:b", "[bold]z", "p[q]"]
+    with colonnade.create(tmp_path / "f.root", "Events", dict.fromkeys(names, "int")):
+        pass
+    lines = run("info", tmp_path / "f.root")[1].splitlines()
+    assert [line.split()[0] for line in lines[-3:]] == names
+
+
 def test_help_and_version(run):
     assert run("--help")[0] == 0
     assert colonnade.__version__ in run("--version")[1]

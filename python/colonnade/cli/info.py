@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 from rich.table import Table
+from rich.text import Text
 
 from colonnade import _core
 from colonnade.errors import redacted
@@ -216,8 +217,9 @@ def _rows(
 def _add_row(table: Table, name: str, field: dict[str, Any], total: int) -> None:
     notes = f" -> {field['projected']}" if field["projected"] else ""
     notes += f" (cannot be read: {field['unreadable']})" if field["unreadable"] else ""
+    # As texts, in which rich finds neither markup nor emoji.
     table.add_row(
-        *(_quiet(text) for text in (name, field["type"] + notes, " ".join(field["encodings"]))),
+        *(Text(text) for text in (name, field["type"] + notes, " ".join(field["encodings"]))),
         str(field["pages"]),
         bytes_text(field["packed_bytes"]),
         bytes_text(field["stored_bytes"]),
@@ -230,11 +232,6 @@ def _bar(share: float, width: int = 10) -> str:
     eighths = round(share * width * 8)
     rest = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"[eighths % 8]
     return ("\u2588" * (eighths // 8) + rest).rstrip()
-
-
-def _quiet(text: str) -> str:
-    """Text in which rich finds no markup."""
-    return text.replace("[", "\\[")
 
 
 @click.command(short_help="List data sets and other objects.")
