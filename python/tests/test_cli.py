@@ -191,6 +191,13 @@ def test_names_are_printed_as_they_are(run, tmp_path):
     lines = run("info", tmp_path / "f.root")[1].splitlines()
     assert [line.split()[0] for line in lines[-3:]] == names
 
+    source, home = tmp_path / "[red].root", f"obj://{tmp_path}/cache"
+    with colonnade.create(source, "Events", {":key:": "int"}) as writer:
+        writer.extend({":key:": [1]})
+    assert run("cache", "warm", source, "--home", home)[0] == 0
+    assert f"{source}:Events" in run("cache", "ls", "--home", home)[1]
+    assert ":key:" in run("cache", "info", source, "--home", home)[1]
+
 
 def test_help_and_version(run):
     assert run("--help")[0] == 0

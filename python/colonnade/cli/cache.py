@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.table import Table
+from rich.text import Text
 
 from colonnade import cache as caching
 from colonnade.errors import NotFoundError, redacted
@@ -55,7 +56,11 @@ def ls(home: str | None, as_json: bool) -> None:
         pinned = " (pinned)" if one.pinned else ""
         title = f"{redacted(one.uri)}:{one.name}{pinned}" if one.uri else "(its record is damaged)"
         table.add_row(
-            title, bytes_text(one.bytes), str(len(one.columns)), _when(one.last_use), ", ".join(one.users)
+            Text(title),  # no markup, such as the "[red]" of a file
+            bytes_text(one.bytes),
+            str(len(one.columns)),
+            _when(one.last_use),
+            Text(", ".join(one.users)),
         )
     console().print(table)
     click.echo(f"{count_text(len(found), 'data set')}, {bytes_text(sum(one.bytes for one in found))}")
@@ -79,7 +84,7 @@ def info(uri: str, home: str | None, as_json: bool) -> None:
         for column in one.columns:
             table.add_row(
                 str(column.column),
-                column.field + (" (pinned)" if column.pinned else ""),
+                Text(column.field + (" (pinned)" if column.pinned else "")),
                 str(column.clusters),
                 str(column.pages),
                 bytes_text(column.bytes),

@@ -230,7 +230,7 @@ def progress_bar(unit: str) -> Progress:
     """Make a progress bar on standard error that leaves nothing behind; shown on terminals only."""
     out = Console(stderr=True)
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(unit),

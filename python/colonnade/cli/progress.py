@@ -34,7 +34,7 @@ class TransferBar:
     def __init__(self, what: str) -> None:
         out = Console(stderr=True)
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
             TextColumn("{task.fields[rate]}"),
