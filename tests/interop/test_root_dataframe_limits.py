@@ -49,3 +49,26 @@ def test_lists_of_records_with_optionals(tmp_path):
     assert {"l.o", "l.x"} <= set(found[1][1])
     # If ROOT lists columns here, it has learned it: docs/root.md wants to know.
     assert "no type name specified for field" in found[2][1]
+
+
+def test_lists_of_types_with_a_name(tmp_path):
+    """["T"] is a std::vector<T>, which RDataFrame reads where it refuses a collection without a type name."""
+    types = [
+        "std::optional<float>",
+        "std::set<int>",
+        "std::map<int,float>",
+        "std::unique_ptr<float>",
+        "Double32_t",
+    ]
+    path = tmp_path / "f.root"
+    schema = {f"l{number}": [name] for number, name in enumerate(types)}
+    schema["nested"] = {"l": [["std::optional<float>"]]}
+    with colonnade.create(path, "Events", schema) as writer:
+        writer.fill(l0=[None, 1], l1=[[2]], l2=[{3: 4}], l3=[None, 5], l4=[6], nested={"l": [[7, None]]})
+    ((entries, columns),) = root_finds(path)
+    assert entries == 1
+    assert {"l0", "l1", "l2", "l3", "l4", "nested.l"} <= set(columns)
+    with colonnade.open(path) as data_set:
+        assert data_set.schema["l4"].type == "std::vector<Double32_t>"
+        assert data_set.schema["nested.l"].type == "std::vector<std::vector<std::optional<float>>>"
+        assert data_set["nested.l"].to_list() == [[[7, None]]]

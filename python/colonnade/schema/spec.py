@@ -2,7 +2,7 @@
 
 A field's type is given in RNTuple's spelling ("std::vector<float>"), as a NumPy type (np.float32) or as a Python type
 (int, float, bool, str). Records without a C++ class are dictionaries {"pt": "float", "eta": "float"}, collections of
-them lists with one item [{"pt": "float"}].
+them lists with one item [{"pt": "float"}]. A list with a type that has a name is a vector of it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,11 @@ def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
     if isinstance(spec, list):
         if len(spec) != 1:
             raise SchemaError(f"a collection has one item type, not {len(spec)}", field=path)
-        return _core.make_collection(name, build_field("_0", spec[0], f"{path}._0"))
+        item = build_field("_0", spec[0], f"{path}._0")
+        # RDataFrame refuses files with collections without a type name of sets, maps, optionals or pointers.
+        if item.type_name:
+            return _core.make_field(name, f"std::vector<{item.type_alias or item.type_name}>")
+        return _core.make_collection(name, item)
     if not isinstance(spec, str):
         spec = _named(spec, path)
     try:
