@@ -23,6 +23,7 @@ WHOLE = FIXTURES / "trees" / "whole_objects.root"
 REDUCED = FIXTURES / "trees" / "reduced_numbers.root"
 ARRAYS = FIXTURES / "trees" / "member_arrays.root"
 ONE = FIXTURES / "trees" / "arrays_of_one.root"
+CONTAINERS = FIXTURES / "trees" / "container_arrays.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
 
@@ -797,3 +798,29 @@ def test_arrays_in_lists_keep_their_dimensions(tmp_path):
         assert ranges == [[], [[0.0]], [[0.0], [pytest.approx(10, abs=1e-3)]]]
         assert items == [[item(e, i) for i in range(e)] for e in range(3)]
         assert found["list[1]"].to_list() == [[0.5] * e for e in range(3)]
+
+
+def test_arrays_of_containers_in_objects(tmp_path):
+    report = colonnade.import_tree(CONTAINERS, tmp_path / "copy.root", verify=True)
+    assert report.verified
+    expected = [
+        {
+            "text": [letter * (300 if e == 3 else e) for letter in "ab"],
+            "one": [str(e)],
+            "table": [[str(100 * e + 10 * i + k) for k in range(3)] for i in range(2)],
+            "t_text": ["0", str(e)],
+            "numbers": [[-e] * e, [-e] * (e + 1)],
+            "texts": [["0"] * e, ["1"] * e],
+            "nested": [[[[float(i)] * k] * e for k in range(2)] for i in range(2)],
+            "bits": [[i == 1, e == 2] for i in range(2)],
+            "sets": [sorted({e, e + i}) for i in range(2)],
+            "std_text": ["", "x", str(e)],
+            "std_numbers": [[e] * e, [e] * (e + 1)],
+            "after": e,
+        }
+        for e in range(4)
+    ]
+    for found in (colonnade.open(CONTAINERS, "Events"), colonnade.open(tmp_path / "copy.root")):
+        assert found["o"].to_list() == expected
+        assert found.schema["o.table"].type == "std::array<std::array<std::string,3>,2>"
+        assert found.schema["o.sets"].type == "std::array<std::set<std::int32_t>,2>"

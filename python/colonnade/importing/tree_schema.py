@@ -444,7 +444,7 @@ class _Planner:
                 empty = form.length_zero_array(highlevel=False)
                 form = Leaf(branch, path, "", objects, False, dimensions, shape).content(empty).form
             spec = _spec(form)
-            in_list = is_array_of_objects(branch)
+            in_list = is_array_of_objects(branch) or is_array_of_containers(branch)
         except _UnfitError as error:
             self._refused(path, branch, str(error))
             return None
@@ -469,6 +469,31 @@ def is_array_of_objects(branch: Any) -> bool:
     )
 
 
+def is_array_of_containers(branch: Any) -> bool:
+    """True for members such as `std::string t[2]` and `std::array<std::vector<int>,2> v`."""
+    array: Any = getattr(branch.interpretation, "model", None)
+    is_array = hasattr(array, "speedbump") and hasattr(array.values, "header") and len(array.inner_shape) > 0
+    return is_array and getattr(branch.streamer, "array_length", 0) > 0 and branch.count_leaf is None
+
+
+def _with_one_header(interpretation: Any, branch: Any) -> Any:
+    """ROOT writes one header for all items of an array, and none for an std::array of vectors.
+
+    uproot (up to 5.7) expects one for each item, and none for `TString t[2]`. Of several dimensions it takes the first
+    alone, and its faster way of reading fails for nested items.
+    """
+    array = interpretation.model
+    items = copy.copy(array.values)
+    items.header = False
+    header = branch.streamer.classname != "TStreamerObjectAny"
+    found = type(interpretation)(
+        type(array)(header, array.speedbump, items, (math.prod(array.inner_shape),)), branch
+    )
+    inner = getattr(items, "values", getattr(items, "keys", None))
+    found._forth = inner is None or isinstance(inner, np.dtype)
+    return found
+
+
 def _shape_in_name(branch: Any) -> tuple[int, ...]:
     return tuple(int(size) for size in re.findall(r"\[(\d+)\]", str(branch.name)))
 
@@ -485,6 +510,8 @@ def with_dimensions(interpretation: Any, branch: Any) -> Any:
 
     uproot (up to 5.7) makes one dimension of them, and none of arrays of one value.
     """
+    if is_array_of_containers(branch):
+        return _with_one_header(interpretation, branch)
     shape = _shape_in_name(branch)
     size = math.prod(shape)
     if not shape or (size > 1 and len(shape) == 1):
