@@ -382,6 +382,26 @@ def test_what_is_missing_there_has_a_match(tmp_path: Path) -> None:
     assert dict(sums.variations_for(sums.sum("u"))) == {"nominal": 211, "k:down": 211, "k:up": 306}
 
 
+def test_matches_are_those_of_the_join_whatever_the_number_of_the_entry_becomes(tmp_path: Path) -> None:
+    with colonnade.create(tmp_path / "l.root", "L", {"k": "int"}) as writer:
+        writer.extend({"k": np.arange(4)})
+    with colonnade.create(tmp_path / "r.root", "R", {"k": "int", "y": "int"}) as writer:
+        writer.extend({"k": [1, 2], "y": [10, 20]})
+    for engine in ({}, {"executor": Shuffled(1), "npartitions": 3}):
+        left = DataFrame("L", tmp_path / "l.root", **engine).join(
+            "R", tmp_path / "r.root", on="k", how="left"
+        )
+        redefined = left.redefine("R_entry", "0")
+        assert redefined.filter_available("y").take("k").value.tolist() == [1, 2]
+        assert redefined.filter_missing("y").take("k").value.tolist() == [0, 3]
+        assert redefined.default_value_for("y", -1).take("y").value.tolist() == [-1, 10, 20, -1]
+        varied = left.vary("R_entry", "{-1, 0}", 2)
+        for count in (varied.filter_available("y").count(), varied.filter_missing("y").count()):
+            assert dict(varied.variations_for(count)) == {"nominal": 2}
+        filtered = redefined.filter_available("y").filter_missing("y")
+        assert filtered.filter_names == ["available: y", "missing: y"]
+
+
 def test_characters_are_keys_without_a_sign(tmp_path: Path) -> None:
     keys = np.array([200, 1], dtype=np.uint8)
     for name, kind in (("c", "char"), ("u", "std::uint8_t")):

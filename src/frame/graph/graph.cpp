@@ -127,21 +127,24 @@ void check_no_alias(const Graph::State& state, const NameMap& names, const std::
                 fmt::format("change '{}', which its aliases follow", of));
 }
 
-// The definition of a joined column that rows may lack because a join found no match.
-const Definition* joined_optional(const Graph::State& state, const NameMap& names, const std::string& name) {
+// The computation of a joined column that rows may lack because a join found no match.
+const Computation* joined_optional(const Graph::State& state, const NameMap& names, const std::string& name) {
   std::optional<ColumnId> id = state.column_of(names, name);
   const auto kind = [&] { return state.columns[*id].kind; };
   while (id && (kind() == Column::Kind::alias || kind() == Column::Kind::varied))
     id = state.columns[*id].before;
   if (!id || kind() != Column::Kind::computed) return nullptr;
   const Column& column = state.columns[*id];
-  const Definition& definition = state.nodes[column.node].computation.definition;
-  return definition.join && (*state.pool)[column.nominal].type.is_optional() ? &definition : nullptr;
+  const Computation& computation = state.nodes[column.node].computation;
+  const bool is_optional = (*state.pool)[column.nominal].type.is_optional();
+  return computation.definition.join && is_optional ? &computation : nullptr;
 }
 
-// The number of the entry there; negative without a match. The column may be optional on the other side, too.
-std::string entry_of(const Definition& joined) {
-  return column_text(joined.columns.front());
+// Whether the join found a match. The column may be optional on the other side, too, so the number of the
+// entry there tells, as the join gave it: that column may have other values by now.
+Computation match_of(Graph::State& state, const Computation& joined, bool found) {
+  const NameMap names = joined.names;
+  return state.bind(names, column_text(joined.definition.columns.front()) + (found ? " >= 0" : " < 0"));
 }
 
 std::vector<bool> samples_with(Graph::State& state, const NameMap& names, const std::string& column) {
@@ -296,9 +299,9 @@ NodeId Graph::default_value_for(NodeId parent, const std::string& column, Defini
     node.name = column;
     node.computation = state_->bind(node.names, std::move(value));
     ValueType type = (*state_->pool)[made.before_nominal].type;
-    if (const Definition* joined = joined_optional(*state_, node.names, column)) {
-      node.available = state_->bind(node.names, entry_of(*joined) + " >= 0");
-      if (!joined->join->type(*joined).is_optional()) type = ValueType(type.item());
+    if (const Computation* joined = joined_optional(*state_, node.names, column)) {
+      node.available = match_of(*state_, *joined, true);
+      if (!joined->definition.join->type(joined->definition).is_optional()) type = ValueType(type.item());
     } else {
       node.of_sample = samples_with(*state_, node.names, column);
       const auto flag = [kernel = sample_flag(node.of_sample)](std::span<const ValueType>) { return kernel; };
@@ -418,29 +421,34 @@ NodeId Graph::filter(NodeId parent, Definition condition, const std::string& nam
   });
 }
 
+namespace {
+
+// A filter by what the files have, or by what a join found.
+NodeId filter_by(Graph::State& state, NodeId parent, Node::Kind kind, const std::string& column) {
+  const bool has = kind == Node::Kind::filter_available;
+  Node node = child_of(state, parent, kind);
+  node.columns = {column};
+  if (const Computation* joined = joined_optional(state, node.names, column)) {
+    node.available = match_of(state, *joined, has);
+    node.varied_by = unite(node.varied_by, node.available.varied_by);
+  } else {
+    node.of_sample = samples_with(state, node.names, column);
+    if (!has) node.of_sample.flip();
+  }
+  node.selection = state.selection_of(node, node.selection, 0);
+  return add_node(state, std::move(node));
+}
+
+}  // namespace
+
 NodeId Graph::filter_available(NodeId parent, const std::string& column) {
-  return booking("filter_available", [&] {
-    if (const Definition* joined = joined_optional(*state_, state_->node(parent).names, column))
-      return filter(parent, entry_of(*joined) + " >= 0", {});
-    Node node = child_of(*state_, parent, Node::Kind::filter_available);
-    node.columns = {column};
-    node.of_sample = samples_with(*state_, node.names, column);
-    node.selection = state_->selection_of(node, node.selection, 0);
-    return add_node(*state_, std::move(node));
-  });
+  return booking("filter_available",
+                 [&] { return filter_by(*state_, parent, Node::Kind::filter_available, column); });
 }
 
 NodeId Graph::filter_missing(NodeId parent, const std::string& column) {
-  return booking("filter_missing", [&] {
-    if (const Definition* joined = joined_optional(*state_, state_->node(parent).names, column))
-      return filter(parent, entry_of(*joined) + " < 0", {});
-    Node node = child_of(*state_, parent, Node::Kind::filter_missing);
-    node.columns = {column};
-    node.of_sample = samples_with(*state_, node.names, column);
-    node.of_sample.flip();
-    node.selection = state_->selection_of(node, node.selection, 0);
-    return add_node(*state_, std::move(node));
-  });
+  return booking("filter_missing",
+                 [&] { return filter_by(*state_, parent, Node::Kind::filter_missing, column); });
 }
 
 NodeId Graph::range(NodeId parent, std::uint64_t begin, std::uint64_t end, std::uint64_t stride) {

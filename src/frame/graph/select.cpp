@@ -76,6 +76,8 @@ SelectionId Graph::State::selection_of(const Node& node, SelectionId parent, Var
       return narrow(parent, pool->as_condition(value(node.computation, variation)));
     case Node::Kind::filter_available:
     case Node::Kind::filter_missing:
+      if (!node.available.formulas.empty())
+        return narrow(parent, pool->as_condition(value(node.available, variation)));
       if (std::ranges::find(node.of_sample, false) == node.of_sample.end()) return parent;
       selection.kind = Selection::Kind::samples;
       selection.of_sample = node.of_sample;

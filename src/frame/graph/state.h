@@ -87,7 +87,7 @@ struct Node {
   std::vector<ColumnId> made;        // columns of its own
   std::vector<std::string> tags;
   Computation computation;
-  Computation available;  // of default_value_for: whether a row has the column
+  Computation available;  // of default_value_for: whether a row has the column; of filters: which rows
   std::uint64_t begin = 0, end = 0, stride = 1;
   std::vector<bool> of_sample;
 
