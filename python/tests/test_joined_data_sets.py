@@ -323,6 +323,14 @@ def test_wildcards_match_each_field_of_friends_once(friends: dict[str, Any], tmp
     assert chosen.arrays("*x").fields == ["x"]
     assert chosen.arrays("g*").fields == ["g.z"]
     assert chosen.arrays("*.q").fields == ["r.q"]
+    frame = DataFrame(chosen)
+    assert frame.column_names == ["h.r", "h.r.p", "h.r.q", "g.z", "x"]
+    assert frame.to_awkward().fields == chosen.field_names
+    assert frame.to_awkward().to_list() == chosen.arrays().to_list()
+    assert list(frame.to_numpy("g*")) == ["g.z"]
+    assert frame.define("two", "z * 2").column_names[-3:] == ["g.z", "x", "two"]
+    assert frame.redefine("z", "z + 1").column_names[-2:] == ["x", "z"]
+    assert frame.redefine("z", "z + 1").take("z").value.tolist() == [ord("g") + 1, ord("z") + 1]
 
 
 def test_wildcards_match_names_with_points(friends: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -87,7 +87,8 @@ class Node:
         if hidden:
             hidden = hidden.difference(set(self.defined_column_names) - self._session.joined)
         names = [name for name in names if name not in hidden]
-        return _in_order(names, self._session.shown) if self._session.shown else names
+        fields = self._session.shown
+        return _in_order(self._as_selected(names, fields), fields) if fields else names
 
     @property
     def defined_column_names(self) -> list[str]:
@@ -280,6 +281,18 @@ class Node:
             )
         return []
 
+    def _as_selected(self, names: list[str], fields: Sequence[str]) -> list[str]:
+        """Columns of friends by the names that a selection gave their fields: "f.x" in place of "x"."""
+        known = set(names).difference(self.defined_column_names)
+        called = {}
+        for field in set(fields).difference(names):
+            friend, _, path = field.partition(".")
+            if friend in self._session.friends and friend not in names and path in known.difference(fields):
+                called[path] = field
+        if not called:
+            return names
+        return [_replaced(name, called) if name in known else name for name in names]
+
     def _called(self, wildcard: str, names: list[str]) -> list[str]:
         """Those that a wildcard matches: by the name, or by that with a friend ("f.x" for "x")."""
         # Columns of a friend that are not called as those of another one.
@@ -307,6 +320,15 @@ class Node:
             what or f"{kind}({', '.join(arguments)})",
             lambda graph, number, variation: convert(graph.value(number, variation)),
         )
+
+
+def _replaced(name: str, called: Mapping[str, str]) -> str:
+    """Return what a column, or the one of which it is a member, is called."""
+    path, members = name, ""
+    while path not in called and "." in path:
+        path, _, last = path.rpartition(".")
+        members = f".{last}{members}"
+    return called[path] + members if path in called else name
 
 
 def _in_order(names: list[str], fields: Sequence[str]) -> list[str]:
