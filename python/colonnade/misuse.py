@@ -98,7 +98,10 @@ def _encodable(name: str, what: str) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise TypeMismatchError(f"{name!r} is not the name of a {what}: it is not valid Unicode") from None
+        advice = "a link to it whose name is UTF-8" if what == "file" else r"bytes as they are shown, '\xff'"
+        raise TypeMismatchError(
+            f"{name!r} is not the name of a {what}: it is not valid Unicode", advice
+        ) from None
     return name
 
 

@@ -130,7 +130,11 @@ def test_files_and_names_in_the_order_of_root(path, tmp_path, monkeypatch):
         (lambda df: df.define(3, "x"), "3 is not the name of a column"),
         (lambda df: df.alias("y", None), "None is not the name of a column"),
         (lambda df: df.has_column(3), "3 is not the name of a column"),
-        (lambda df: df.define("y", "x\ud800"), "not valid Unicode"),
+        (lambda df: df.define("y", "x\ud800"), r"not valid Unicode; try: bytes as they are shown, '\\xff'"),
+        (
+            lambda df: colonnade.open("caf\udce9.root"),
+            "not valid Unicode; try: a link to it whose name is UTF-8",
+        ),
         (lambda df: df.to_numpy(3), "3 is not the name of a column; try: a name, or a list"),
         (lambda df: df.fill(3, "x"), "an object of type 'int' is not a histogram"),
         (lambda df: df.quantile("x", 1.5), r"q=1\.5 is not a quantile"),
