@@ -422,6 +422,56 @@ def test_cached_columns_of_one_process(scheme: str, files: list[str], tmp_path: 
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.parametrize("place", ["folder", "obj"])
+@pytest.mark.parametrize("engine", [None, Shuffled(1)])
+def test_columns_that_cannot_be_cached_leave_nothing(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, engine: Any
+) -> None:
+    where = str(tmp_path / "kept") if place == "folder" else f"obj://{tmp_path}/kept"
+
+    def refuse(*_: object) -> Any:
+        raise KeyboardInterrupt
+
+    def left() -> list[Any]:
+        return list(Path(where).iterdir()) if place == "folder" else list(_core.data_sets(where))
+
+    df = DataFrame("Events", files, executor=engine)
+    with pytest.raises(ValueError, match="no y"):
+        df.define("y", no_y, ["x"], returns="double").cache(["y"], place=where)
+    assert left() == []
+    monkeypatch.setattr(colonnade.frame.actions._Written, "open", refuse)  # when all columns are there
+    with pytest.raises(KeyboardInterrupt):
+        df.cache(["x"], place=where)
+    assert left() == []
+
+
+def no_y(x: Any) -> Any:
+    raise ValueError("no y")
+
+
+@pytest.mark.parametrize("why", ["a callable", "no folder", "arrays in memory", "the commit"])
+def test_other_results_are_computed_when_one_cannot_be(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    df = DataFrame("Events", files, executor=Shuffled(1))
+    target = tmp_path / ("none/s.root" if why == "no folder" else "s.root")
+    booked: Any
+    match why:
+        case "a callable":
+            booked = df.define("y", no_y, ["x"], returns="double").snapshot(target, "S", ["y"], lazy=True)
+        case "arrays in memory":
+            booked = df.join({"n": np.arange(3), "z": np.arange(3)}, on="n").sum("z")
+        case _:
+            booked = df.snapshot(target, "S", ["x"], lazy=True)
+    if why == "the commit":
+        monkeypatch.setattr("colonnade.distributed.driver.commit", lambda *_: no_y(None))
+    with pytest.raises((ValueError, colonnade.Error)):
+        booked.value  # noqa: B018
+    assert df.sum("x").value == DataFrame("Events", files).sum("x").value
+    with pytest.raises((ValueError, colonnade.Error)):  # again, as it is wanted
+        booked.value  # noqa: B018
+
+
 # ---- Plans, tasks, partial results
 
 

@@ -29,7 +29,7 @@ from colonnade.misuse import path_text
 
 from .engines import Engine, InThisProcess, WorkerLostError, engine_of
 from .partials import Costs, Counters, Failure, Partial, Piece, joined
-from .plans import Plan, freeze
+from .plans import Plan, failing, freeze
 from .ranges import Compute, count_ranges
 from .snapshots import commit, parts_of
 from .surveys import Survey
@@ -656,5 +656,6 @@ def finish(plan: Plan, session: Session, partial: Partial) -> None:
     for place, number, data in wanted:
         if plan.is_snapshot(place):
             add = session.before_commit.get(number)
-            commit(session.bookings[number], parts_of(data[0]), plan.claims.get(place), add)
+            with failing(session, number):
+                commit(session.bookings[number], parts_of(data[0]), plan.claims.get(place), add)
             session.written.add(number)

@@ -14,7 +14,8 @@ import itertools
 import json
 import operator
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from .partials import Partial
     from .ranges import Reached
 
-__all__ = ["Plan", "freeze"]
+__all__ = ["Plan", "failing", "freeze"]
 
 _SLICE_BYTES = 256 << 20
 """The approximate bytes of a large result that are sent and merged at once."""
@@ -496,7 +497,8 @@ def freeze(session: Session, numbers: Sequence[int], claims: bool = False) -> Pl
     try:
         for place, booking in enumerate(bookings):
             if claims and booking.kind == "snapshot":
-                bookings[place], claimed_by[place] = claimed(booking)
+                with failing(session, numbers[place]):
+                    bookings[place], claimed_by[place] = claimed(booking)
         plan = _made(session, numbers, bookings)
     except BaseException:
         for claim in claimed_by.values():
@@ -506,10 +508,27 @@ def freeze(session: Session, numbers: Sequence[int], claims: bool = False) -> Pl
     return plan
 
 
+@contextmanager
+def failing(session: Session, number: int) -> Iterator[None]:
+    """Leave a result out of later runs, until it is requested, if this work for it fails."""
+    try:
+        yield
+    except Exception:
+        session.failed.add(number)
+        raise
+
+
 def _made(session: Session, numbers: Sequence[int], bookings: Sequence[Booking]) -> Plan:
     graph = session.graph
     of_all = any(each.kind == "report" and each.node == 0 for each in bookings)
-    described = json.loads(graph.plan(None if of_all else sorted({each.node for each in bookings})))
+    try:
+        described = json.loads(graph.plan(None if of_all else sorted({each.node for each in bookings})))
+    except UnsupportedError:
+        if session.remote is not None:
+            for booking, number in zip(bookings, numbers, strict=True):
+                with suppress(UnsupportedError), failing(session, number):
+                    graph.plan([booking.node])
+        raise
     parts = graph.parts()
     content = {
         "colonnade": _core.version,

@@ -78,7 +78,7 @@ class LoadedPlan:
                 try:
                     report = graph.compute(task, threads)
                 except BaseException:
-                    failed = tuple(k for k, number in graph.numbers.items() if graph.core.is_failed(number))
+                    failed = graph.failed()
                     raise
                 pieces: dict[Key, list[Piece]] = {}
                 for result in task.results:
@@ -134,6 +134,8 @@ class Graph:
         self.core = plan.graph()
         self.numbers: dict[int, int] = {}
         """By the index of the result in the plan."""
+        self._parts: dict[int, int] = {}
+        """Of the snapshots of the task that is running."""
         self._plan = plan
         for result in results:
             if not plan.is_snapshot(result):
@@ -144,6 +146,11 @@ class Graph:
         self.core.begin_anew()
         self.core.set_stretch(task.first, task.last, list(task.reached))
         return _core.run_graphs([self.core], threads, None)
+
+    def failed(self) -> tuple[int, ...]:
+        """The results that made the last computation fail."""
+        numbers = self.numbers | self._parts
+        return tuple(result for result, number in numbers.items() if self.core.is_failed(number))
 
     def saved(self, result: int) -> list[bytes]:
         """A result as bytes, in the plan's number of slices."""
@@ -160,14 +167,13 @@ class Graph:
     def writing(self, task: Task) -> Iterator[dict[int, tuple[str, str]]]:
         """Book the snapshots of a task while it runs; yields their places."""
         places = {}
-        booked = []
         try:
             for result in task.results:
                 if self._plan.is_snapshot(result):
                     booking, places[result] = part_booking(self._plan.booking(result), task)
-                    booked.append(booking.book(self.core))
+                    self._parts[result] = booking.book(self.core)
                     if self._plan.is_varied(result):
-                        self.core.vary_result(booked[-1])
+                        self.core.vary_result(self._parts[result])
             yield places
             for result, place in places.items():
                 remove_unclaimed(self._plan.booking(result), place)
@@ -175,8 +181,8 @@ class Graph:
             remove(places.values())
             raise
         finally:
-            for number in booked:
-                self.core.drop(number)
+            while self._parts:
+                self.core.drop(self._parts.popitem()[1])
 
 
 Loaded: TypeAlias = "LoadedPlan | LoadedSurvey"

@@ -764,12 +764,16 @@ class Actions(Node):
 
         before = self._session
         kept = CachePlace(place, of_tasks=before.remote is not None)
-        _ = self.snapshot(kept.target, kept.name, columns, lazy=True, compression="lz4:1").value
-        made = _Written(kept.name, kept.files, before).open()
+        try:
+            _ = self.snapshot(kept.target, kept.name, columns, lazy=True, compression="lz4:1").value
+            made = _Written(kept.name, kept.files, before).open()
+        except BaseException:
+            kept.remove()
+            raise
         session = made._session
+        session.kept = kept
         session.place, session.block_entries = f"columns of {before.place}", before.block_entries
         session.graph.set_block_entries(before.block_entries)
-        kept.leave_with(session)
         return made
 
     def _check_folder(self, uri: str) -> None:

@@ -8,7 +8,6 @@ import os
 import shutil
 import uuid
 import weakref
-from typing import TYPE_CHECKING
 
 from colonnade import _core
 from colonnade.distributed.presence import Presence
@@ -16,9 +15,6 @@ from colonnade.distributed.snapshots import split_name
 from colonnade.errors import Error, StorageError
 from colonnade.maintenance.garbage import remove_data_set
 from colonnade.misuse import path_text
-
-if TYPE_CHECKING:
-    from .session import Session
 
 __all__ = ["CachePlace", "files_in"]
 
@@ -46,18 +42,16 @@ class CachePlace:
                 raise StorageError(
                     f"the folder cannot be made: {error.strerror}", "another place", uri=where
                 ) from error
-        self._presence = Presence(where, self.name)
+        presence = Presence(where, self.name)
+        self.remove = weakref.finalize(
+            self, _remove, self.target, self.name, self._is_store, self._is_folder, presence
+        )
+        """Removes the columns, once: when nothing uses the place any longer, or when this process ends."""
 
     @property
     def files(self) -> str:
         """The files that a DataFrame over the columns opens."""
         return files_in(self.target) if self._is_folder else self.target
-
-    def leave_with(self, session: Session) -> None:
-        """Remove the columns when nothing uses a DataFrame's session any longer, or when this process ends."""
-        weakref.finalize(
-            session, _remove, self.target, self.name, self._is_store, self._is_folder, self._presence
-        )
 
 
 def files_in(folder: str) -> str:

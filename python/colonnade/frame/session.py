@@ -18,6 +18,7 @@ from .values import layout_of, python_array
 if TYPE_CHECKING:
     from colonnade.writing.attributes import AttributeAppender
 
+    from .cached import CachePlace
     from .sample_info import Owner
 
 __all__ = ["BLOCK_ENTRIES", "Booking", "PythonCalls", "Remote", "Session", "Skipped", "run_sessions"]
@@ -153,6 +154,8 @@ class Session:
         """Files that could not be opened."""
         self.owners: list[Owner] | None = None
         """The sample of each file, if they were specified."""
+        self.kept: CachePlace | None = None
+        """Where the columns are, if they are cached for this session alone."""
         self.remote = remote
         self.setup = ""
         """A pickled function that each process calls once before its first task: see `Plan.set_up`."""
