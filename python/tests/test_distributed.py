@@ -449,7 +449,7 @@ def no_y(x: Any) -> Any:
     raise ValueError("no y")
 
 
-@pytest.mark.parametrize("why", ["a callable", "no folder", "arrays in memory", "the commit"])
+@pytest.mark.parametrize("why", ["a callable", "no folder", "arrays in memory", "the commit", "a table"])
 def test_other_results_are_computed_when_one_cannot_be(
     files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
@@ -459,6 +459,12 @@ def test_other_results_are_computed_when_one_cannot_be(
     match why:
         case "a callable":
             booked = df.define("y", no_y, ["x"], returns="double").snapshot(target, "S", ["y"], lazy=True)
+        case "a table":
+            with colonnade.create(tmp_path / "twice.root", "Twice") as writer:
+                writer.extend({"n": [1, 1], "z": [2, 3]})
+            other = df.join("Twice", tmp_path / "twice.root", on="n", table=tmp_path / "keys")
+            assert df.count().value == ENTRIES  # which does not need it
+            booked = other.sum("z")
         case "arrays in memory":
             booked = df.join({"n": np.arange(3), "z": np.arange(3)}, on="n").sum("z")
         case _:

@@ -520,14 +520,13 @@ def failing(session: Session, number: int) -> Iterator[None]:
 
 def _made(session: Session, numbers: Sequence[int], bookings: Sequence[Booking]) -> Plan:
     graph = session.graph
-    of_all = any(each.kind == "report" and each.node == 0 for each in bookings)
     try:
-        described = json.loads(graph.plan(None if of_all else sorted({each.node for each in bookings})))
+        described = json.loads(session.needed(numbers))
     except UnsupportedError:
         if session.remote is not None:
-            for booking, number in zip(bookings, numbers, strict=True):
+            for number in numbers:
                 with suppress(UnsupportedError), failing(session, number):
-                    graph.plan([booking.node])
+                    session.needed([number])
         raise
     parts = graph.parts()
     content = {

@@ -314,7 +314,7 @@ class DataFrame(Actions):
         missing = missing_of(name)
         join = _core.Join(source, list(pairs.values()), duplicates == "first", kept, fills=missing == "fill")
         if table is not None:
-            self._session.joins.append(join)
+            self._session.joins.append((join, kept))
         if columns is not None:
             chosen = [columns] if isinstance(columns, str) else list(columns)
         elif isinstance(name, DataSet) and name._selection is not None:

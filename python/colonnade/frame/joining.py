@@ -261,7 +261,7 @@ class Joining:
             fills=missing_of(self._places.places[place].first) == "fill",
         )
         if table:
-            self._session.joins.append(join)
+            self._session.joins.append((join, table))
         lacking: dict[Column, str] = {}
         columns = []
         for column in self._wanted.get(place, {}):

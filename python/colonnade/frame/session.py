@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -162,8 +163,8 @@ class Session:
         self.functions: dict[str, Callable[..., Any]] = {}
         """User functions that expressions can call."""
         self.bookings: dict[int, Booking] = {}
-        self.joins: list[_core.Join] = []
-        """Joins whose tables of keys must exist before tasks need them."""
+        self.joins: list[tuple[_core.Join, str]] = []
+        """Joins whose tables of keys must exist before tasks need them, with their names."""
         self.varied: set[int] = set()
         """Results that are computed for all variations."""
         self.written: set[int] = set()
@@ -224,6 +225,33 @@ class Session:
                 each for each in list(self.bookings) if each not in self.failed and not self.is_ready(each)
             ]
 
+    def needed(self, results: Iterable[int]) -> str:
+        """Return what results need of the graph, as JSON."""
+        bookings = [self.bookings[result] for result in results]
+        of_all = any(each.kind == "report" and each.node == 0 for each in bookings)
+        return self.graph.plan(None if of_all else sorted({each.node for each in bookings}))
+
+    def prepare_joins(self) -> None:
+        """Make the tables of keys that wanted results need."""
+        if not self.joins:
+            return
+        with self.keeping():
+            wanted = self.wanted()
+            try:
+                tables = self._tables(wanted)
+            except UnsupportedError:  # there will be no plan, either
+                return
+            for join, table in [each for each in self.joins if each[1] in tables]:
+                try:
+                    join.prepare()
+                except Exception:
+                    self.failed.update(result for result in wanted if table in self._tables([result]))
+                    raise
+                self.joins.remove((join, table))
+
+    def _tables(self, results: Iterable[int]) -> set[str]:
+        return {join.get("table", "") for join in json.loads(self.needed(results)).get("joins", [])}
+
     def drop(self, result: int) -> None:
         """Drop a result without references: at once, or after the current pass.
 
@@ -268,9 +296,7 @@ def run_sessions(sessions: Iterable[Session]) -> int:
     ran = [each for each in unique if each.remote is not None and each.wanted()]
     _check_destinations(unique)
     for each in ran:
-        while each.joins:
-            each.joins[-1].prepare()
-            each.joins.pop()
+        each.prepare_joins()
     remotes = {id(remote): remote for each in ran if (remote := each.remote) is not None}
     for remote in remotes.values():
         remote.run([each for each in ran if each.remote is remote])
