@@ -6,8 +6,6 @@ import json
 import random
 import sqlite3
 import string
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -405,25 +403,3 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
     with pytest.raises(colonnade.UsageError, match="replace the source"):
         colonnade.import_table(good, good, overwrite=True)
     assert pq.read_table(good).num_rows == 1
-
-
-def test_parquet_is_imported_piece_by_piece(tmp_path):
-    source, groups = tmp_path / "large.parquet", 40
-    table = pa.table({"x": np.random.default_rng(1).random(250_000)})  # 2 MB
-    with pq.ParquetWriter(source, table.schema, compression="none", use_dictionary=False) as writer:
-        for _ in range(groups):
-            writer.write_table(table)
-    code = (
-        "import sys, colonnade, pyarrow as pa\n"
-        "pool = pa.default_memory_pool()\n"
-        "colonnade.import_table(sys.argv[1], sys.argv[2])\n"
-        "print(pool.max_memory())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, source, tmp_path / "large.root"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    # Measured: 54 MB, and 154 MB where Arrow reads ahead.
-    assert int(done.stdout) < groups * table.nbytes

@@ -277,7 +277,7 @@ class _Table:
         names = [self.fields[column] for column in columns]
         with self._reading():
             scan = self._dataset.to_batches(
-                columns=columns, batch_size=self._batch_size, batch_readahead=1, fragment_readahead=1
+                columns=columns, batch_size=self._batch_size, batch_readahead=0, fragment_readahead=0
             )
             for batch in scan:
                 yield pa.Table.from_batches([batch.rename_columns(names)])
