@@ -63,10 +63,12 @@ std::string request_id(const HttpAnswer& answer) {
   return id == nullptr || id->empty() ? "" : fmt::format(", request {}", in_one_line(*id));
 }
 
-// The session may have ended before its time, or by another clock than this machine's.
+// The session may have ended before its time, or by another clock than this machine's; the keys may have been
+// replaced by others.
 bool says_of_keys(std::string_view code) noexcept {
-  constexpr std::array<std::string_view, 5> codes{"ExpiredToken", "TokenRefreshRequired", "InvalidToken",
-                                                  "InvalidTokenId", "InvalidAccessKeyId"};
+  constexpr std::array<std::string_view, 7> codes{
+      "ExpiredToken",       "TokenRefreshRequired", "InvalidToken",         "InvalidTokenId",
+      "InvalidAccessKeyId", "XAdminUserNotFound",   "SignatureDoesNotMatch"};
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 

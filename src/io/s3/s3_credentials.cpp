@@ -117,20 +117,18 @@ class Finder {
   // Fills in the credentials.
   void find_credentials(S3Settings& settings) const {
     if (says_yes(environment("AWS_NO_SIGN_REQUEST"))) return;
-    const auto take = [&](std::optional<S3Credentials> found, const std::string& from) {
-      if (found) settings.credentials = std::move(found), settings.credentials_from = from;
-      return settings.credentials.has_value();
-    };
-    if (take(pair_of(environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
-                     environment("AWS_SESSION_TOKEN"), "the environment"),
-             "the environment"))
+    settings.credentials = pair_of(environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
+                                   environment("AWS_SESSION_TOKEN"), "the environment");
+    if (settings.credentials) {
+      settings.credentials_from = "the environment";
       return;
+    }
     if (use_web_identity(settings) || use_sign_in(settings)) return;
-    if (take(keys_in(credentials_, credentials_path_), of_profile(credentials_path_))) return;
+    if (use_keys_in(credentials_, credentials_path_, settings)) return;
     if (const auto command = config("credential_process"))
       return use(settings, "credential_process of " + of_profile(config_path_), *command,
                  [command] { return credentials_of_process(*command); });
-    if (take(keys_in(config_, config_path_), of_profile(config_path_))) return;
+    if (use_keys_in(config_, config_path_, settings)) return;
     if (config("role_arn"))
       throw Error(ErrorKind::usage,
                   fmt::format("profile \"{}\" asks for a role with the keys of another profile", profile_),
@@ -148,9 +146,28 @@ class Finder {
   std::string of_profile(const std::string& path) const {
     return fmt::format("profile \"{}\" of {}", profile_, path);
   }
-  std::optional<S3Credentials> keys_in(const AwsFile& file, const std::string& path) const {
-    return pair_of(find(file, "aws_access_key_id"), find(file, "aws_secret_access_key"),
-                   find(file, "aws_session_token"), of_profile(path));
+  static std::optional<S3Credentials> keys_in(const AwsFile& file, const std::string& profile,
+                                              const std::string& where) {
+    return pair_of(find_in(file, profile, "aws_access_key_id"),
+                   find_in(file, profile, "aws_secret_access_key"),
+                   find_in(file, profile, "aws_session_token"), where);
+  }
+  // Somebody may replace them: they are read again where a server refuses them.
+  bool use_keys_in(const AwsFile& file, const std::string& path, S3Settings& settings) const {
+    const std::string where = of_profile(path);
+    settings.credentials = keys_in(file, profile_, where);
+    if (!settings.credentials) return false;
+    settings.credentials_from = where;
+    const auto fetch = [read = sources_->file, path, profile = profile_, where,
+                        keys = *settings.credentials]() mutable -> S3TimedCredentials {
+      const auto text = read(path);
+      // Without others, the error is that of the server.
+      keys = keys_in(text ? parse_aws_file(*text) : AwsFile{}, profile, where).value_or(keys);
+      return {keys, std::nullopt};
+    };
+    settings.identity =
+        std::make_shared<S3Identity>(fetch, S3TimedCredentials{*settings.credentials, std::nullopt});
+    return true;
   }
   std::string region() const {
     auto region = first_of({"AWS_REGION", "AWS_DEFAULT_REGION"});

@@ -14,7 +14,7 @@
 //                 a virtual machine of EC2: its role, by IMDSv2, unless AWS_EC2_METADATA_DISABLED; only on
 //                 such machines, or if AWS_EC2_METADATA_SERVICE_ENDPOINT names the service.
 //                 This is the order of the AWS tools. Without keys, requests are not signed. Keys that expire
-//                 are renewed in time.
+//                 are renewed in time, and those of files are read again where a server refuses them.
 //   profile       AWS_PROFILE, AWS_DEFAULT_PROFILE, "default"
 //   region        AWS_REGION, AWS_DEFAULT_REGION, `region` of the profile, us-east-1
 //   endpoint      AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, `endpoint_url` of the profile (under `s3 =`, then by

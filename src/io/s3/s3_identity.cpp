@@ -91,7 +91,9 @@ std::string asked(HttpRequest request, const std::string& source) {
 
 }  // namespace
 
-S3Identity::S3Identity(Fetch fetch) : fetch_(std::move(fetch)) {}
+S3Identity::S3Identity(Fetch fetch, std::optional<S3TimedCredentials> first)
+    : fetch_(std::move(fetch)),
+      known_(first ? std::make_shared<const S3TimedCredentials>(std::move(*first)) : nullptr) {}
 
 std::shared_ptr<S3Identity> S3Identity::shared(const std::string& key, const Fetch& fetch) {
   struct All {
@@ -123,6 +125,7 @@ S3Credentials S3Identity::current() {
 void S3Identity::refuse(const S3Credentials& keys) {
   Known known = known_.load();
   if (known == nullptr || known->credentials.access_key != keys.access_key ||
+      known->credentials.secret_key.reveal() != keys.secret_key.reveal() ||
       known->credentials.session_token.reveal() != keys.session_token.reveal())
     return;  // others were requested since
   // If another thread is faster, it has refused them, too, or has other ones.

@@ -1,5 +1,5 @@
-// Temporary keys: a process in a cloud, or of a user who has signed in, requests them, and again before they
-// expire.
+// Keys that change: a process in a cloud, or of a user who has signed in, requests temporary ones, and again
+// before they expire; those of a file may be replaced there.
 #ifndef COLONNADE_IO_S3_S3_IDENTITY_H
 #define COLONNADE_IO_S3_S3_IDENTITY_H
 
@@ -33,14 +33,15 @@ class S3Identity {
   using Fetch = std::function<S3TimedCredentials()>;
   static constexpr std::chrono::minutes margin{5};  // before they expire
 
-  explicit S3Identity(Fetch fetch);
+  // With `first`, these are the keys until they expire or are refused.
+  explicit S3Identity(Fetch fetch, std::optional<S3TimedCredentials> first = std::nullopt);
   // One object for all calls with the same `key`. The first current() fetches the keys.
   static std::shared_ptr<S3Identity> shared(const std::string& key, const Fetch& fetch);
 
   // May wait for an answer; never on the engine's thread. While the old keys are good they do where new ones
   // cannot be had.
   S3Credentials current();
-  // A server has refused these keys before they expired: the next current() requests others.
+  // A server has refused these keys, which had not expired: the next current() requests others.
   void refuse(const S3Credentials& keys);
   std::optional<S3Credentials> last() const;  // that current() gave
 

@@ -283,5 +283,50 @@ TEST_F(Identities, AreRenewedOnceWhereTheyAreRefused) {
   EXPECT_THAT(error_of([&] { queue->wait_for_all(); }).problem(), HasSubstr("expired"));
 }
 
+// Another program replaces the keys while this one reads.
+TEST_F(Identities, OfFilesAreReadAgainWhereTheyAreRefused) {
+  std::atomic<const char*> good = "";
+  std::atomic<const char*> code = "";
+  const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+    if (request.header("authorization").find(fmt::format("={}/", good.load())) != std::string::npos)
+      return {.status = 206, .headers = {{"Content-Range", "bytes 2-3/5"}}, .body = "34"};
+    return {.status = 403, .body = fmt::format("<Error><Code>{}</Code></Error>", code.load())};
+  });
+  variables_["AWS_ENDPOINT_URL_S3"] = server.url();
+  for (const char* name : {"credentials", "config"}) {
+    const std::string path = folder_.path().string() + "/.aws/" + name;
+    const auto write_key = [&](const char* id) {
+      files_[path] = fmt::format("[default]\naws_access_key_id = {}\naws_secret_access_key = s\n", id);
+    };
+    write_key("FIRST");
+    const auto client = make_s3_client("bucket", settings());
+    Bytes into(2);
+    const auto read = [&] { client->get_range("key", 2, into); };
+    good = "FIRST";
+    read();
+    const std::size_t before = server.requests().size();
+    for (const auto& [key, refusal] :
+         {std::pair("SECOND", "InvalidAccessKeyId"), std::pair("THIRD", "XAdminUserNotFound"),
+          std::pair("FOURTH", "SignatureDoesNotMatch")}) {
+      good = key;
+      code = refusal;
+      write_key(key);
+      read();
+      read();
+    }
+    EXPECT_EQ(server.requests().size(), before + 9) << "one more where they are refused";
+    good = "NOBODY";
+    const std::string problem = error_of(read).problem();
+    EXPECT_THAT(problem, HasSubstr("the secret key does not belong to the access key"));
+    EXPECT_EQ(server.requests().size(), before + 11) << "once, also where the file has the same";
+    files_.erase(path);
+    EXPECT_EQ(error_of(read).problem(), problem) << "without the file, the error is that of the server";
+    write_key("LATE");
+    good = "LATE";
+    read();
+    files_.erase(path);
+  }
+}
+
 }  // namespace
 }  // namespace colonnade::io
