@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t largest_hashed_body = std::size_t{64} << 10;
 // A connection that moves less has not much longer than the timeout: bytes per second.
 constexpr std::size_t slowest_rate = std::size_t{1} << 20;
+// Servers on file systems copy the parts of an upload: bytes per second.
+constexpr std::size_t slowest_joining = std::size_t{16} << 20;
 constexpr std::chrono::milliseconds longest_connect{10'000};
 constexpr std::chrono::milliseconds longest_stall{20'000};
 
@@ -123,7 +125,7 @@ ErrorContext S3Caller::context(const std::string& key) const {
 std::chrono::milliseconds S3Caller::transfer_time(const S3Call& call) const noexcept {
   std::size_t size = call.into.size() + call.text.size();
   for (ByteSpan part : call.parts) size += part.size();
-  return std::chrono::milliseconds(size / (slowest_rate / 1000));
+  return std::chrono::milliseconds(size / (slowest_rate / 1000) + call.joined / (slowest_joining / 1000));
 }
 
 // Takes as long as reading the body: never on the engine's thread.

@@ -34,6 +34,7 @@ struct S3Call {
   std::size_t max_body = std::size_t{64} << 10;
   bool whole_body = false;
   bool answer_takes_long = false;  // the server may work for minutes before it answers
+  std::uint64_t joined = 0;        // bytes that the server puts together before it answers
   unsigned most_attempts = HttpRetryPolicy{}.most_attempts;
 };
 

@@ -201,9 +201,11 @@ class Client final : public S3ClientWithCaller {
                 .query = {{"uploadId", id}},
                 .answer_takes_long = true};
     call.text = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
-    for (const S3Part& part : parts)
+    for (const S3Part& part : parts) {
       call.text += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", part.number,
                                xml_escaped(part.etag));
+      call.joined += part.size;
+    }
     call.text += "</CompleteMultipartUpload>";
     set_condition(call, condition);
     const S3Answer answer = caller_.call(call);

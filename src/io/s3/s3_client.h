@@ -61,6 +61,7 @@ struct S3Condition {
 struct S3Part {
   unsigned number = 0;  // from 1
   std::string etag;
+  std::uint64_t size = 0;  // bytes
 };
 
 class S3Client {

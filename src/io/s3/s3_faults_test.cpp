@@ -430,6 +430,21 @@ TEST_F(S3Faults, RecognisesAnUploadThatWasCompletedWithoutAWord) {
   EXPECT_EQ(client->complete_upload("key", "token/id", parts, {}), "\"e-1\"");
 }
 
+// Some servers copy all parts of an upload when it is completed.
+TEST_F(S3Faults, WaitsLongerForServersThatJoinMuch) {
+  const HttpTestServer server([](const TestRequest&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    return TestAnswer{
+        .body = "<CompleteMultipartUploadResult><ETag>\"e\"</ETag></CompleteMultipartUploadResult>"};
+  });
+  S3Settings settings = settings_for(server.url());
+  settings.timeout = std::chrono::milliseconds(200);
+  const auto client = make_s3_client("bucket", settings);
+  const std::array parts{S3Part{1, "a", std::uint64_t{1} << 30}, S3Part{2, "b", std::uint64_t{1} << 30}};
+  EXPECT_EQ(client->complete_upload("key", "upload", parts), "\"e\"");
+  EXPECT_EQ(server.requests().size(), 1u);
+}
+
 TEST_F(S3Faults, KnowsWhoBrokeACondition) {
   const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
     if (request.method == "HEAD") return {.headers = {{"ETag", "\"e\""}}};

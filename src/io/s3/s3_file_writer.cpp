@@ -384,7 +384,9 @@ void S3Writer::complete() {
   throw_failure();
   std::vector<S3Part> parts;
   for (std::size_t i = 0; i < etags_.size(); ++i)
-    parts.push_back({static_cast<unsigned>(i + 1), *std::move(etags_[i])});
+    parts.push_back({.number = static_cast<unsigned>(i + 1),
+                     .etag = *std::move(etags_[i]),
+                     .size = limits_.plan.numbered(static_cast<unsigned>(i + 1)).size});
   check_met(client_->complete_upload(key_, upload_, parts, condition_));
 }
 

@@ -115,6 +115,7 @@ void Values::put_in_parts(const std::string& key, std::span<const ByteSpan> part
     for (std::size_t i = 0; i < uploaded.size(); ++i) {
       if (queue->in_flight() == parts_in_flight) queue->wait_for_some();
       uploaded[i].number = static_cast<unsigned>(i + 1);
+      uploaded[i].size = std::min<std::uint64_t>(part_size, size - i * part_size);
       queue->upload_part(i, key, upload, uploaded[i], stretch_of(parts, i * part_size, part_size));
     }
     queue->wait_for_all();
