@@ -120,6 +120,13 @@ void Claims::release_all(Reader reader) {
   });
 }
 
+void Claims::forget_file() {
+  const std::lock_guard lock(mutex_);
+  if (file_ >= 0) ::close(file_);
+  file_ = -1;
+  is_open_ = false;
+}
+
 bool Claims::has_company(Reader reader) {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);

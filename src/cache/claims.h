@@ -52,6 +52,8 @@ class Claims {
   bool is_others(const Claim& claim, Reader reader);
   void release(const Claim& claim);
   void release_all(Reader reader);
+  // The file was removed with its folder: the next claims are made in another one of the same name.
+  void forget_file();
   // Whether other readers use the home, or have used it recently.
   bool has_company(Reader reader);
 

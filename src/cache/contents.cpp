@@ -161,6 +161,12 @@ bool Contents::list_all() {
 
 // The lock is held. A second caller waits for the same answer.
 Contents::Runs& Contents::runs_of(std::uint32_t column) {
+  const std::uint64_t opening = home_->openings();
+  const std::uint64_t before = std::exchange(queried_in_, opening);
+  if (before != opening && before != 0) {
+    runs_.clear();
+    is_listed_ = false;
+  }
   if (list_all()) return runs_[column];
   const auto [at, is_new] = runs_.try_emplace(column);
   if (!is_new) return at->second;
@@ -232,9 +238,10 @@ void Contents::note_use(std::uint32_t column, std::uint64_t cluster) {
 }
 
 void Contents::write_identity(io::ObjectStore& store) {
+  const std::uint64_t opening = home_->openings();
   {
     const std::lock_guard lock(mutex_);
-    if (is_registered_) return;
+    if (registered_in_ == opening) return;
   }
   const std::string text = identity_.to_json();
   const io::UpdateItem item{number_, {as_bytes(text)}};
@@ -251,7 +258,8 @@ void Contents::write_identity(io::ObjectStore& store) {
       store.size({register_object, metadata_key, number_}) != metadata.size())
     store.update(register_object, metadata_key, {&more, 1});
   const std::lock_guard lock(mutex_);
-  is_registered_ = true;
+  registered_in_ = opening;
+  has_new_uses_ = !uses_.empty();
 }
 
 void Contents::write_found(io::ObjectStore& store, bool is_only) {
@@ -278,7 +286,7 @@ void Contents::write_found(io::ObjectStore& store, bool is_only) {
 
 void Contents::set_metadata(Bytes metadata) {
   const std::lock_guard lock(mutex_);
-  if (!is_registered_) metadata_ = std::move(metadata);
+  if (registered_in_ == 0 || registered_in_ != home_->openings()) metadata_ = std::move(metadata);
 }
 
 std::vector<std::shared_ptr<Contents>> Contents::all_of(const Home& home) {

@@ -75,10 +75,11 @@ class Contents {
   std::mutex mutex_;
   std::map<std::uint32_t, Runs> runs_;  // by column, of the columns that were queried
   bool is_listed_ = false;              // all columns were queried
+  std::uint64_t queried_in_ = 0;        // the opening of the home that was queried; 0: the first one
   std::map<std::uint32_t, std::map<std::uint64_t, std::int64_t>> uses_;  // by column and cluster
   bool has_new_uses_ = false;
   Home::Clock::time_point uses_written_ = Home::Clock::now();
-  bool is_registered_ = false;
+  std::uint64_t registered_in_ = 0;  // the opening of the home that has the identity; 0: none
   Bytes metadata_;
 };
 

@@ -212,6 +212,7 @@ void Filler::note_failure(io::ObjectStore* store) noexcept {
   const std::exception_ptr failure = std::current_exception();
   try {
     if (store == nullptr) std::rethrow_exception(failure);
+    if (store->is_gone()) return home_->forget(*store);
     store->get({register_object, identity_key, 0});
     try {
       std::rethrow_exception(failure);

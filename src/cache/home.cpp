@@ -22,6 +22,7 @@
 #include "cache/contents.h"
 #include "cache/filler.h"
 #include "cache/wait_policy.h"
+#include "io/local/local_file.h"
 
 namespace colonnade::cache {
 namespace {
@@ -45,6 +46,22 @@ bool is_on_network(const std::string& path) noexcept {
   for (const std::uint32_t kind : kinds)  // NFS, SMB, SMB 2, FUSE, Ceph, Lustre, AFS, GPFS
     if (static_cast<std::uint32_t>(status.f_type) == kind) return true;
   return false;
+}
+
+// Of a home in a folder; empty for others.
+std::filesystem::path folder_of(const std::string& store) {
+  if (!store.starts_with(folder_scheme)) return {};
+  try {
+    return io::local_path(store, "obj:");
+  } catch (const Error&) {  // opening it reports the error
+    return {};
+  }
+}
+
+void make_folder_above(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (const auto above = path.parent_path(); !above.empty())
+    std::filesystem::create_directories(above, ignored);
 }
 
 // In the memory file system, for remote homes. Each machine has its own.
@@ -93,13 +110,10 @@ Home::Home(Settings settings)
       budget_(std::make_unique<Budget>(*this)),
       wait_policy_(std::make_unique<WaitPolicy>(settings_.timeout)) {
   std::string claims;
-  if (settings_.store.starts_with(folder_scheme)) {
-    const std::string path = settings_.store.substr(folder_scheme.size());
-    std::error_code ignored;
-    if (const auto above = std::filesystem::path(path).parent_path(); !above.empty())
-      std::filesystem::create_directories(above, ignored);
-    is_near_ = !is_on_network(path);
-    if (is_near_) claims = path + "/claims";
+  if (const std::filesystem::path folder = folder_of(settings_.store); !folder.empty()) {
+    make_folder_above(folder);
+    is_near_ = !is_on_network(folder);
+    if (is_near_) claims = folder / "claims";
   }
   claims_ = std::make_unique<Claims>(claims.empty() ? claims_of(settings_.store) : claims);
 }
@@ -117,6 +131,7 @@ std::shared_ptr<io::ObjectStore> Home::store() {
   {
     const std::lock_guard lock(mutex_);
     if (Clock::now() < lost_until_) return nullptr;
+    if (store_ != nullptr && is_near_ && store_->is_gone()) store_.reset();
     if (store_ != nullptr) return store_;
     // A home that was late once is not waited for again.
     if (is_opening_ && lost_until_ != Clock::time_point()) return nullptr;
@@ -140,14 +155,22 @@ std::shared_ptr<io::ObjectStore> Home::store() {
 void Home::open() noexcept {
   std::shared_ptr<io::ObjectStore> store;
   try {
+    make_folder_above(folder_of(settings_.store));
     store = io::open_object_store(settings_.store, {.create = true});
+    claims_->forget_file();
   } catch (...) {
     note_failure(std::current_exception());
   }
   const std::lock_guard lock(mutex_);
   store_ = std::move(store);
+  if (store_ != nullptr) ++openings_;
   is_opening_ = false;
   wakes_.notify_all();
+}
+
+void Home::forget(const io::ObjectStore& gone) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (store_.get() == &gone) store_.reset();
 }
 
 std::string Home::problem() const {

@@ -9,6 +9,7 @@
 #ifndef COLONNADE_CACHE_HOME_H
 #define COLONNADE_CACHE_HOME_H
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -45,11 +46,15 @@ class Home : public std::enable_shared_from_this<Home> {
 
   const Settings& settings() const noexcept { return settings_; }
   const std::string& uri() const noexcept { return settings_.store; }
-  // Null while the home is lost.
+  // Null while the home is lost. A folder that was removed is made again.
   std::shared_ptr<io::ObjectStore> store();
+  // How often the store was opened: what was known of it before may be wrong.
+  std::uint64_t openings() const noexcept { return openings_; }
   bool is_lost() { return store() == nullptr; }
   // False in a forked child, which must not call any other function.
   bool is_here() const noexcept;
+  // The next store() opens it again if it still is this one, whose place was removed.
+  void forget(const io::ObjectStore& gone) noexcept;
   // Why it is or was lost; empty if it never was.
   std::string problem() const;
   // Whether fetching only copies memory: best done by the user of the bytes. Network file systems are far.
@@ -115,6 +120,7 @@ class Home : public std::enable_shared_from_this<Home> {
   mutable std::mutex mutex_;
   std::shared_ptr<io::ObjectStore> store_;
   bool is_opening_ = false;
+  std::atomic<std::uint64_t> openings_ = 0;
   Clock::time_point lost_until_;
   std::string problem_;
   bool has_warned_ = false;

@@ -93,6 +93,8 @@ class ObjectStore {
   virtual ~ObjectStore() = default;
   virtual const std::string& uri() const noexcept = 0;  // without secrets
   virtual StoreTraits traits() const noexcept = 0;
+  // Whether the place of the store was removed since it was opened: nothing can be written to it any more.
+  virtual bool is_gone() const noexcept { return false; }
 
   // Throws ErrorKind::not_found for a missing value, ErrorKind::format for one that ends before the
   // range does, ErrorKind::io for errors of the store and timeouts; all with URI and address in the

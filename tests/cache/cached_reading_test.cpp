@@ -374,6 +374,41 @@ TEST(Cache, AHomeThatCannotBeIsNoFailure) {
   }
 }
 
+// A percent sign begins a sequence in URIs, but not in paths.
+TEST(Cache, AFolderMayHaveAnyName) {
+  const TestFolder folder;
+  write(file_in(folder), {});
+  const auto above = folder.path() / "50% off" / "%41";
+  EXPECT_EQ(pass(file_in(folder), (above / "home").string()).cache, "used");
+  EXPECT_TRUE(std::filesystem::is_directory(above / "home"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
+}
+
+// While a process runs, somebody removes its home, with the folder above or without.
+TEST(Cache, AFolderThatIsRemovedIsMadeAgain) {
+  const TestFolder folder;
+  const auto path = folder.path() / "above" / "home";
+  const std::string& home = path.string();
+  write(file_in(folder), {});
+  const auto reader = Reader::open("Events", file_in(folder), {.cache = home});
+  read(*reader, {.fields = {"id"}});
+  for (const auto& removed : {path, path.parent_path()}) {
+    pass(file_in(folder), home);
+    EXPECT_GT(std::filesystem::remove_all(removed), 0u);
+    // Of an open data set, of which the home had everything.
+    expect_equal(read(*reader), read_plainly(file_in(folder)));
+    const ReadMetrics first = pass(file_in(folder), home);
+    EXPECT_EQ(first.cache, "used");
+    EXPECT_GT(first.pages, first.cache_pages) << "the home was empty";
+    const ReadMetrics second = pass(file_in(folder), home);
+    EXPECT_EQ(second.cache_pages, second.pages);
+    const auto found = cache::read_register(*io::open_object_store("obj://" + path.string()), true);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_TRUE(found[0].identity) << "what `cache ls` and `gc` need";
+    EXPECT_EQ(found[0].users.size(), 1u);
+  }
+}
+
 TEST(Cache, AHomeKeepsItsBudget) {
   const TestFolder folder;
   const Home home;

@@ -91,6 +91,7 @@ class LocalStore final : public ObjectStore {
 
   const std::string& uri() const noexcept override { return uri_; }
   StoreTraits traits() const noexcept override { return traits_of_local(); }
+  bool is_gone() const noexcept override;
 
   void fetch(const ObjectId& object, std::uint64_t dkey, std::span<const FetchItem> items) const override;
   void update(const ObjectId& object, std::uint64_t dkey, std::span<const UpdateItem> items) override;
@@ -144,11 +145,20 @@ class LocalStore final : public ObjectStore {
 
 // "cannot read object 7:42, distribution key 3, attribute key 0 in "/data/store/7/42/3-0" (reason)".
 void LocalStore::fail(std::string_view action, const std::string& place, int code) const {
+  if (is_gone())
+    throw Error(ErrorKind::io,
+                fmt::format("cannot {} in \"{}\": the folder of the store was removed", action, place),
+                "check that no other program removes it, and open it again", {.uri = uri_});
   // A missing path here means that the store is damaged, not that it is missing.
   if (code == ENOENT || code == ENOTDIR)
     throw Error(ErrorKind::io, fmt::format("cannot {} in \"{}\" ({})", action, place, system_text(code)),
                 "check that no other program moves or removes files of the store", {.uri = uri_});
   fail_system(uri_, fmt::format("{} in \"{}\"", action, place), code);
+}
+
+bool LocalStore::is_gone() const noexcept {
+  struct stat status{};
+  return ::fstat(root_.get(), &status) == 0 ? status.st_nlink == 0 : errno == ESTALE;
 }
 
 std::string place_of(const std::string& root, const ValueAddress& address) {

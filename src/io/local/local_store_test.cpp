@@ -244,6 +244,20 @@ TEST_F(LocalStore, SaysThatAPartOfThePathIsAFile) {
 
 // ---- Replacement
 
+TEST_F(LocalStore, SaysThatItsFolderWasRemoved) {
+  const auto store = open();
+  put(*store, somewhere, as_bytes("x"));
+  EXPECT_FALSE(store->is_gone());
+  fs::remove_all(path_);
+  EXPECT_TRUE(store->is_gone());
+  static_cast<void>(open());  // another one in its place
+  EXPECT_TRUE(store->is_gone());
+  const Error error = error_of([&] { put(*store, somewhere, as_bytes("y")); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), HasSubstr("the folder of the store was removed"));
+  EXPECT_EQ(open_object_store(uri_)->size(somewhere), std::nullopt);
+}
+
 TEST_F(LocalStore, ServesNoOldBytes) {
   const auto store = open();
   const auto other = open();
