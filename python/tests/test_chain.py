@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pickle
+import re
 import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -396,8 +397,29 @@ def test_files_with_a_wildcard_in_their_name(name, tmp_path):
     write(folder + "1.root", {"n": "int"}, [{"n": 3}], name=name)
     assert colonnade.open(folder + "[1].root")["n"].to_list() == [2]
     assert colonnade.open([folder + "[13].root", folder + "[1].root"])["n"].to_list() == [3, 2]
-    write(f"obj://{tmp_path}/[1]", {"n": "int"}, [{"n": 4}], name=name)
-    assert colonnade.open(f"obj://{tmp_path}/[1]")["n"].to_list() == [4]
+    for place in (f"obj://{tmp_path}/[1]", f"obj://{tmp_path}/a*b"):
+        write(place, {"n": "int"}, [{"n": 4}], name=name)
+        assert colonnade.open(place)["n"].to_list() == [4]
+        assert colonnade.DataFrame(name, place).sum("n").value == 4
+    with pytest.raises(colonnade.UnsupportedError, match=re.escape(f"obj://{tmp_path}/b*")):
+        colonnade.open(f"obj://{tmp_path}/b*")
+
+
+def test_uris_of_files_with_wildcards(tmp_path, monkeypatch):
+    folder = tmp_path / "50% off"
+    folder.mkdir()
+    for number, file in enumerate(["a%41.root", "aA.root", "b.root"]):
+        write(folder / file, {"n": "int"}, [{"n": number}])
+    uri = f"file://{tmp_path}/50%25%20off"
+    assert colonnade.open(f"{uri}/*.root")["n"].to_list() == [0, 1, 2]
+    assert colonnade.open(f"{uri}/a%25*.root")["n"].to_list() == [0]
+    monkeypatch.chdir(folder)
+    assert colonnade.open("file:a%*.root")["n"].to_list() == [0]
+    for number, file in enumerate(["[1]", "1"]):
+        (folder / file).mkdir()
+        write(folder / file / "f.root", {"n": "int"}, [{"n": number}])
+    assert colonnade.open(f"{uri}/%5B1%5D/*.root")["n"].to_list() == [0]
+    assert colonnade.open(f"{uri}/[1]/*.root")["n"].to_list() == [1]
 
 
 def test_a_chain_is_a_data_set(files):

@@ -220,6 +220,12 @@ std::vector<std::string> match_by_folder(const Transport& transport, const std::
   return found;
 }
 
+[[noreturn]] void fail_unlisted(const Transport& transport, const std::string& uri) {
+  throw Error(ErrorKind::unsupported,
+              fmt::format("the transport \"{}\" cannot list its files", transport.scheme),
+              "name them one by one", {.uri = uri});
+}
+
 }  // namespace
 
 std::size_t wildcard_in(const std::string& uri) {
@@ -237,6 +243,7 @@ std::size_t wildcard_in(const std::string& uri) {
 std::vector<std::string> match_files(const std::string& pattern) {
   const Transport& transport = transport_for(pattern);
   if (transport.list_folder != nullptr) return match_by_folder(transport, pattern);
+  if (transport.list_files == nullptr) fail_unlisted(transport, pattern);
   const std::size_t end = transport.query_at != nullptr ? transport.query_at(pattern) : pattern.size();
   const std::string path = pattern.substr(0, end);
   const std::string query = pattern.substr(end);
@@ -255,10 +262,7 @@ std::vector<std::string> list_files(const std::string& prefix) {
       if (!name.ends_with('/') && (folder + name).starts_with(prefix)) uris.push_back(folder + name);
     return uris;
   }
-  if (transport.list_files == nullptr)
-    throw Error(ErrorKind::unsupported,
-                fmt::format("the transport \"{}\" cannot list its files", transport.scheme),
-                "name them one by one", {.uri = prefix});
+  if (transport.list_files == nullptr) fail_unlisted(transport, prefix);
   std::vector<std::string> uris = transport.list_files(prefix);
   std::sort(uris.begin(), uris.end());
   return uris;
