@@ -146,6 +146,11 @@ def test_what_only_looks_like_cached_columns_stays(tmp_path):
     assert len(list(tmp_path.iterdir())) == 3
 
 
+def test_files_on_web_servers_are_left_to_people():
+    with pytest.raises(colonnade.UsageError, match=r"\.NAME\.<16 digits>\.part"):
+        collect_garbage("https://host/f.root")
+
+
 def test_parts_of_a_snapshot_into_a_file_of_s3(s3, s3_uri, file, tmp_path):
     uri = s3_uri("out.root")
     assert collect_garbage(uri).leftovers == 0  # there is nothing at all

@@ -99,6 +99,12 @@ def collect_garbage(
         return _of_parts_in_s3(place, dry_run, age, force)
     if _core.has_file_names(place):
         return _of_files_beyond(place, dry_run, age, force)
+    if place.startswith(("http:", "https:")):
+        raise UsageError(
+            "nothing tells whether the writers of files on a web server are gone",
+            "remove their hidden files, .NAME.<16 digits>.part, on the server once no program writes NAME",
+            uri=place,
+        )
     raise UsageError(
         "nothing can be removed there",
         "an object store, a local path, or a file in S3 or over XRootD",
