@@ -168,6 +168,15 @@ class Process:
     def pause(self) -> None:
         """Let it answer nothing, with its connections open."""
         self._child.send_signal(signal.SIGSTOP)
+        # On a busy machine, other threads go on answering until the first one has taken the signal.
+        self.wait_until(self._is_paused)
+
+    def _is_paused(self) -> bool:
+        try:
+            threads = [(each / "stat").read_text() for each in Path(f"/proc/{self.pid}/task").iterdir()]
+        except OSError:  # one has just ended
+            return False
+        return all(thread.rpartition(")")[2].split()[0] == "T" for thread in threads)
 
     def resume(self) -> None:
         self._child.send_signal(signal.SIGCONT)
