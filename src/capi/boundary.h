@@ -50,7 +50,9 @@ template <class Options>
 Options options_of(const Options* given, const char* what) {
   Options options{};
   if (given == nullptr) return options;
-  if (given->struct_size < sizeof(std::size_t) || given->struct_size > 4096)
+  // No struct ends within a member: half of a pointer would be read as one.
+  if (given->struct_size < sizeof(std::size_t) || given->struct_size > 4096 ||
+      given->struct_size % alignof(Options) != 0)
     throw Error(ErrorKind::usage, std::string("struct_size of ") + what + " is not its size",
                 "set it to sizeof of the struct");
   const auto* bytes = reinterpret_cast<const std::byte*>(given);

@@ -167,6 +167,14 @@ TEST(CInterfaceRefuses, NullPointersAndStructsOfNoSize) {
   ASSERT_EQ(data.status(), COLONNADE_OK);
   colonnade_read_options options{};
   EXPECT_EQ(colonnade_open("E", data.uris(), 1, &options, &reader), COLONNADE_USAGE);
+  options.struct_size = sizeof(std::size_t) + sizeof(void*) / 2;  // ends within `cache`
+  EXPECT_EQ(colonnade_open("E", data.uris(), 1, &options, &reader), COLONNADE_USAGE);
+  options.struct_size = sizeof(std::size_t);  // of an older header
+  ASSERT_EQ(colonnade_open("E", data.uris(), 1, &options, &reader), COLONNADE_OK);
+  colonnade_reader_release(reader);
+  reader = nullptr;
+  options.struct_size = 3;
+  EXPECT_EQ(colonnade_open("E", data.uris(), 1, &options, &reader), COLONNADE_USAGE);
   EXPECT_EQ(reader, nullptr);
   ASSERT_EQ(colonnade_open("E", data.uris(), 1, nullptr, &reader), COLONNADE_OK);
   ArrowArray array{};
