@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -132,6 +134,31 @@ def test_what_is_wrong_is_said(tmp_path):
         with pytest.raises(colonnade.NotFoundError, match="no attribute set 'run'"):
             data.attributes["run"]
         assert data.attributes.get("run") is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="lists open files")
+@pytest.mark.parametrize("where", [0, 1])
+def test_closing_a_data_set_closes_its_sets(tmp_path, where):
+    def open_files():
+        links = (Path("/proc/self/fd") / number for number in os.listdir("/proc/self/fd"))
+        return [link for link in links if str(tmp_path) in os.path.realpath(link)]
+
+    place = places(tmp_path)[where]
+    with colonnade.create(place, "Events", {"x": "double"}) as writer:
+        writer.attributes("runs", SCHEMA).add(random_rows(0, 0, 1)[0].values, 0, 0)
+        writer.extend({"x": [1.0]})
+    gc.collect()
+    gc.disable()  # nothing waits for the collector
+    try:
+        for target in place, [place]:
+            with colonnade.open(target, "Events") as ds:
+                assert len(list(ds.attributes["runs"])) == 1
+                assert open_files()
+            assert not open_files()
+            with pytest.raises(colonnade.UsageError, match="closed"):
+                ds.attributes["runs"]
+    finally:
+        gc.enable()
 
 
 def test_those_of_root_are_read():

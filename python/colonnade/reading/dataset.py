@@ -577,6 +577,8 @@ class DataSet(Located):
     def close(self) -> None:
         """Close the file. Arrays read so far stay valid."""
         self._reader = None
+        # They refer to this data set, and would keep the file open until the next garbage collection.
+        self._attributes = None
 
     def __enter__(self) -> DataSet:
         return self
