@@ -23,6 +23,7 @@ WHOLE = FIXTURES / "trees" / "whole_objects.root"
 REDUCED = FIXTURES / "trees" / "reduced_numbers.root"
 ARRAYS = FIXTURES / "trees" / "member_arrays.root"
 ONE = FIXTURES / "trees" / "arrays_of_one.root"
+MEMBERS = FIXTURES / "trees" / "member_objects.root"
 CONTAINERS = FIXTURES / "trees" / "container_arrays.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
@@ -288,6 +289,22 @@ def test_objects_that_are_not_split(tmp_path):
                 "lists": {"ones": [{"id": e}] * (e % 4), "twos": [{"id": e, "x": 0.5 * e}] * (e % 3)},
             }
             for e in range(10)
+        ]
+
+
+def test_objects_in_an_object_that_is_split_once(tmp_path):
+    """ROOT stores them with headers, which are no values."""
+    assert not colonnade.import_tree(MEMBERS, tmp_path / "copy.root", verify=True, step_size="50 B").skipped
+    for found in (colonnade.open(MEMBERS), colonnade.open(tmp_path / "copy.root")):
+        assert found["o"].to_list() == [
+            {
+                "before": e,
+                "point": {"id": 10 + e, "x": 0.5 * e, "y": 0.25 * e},
+                "vector": {"fX": e, "fY": e + 1, "fZ": e + 2},
+                "pair": {"first": 20 + e, "second": {"id": 30 + e, "x": 1.5 * e, "y": 2.5 * e}},
+                "after": -e,
+            }
+            for e in range(9)
         ]
 
 

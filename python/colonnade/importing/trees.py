@@ -62,7 +62,7 @@ from .tree_schema import (
     type_name_of,
     with_dimensions,
 )
-from .whole_objects import bare_items, check_items, without_header
+from .whole_objects import bare_items, check_items, check_sizes, without_header
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -779,7 +779,18 @@ def _mended() -> dict[type, type]:
     kinds = _uproot().interpretation
 
     class Strided(kinds.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
-        """Does not look for objects in the next basket, which was not read, if entries end at the end of one."""
+        """Looks how objects are stored.
+
+        Does not look for objects in the next basket, which was not read, if entries end at the end of one.
+        """
+
+        def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
+            if byte_offsets is not None:
+                bare = bare_items(data, byte_offsets, 0, self.itemsize)
+                if bare is not None:
+                    return super().basket_array(bare[0], None, *arguments, **named)
+                check_sizes(byte_offsets, self.itemsize, headers=self.all_headers_prepended)
+            return super().basket_array(data, byte_offsets, *arguments, **named)
 
         def final_array(self, basket_arrays: dict[int, Any], *arguments: Any, **named: Any) -> Any:
             return super().final_array(_Baskets(basket_arrays), *arguments, **named)

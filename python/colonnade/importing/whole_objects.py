@@ -24,6 +24,7 @@ from .reduced_precision import Precision, precision_of
 __all__ = [
     "bare_items",
     "check_items",
+    "check_sizes",
     "dimensions_of_members",
     "has_objects",
     "reduced_members",
@@ -93,10 +94,18 @@ def check_items(data: Any, byte_offsets: Any) -> None:
         raise ValueError("its items are stored member by member, which uproot cannot read")
 
 
+def check_sizes(byte_offsets: Any, size: int, *, headers: bool) -> None:
+    """Refuse objects of other sizes than those that uproot reads, perhaps after headers."""
+    sizes = np.diff(byte_offsets)
+    if len(sizes) and (np.any(sizes != sizes[0]) or (not headers and sizes[0] % size)):
+        raise ValueError(f"objects have {sizes.min()} to {sizes.max()} bytes, of which uproot reads {size}")
+
+
 def bare_items(data: Any, byte_offsets: Any, list_header: int, size: int) -> tuple[Any, Any] | None:
     """Return the items of lists, of a size, without headers; None if items have no headers of their own.
 
-    Those of vectors that are not split may have some, and so do objects that are members of a split vector's items.
+    Those of vectors that are not split may have some, and so do objects that are members of split objects and of a
+    split vector's items.
     uproot takes their bytes for values.
     """
     offsets = np.asarray(byte_offsets, np.int64)
