@@ -113,6 +113,10 @@ def test_histograms_of_values_that_no_axis_covers(run, tmp_path, values):
 def test_show_schema(run):
     out = run("show", RECORDS, "--schema")[1]
     assert "record: record" in out
+    named = run("show", RECORDS, "--schema", "--fields", "record")[1]
+    assert named.startswith("record: record")
+    assert named in out
+    assert named != out
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.root")), ids=lambda path: path.stem)
@@ -176,6 +180,8 @@ def test_errors_are_one_line(run, arguments, text):
         ("generate", "random", "f", "--seed", "-1"),
         ("show", "f.root", "--json", "--schema"),
         ("show", "f.root", "--json", "--histogram", "x"),
+        ("show", "f.root", "--schema", "--attributes", "runs"),
+        ("show", "f.root", "--fields", "x", "--histogram", "x"),
     ],
 )
 def test_wrong_usage(run, arguments):

@@ -72,12 +72,12 @@ def show(
     FILE may also be f.root:Events, and may have wildcards ('run*.root'). Entries that are too long for a line are
     printed with one field per line. On a terminal, the output goes through a pager.
     """
-    if as_json and (schema or histogram is not None):
-        raise click.UsageError(f"--{'schema' if schema else 'histogram'} prints no JSON: leave out --json")
+    _check_options(schema, histogram is not None, attributes is not None, as_json, bool(fields))
     start, stop = _range(entries)
     with open_data_set(file_and_name(file, name), missing=missing) as data_set:
         if schema:
-            click.echo(str(data_set.schema))
+            shown = data_set.schema.select(fields).values() if fields else [data_set.schema]
+            click.echo("\n".join(map(str, shown)))
         elif attributes is not None:
             _show_attributes(data_set, attributes, entries, as_json)
         elif histogram is not None:
@@ -96,6 +96,18 @@ def show(
             else:
                 for line in lines:
                     click.echo(line, nl=False)
+
+
+def _check_options(schema: bool, histogram: bool, attributes: bool, as_json: bool, has_fields: bool) -> None:
+    """Refuse options that would be ignored."""
+    options = {"--schema": schema, "--histogram": histogram, "--attributes": attributes}
+    given = [option for option, is_given in options.items() if is_given]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} cannot be combined: one of them at a time")
+    if as_json and (schema or histogram):
+        raise click.UsageError(f"{given[0]} prints no JSON: leave out --json")
+    if has_fields and (histogram or attributes):
+        raise click.UsageError(f"{given[0]} takes no fields: leave out --fields")
 
 
 def _show_attributes(data_set: DataSet, name: str, entries: str | None, as_json: bool) -> None:
