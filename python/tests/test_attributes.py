@@ -136,7 +136,6 @@ def test_what_is_wrong_is_said(tmp_path):
         assert data.attributes.get("run") is None
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="lists open files")
 @pytest.mark.parametrize("where", [0, 1])
 def test_closing_a_data_set_closes_its_sets(tmp_path, where):
     def open_files():

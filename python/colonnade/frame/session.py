@@ -156,7 +156,7 @@ class Session:
         self.owners: list[Owner] | None = None
         """The sample of each file, if they were specified."""
         self.kept: CachePlace | None = None
-        """Where the columns are, if they are cached for this session alone."""
+        """Where the columns are, if `cache()` put them in a place that goes with this DataFrame."""
         self.remote = remote
         self.setup = ""
         """A pickled function that each process calls once before its first task: see `Plan.set_up`."""

@@ -307,7 +307,7 @@ def target_name(tree: str) -> str:
 
 
 def _cycles_of(file: Any, *kinds: str) -> dict[str, list[int]]:
-    """The cycles of the objects of these classes, by name. Objects of other classes may have the same name."""
+    """Return the cycles of all objects of these classes, by name. Objects of other classes do not count."""
     found: dict[str, list[int]] = {}
     for key, kind in file.iterclassnames(recursive=True):
         name, _, cycle = key.rpartition(";")
