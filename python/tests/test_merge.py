@@ -380,14 +380,15 @@ def test_an_interrupted_merge_goes_on(made, tmp_path, way, stop_at, append):
 def test_an_interrupted_append_goes_on(made, tmp_path):
     out = tmp_path / "out.root"
     colonnade.merge(out, made[:2])
-    calls = 0
 
     def stop(progress):
-        nonlocal calls
-        calls += 1
-        return calls < 6
+        return progress.entries <= 20_000
 
-    colonnade.merge(out, made, append=True, progress=stop, progress_every=0, checkpoint_every=1)
+    report = colonnade.merge(out, made, append=True, progress=stop, progress_every=0, checkpoint_every=1)
+    assert report.interrupted
+    assert 20_000 < report.data_sets[0].entries < 30_000
+    with pytest.raises(colonnade.UsageError, match="first append the same inputs again"):
+        colonnade.merge(out, [*made[:2], made[3]], append=True)
     colonnade.merge(out, made, append=True, verify="values")
     assert colonnade.open(out)["x"].to_list() == [float(i) for i in range(4) for _ in range(10_000)]
 

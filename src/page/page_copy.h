@@ -1,4 +1,4 @@
-// PageCopy: the sealed pages of one data set into another one, cluster by cluster, without decoding them.
+// Page copy: the sealed pages of one data set into another one, cluster by cluster, without decoding them.
 //
 //   SealedPageStream (reads ahead, verifies in the thread pool) --> queue --> writing thread: write_pages,
 //   add_cluster

@@ -124,17 +124,6 @@ void ColumnWriter::append(const void* values, std::uint64_t count, bool lent) {
   }
 }
 
-void ColumnWriter::append_zeros(std::uint64_t count) {
-  while (count > 0) {
-    if (next_ == end_) make_room();
-    const std::uint64_t step =
-        std::min<std::uint64_t>(count, static_cast<std::uint64_t>(end_ - next_) >> width_shift_);
-    std::memset(next_, 0, step << width_shift_);
-    next_ += step << width_shift_;
-    count -= step;
-  }
-}
-
 PageSink::PageSink(std::shared_ptr<DataSetSink> data_set) : data_set_(std::move(data_set)) {
   // Without compression, sealing takes less time than handing the page over.
   if (options().parallel_sealing && compression().algorithm != codec::Algorithm::none)

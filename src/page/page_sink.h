@@ -56,7 +56,6 @@ class ColumnWriter {
   // The same for values that stay valid until PageSink::keep_lent(): whole pages of an uncompressed column
   // are written straight from there.
   void append_lent(const void* values, std::uint64_t count) { append(values, count, true); }
-  void append_zeros(std::uint64_t count);
 
  private:
   friend class PageSink;

@@ -360,7 +360,8 @@ class Copy {
   [[noreturn]] void refuse(const std::string& why) const {
     throw Error(ErrorKind::usage,
                 fmt::format("the destination does not hold the beginning of this copy: {}", why),
-                "another name, or replace it explicitly",
+                there_ ? "if appending was interrupted, first append the same inputs again, then others"
+                       : "another name, or replace it explicitly",
                 {.uri = destination_.uri, .data_set = destination_.data_set});
   }
 

@@ -14,8 +14,8 @@
 // that needs it waits.
 //
 // Any number of threads may write at once, to disjoint bytes, which may share blocks. Whole blocks are copied
-// outside of the lock. An error of a background write persists until clear_failure(): the bytes are lost, and
-// every later call reports that.
+// outside of the lock. An error of a background write persists: the bytes are lost, and every later call
+// reports that, until truncate() drops them.
 #ifndef COLONNADE_IO_LOCAL_WRITE_STAGING_H
 #define COLONNADE_IO_LOCAL_WRITE_STAGING_H
 
