@@ -10,6 +10,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/unix_time.h"
+
 namespace colonnade::io {
 namespace {
 
@@ -89,7 +91,7 @@ std::optional<std::chrono::system_clock::time_point> expiry_of_token(const std::
   if (!parsed.is_object() || !parsed.contains("exp") || !parsed["exp"].is_number()) return std::nullopt;
   const auto seconds = parsed["exp"].get<double>();
   if (!(seconds > 0 && seconds < 1e11)) return std::nullopt;
-  return std::chrono::system_clock::time_point(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
+  return at_unix_time(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
 }
 
 BearerToken::FoundToken BearerToken::find() {

@@ -84,6 +84,9 @@ TEST_F(BearerTokens, AreReadAgainWhenTheirFileChanges) {
 TEST_F(BearerTokens, SayWhenTheyEnd) {
   const auto end = system_clock::time_point(seconds(1'900'000'000));
   EXPECT_EQ(expiry_of_token(token_until(end)), end);
+  // Beyond the times that the clock knows.
+  const std::string never = to_base64(as_bytes(R"({"exp":32503680000})"));
+  EXPECT_GT(expiry_of_token("e30." + never.substr(0, never.find('=')) + ".x"), end);
   for (const char* text : {"", "opaque", "a.b", "a.b.c", "..", "e30.e30.x", "e30.eyJleHAiOiJ4In0.x"})
     EXPECT_EQ(expiry_of_token(text), std::nullopt) << text;
 }

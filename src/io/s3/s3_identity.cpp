@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 
 #include "base/process.h"
 #include "base/redacted.h"
+#include "base/unix_time.h"
 #include "colonnade/error.h"
 #include "io/http/http_engine.h"
 #include "io/http/http_url.h"
@@ -49,7 +51,7 @@ std::optional<SystemClock::time_point> time_in(const std::string& text) {
   if (*rest == '.') rest += 1 + std::strspn(rest + 1, "0123456789");
   std::tm zone{};
   ::strptime(rest, "%z", &zone);  // without one: UTC
-  return SystemClock::from_time_t(::timegm(&time) - zone.tm_gmtoff);
+  return at_unix_time(std::chrono::seconds(::timegm(&time) - zone.tm_gmtoff));
 }
 
 std::string member(const Json& object, const char* name) {
@@ -87,6 +89,20 @@ std::string asked(HttpRequest request, const std::string& source) {
                   ? fmt::format("{} cannot be asked for keys: {}", source, redacted(answer.problem))
                   : fmt::format("{} returned no keys: status {}", source, answer.status),
               "check the network, and who may ask for them");
+}
+
+// All that a process writes. Signals of the program interrupt the wait for it.
+std::string text_from(FILE* pipe) {
+  std::string text;
+  std::array<char, 4096> some;
+  while (true) {
+    errno = 0;
+    const std::size_t count = std::fread(some.data(), 1, some.size(), pipe);
+    if (text.size() < longest_answer) text.append(some.data(), count);
+    if (count == some.size()) continue;
+    if (std::ferror(pipe) == 0 || errno != EINTR) return text;
+    std::clearerr(pipe);
+  }
 }
 
 }  // namespace
@@ -170,10 +186,7 @@ S3TimedCredentials credentials_of_process(const std::string& command) {
   if (pipe == nullptr)
     throw Error(ErrorKind::resource, "credential_process cannot be started",
                 "a higher limit of processes (ulimit -u)");
-  std::string text;
-  std::array<char, 4096> some;
-  for (std::size_t count = 0; (count = std::fread(some.data(), 1, some.size(), pipe)) > 0;)
-    if (text.size() < longest_answer) text.append(some.data(), count);
+  const std::string text = text_from(pipe);
   const int status = ::pclose(pipe);
   if (status != 0)
     throw Error(ErrorKind::usage,
@@ -276,7 +289,7 @@ S3TimedCredentials credentials_of_sign_in(const S3SignedIn& signed_in) {
                            std::nullopt};
   if (found.credentials.access_key.empty()) fail_without_keys("the sign-in", "");
   if (keys.contains("expiration") && keys["expiration"].is_number())
-    found.expiry = SystemClock::time_point(std::chrono::milliseconds(keys["expiration"].get<std::int64_t>()));
+    found.expiry = at_unix_time(std::chrono::milliseconds(keys["expiration"].get<std::int64_t>()));
   return found;
 }
 

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/time.h>
 
 #include <atomic>
+#include <csignal>
 #include <fstream>
 #include <map>
 
@@ -171,6 +173,25 @@ TEST_F(Identities, ExpireWhateverTheClockOfTheirText) {
   for (const char* text : {"2026-11-22T21:15:01Z", "2026-11-22T21:15:01", "2026-11-22T21:15:01.25+00:00",
                            "2026-11-22T23:15:01+02:00", "2026-11-22T15:45:01.5-0530"})
     EXPECT_EQ(expiry(text), expected) << text;
+  // Beyond the times that the clock knows.
+  EXPECT_GT(expiry("9999-12-31T23:59:59Z"), expected);
+  EXPECT_LT(expiry("0001-01-01T00:00:00Z"), expected);
+}
+
+TEST_F(Identities, OfProcessesAreReadWhateverSignalsCome) {
+  const std::string file = write("keys.json", json_keys("PROCESS"));
+  files_[folder_.path().string() + "/.aws/config"] =
+      "[default]\ncredential_process = sleep 0.3; cat " + file + "\n";
+  struct sigaction ignoring{};
+  ignoring.sa_handler = [](int) {};  // without SA_RESTART, as Python's
+  struct sigaction before{};
+  ::sigaction(SIGALRM, &ignoring, &before);
+  const itimerval often{.it_interval = {0, 10'000}, .it_value = {0, 10'000}};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  EXPECT_EQ(key_now(), "PROCESS");
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
 }
 
 // What comes later in the order of the AWS tools is there in every step.
