@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -95,11 +96,7 @@ XrootdInfo info_of(const XrdApi& api, const void* info) {
   XrootdInfo found{.size = api.info_size(info),
                    .time = api.info_time(info),
                    .is_folder = (api.info_flags(info) & is_folder) != 0};
-  if (api.info_is_extended(info)) {
-    const std::string& mode = api.info_mode(info);  // "0644"
-    const bool is_octal = !mode.empty() && mode.find_first_not_of("01234567") == std::string::npos;
-    if (is_octal) found.mode = static_cast<int>(std::stol(mode, nullptr, 8) & 0777);
-  }
+  if (api.info_is_extended(info)) found.mode = permissions_in(api.info_mode(info));
   return found;
 }
 
@@ -233,6 +230,13 @@ class KnownHosts {
 
 bool is_answer(const XrdStatus& status, std::uint32_t number) noexcept {
   return status.code == XrdAnswerCode::of_server && status.number == number;
+}
+
+int permissions_in(std::string_view text) noexcept {
+  unsigned bits = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, bits, 8);
+  return failure == std::errc() && rest == end ? static_cast<int>(bits & 0777) : 0;
 }
 
 bool is_transient(const XrdStatus& status) noexcept {

@@ -43,6 +43,8 @@ struct XrootdInfo {
   bool is_folder = false;
   int mode = 0;  // permissions; 0: the server does not say
 };
+// Of a mode as servers say it, "0644"; 0: it is none.
+int permissions_in(std::string_view text) noexcept;
 
 // An open file. Any thread may call anything but the opening. Memory that is read into or written from must
 // stay until `done` was called, which is in a thread of the library, exactly once. In a forked child nothing

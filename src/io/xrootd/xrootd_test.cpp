@@ -9,6 +9,7 @@
 
 #include "base/test_errors.h"
 #include "io/transport.h"
+#include "io/xrootd/xrootd_client.h"
 #include "io/xrootd/xrootd_library.h"
 #include "io/xrootd/xrootd_place.h"
 
@@ -37,6 +38,15 @@ TEST(Xrootd, KeysKeepAllOfAPlace) {
     EXPECT_EQ(XrootdPlace::of_key(place.key()).url(), uri);
     EXPECT_EQ(place.key().substr(place.key().rfind('/') + 1), place.path.substr(place.path.rfind('/') + 1));
   }
+}
+
+// What servers say in an answer that a thread of the library takes.
+TEST(Xrootd, PermissionsAreOctalNumbers) {
+  EXPECT_EQ(permissions_in("0644"), 0644);
+  EXPECT_EQ(permissions_in("100750"), 0750);
+  for (const std::string& text :
+       {std::string(), std::string("0899"), std::string("-1"), std::string(400, '7')})
+    EXPECT_EQ(permissions_in(text), 0) << text;
 }
 
 TEST(Xrootd, BadUrisAreRefused) {
