@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <utility>
 
 #include "base/redacted.h"
@@ -203,11 +204,17 @@ class S3Caller::Attempts final : public HttpAttempts {
     told_.http = std::move(http);
     told_.attempts = outcome.attempts;
     told_.took = outcome.took;
-    if (keys_ && caller_->settings_.identity && says_of_keys(told_.code)) {
+    if (keys_ && caller_->settings_.identity && says_of_keys(told_.code)) renew_keys();
+    done_(std::move(told_));
+  }
+
+  // Without the memory for it, the answer is that the keys were refused.
+  void renew_keys() noexcept {
+    try {
       caller_->settings_.identity->refuse(*keys_);
       told_.may_renew = true;
+    } catch (const std::bad_alloc&) {
     }
-    done_(std::move(told_));
   }
 
   const S3Caller* caller_;

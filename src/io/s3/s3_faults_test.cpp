@@ -7,9 +7,11 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 
 #include "base/test_errors.h"
 #include "io/http/http_test_server.h"
+#include "io/object_store.h"
 #include "io/s3/s3_client.h"
 #include "io/s3/s3_operations.h"
 
@@ -515,6 +517,28 @@ TEST_F(S3Faults, RemovesOneByOneWhereBatchesAreNotKnown) {
 }
 
 // Which of many could not be removed, whatever the first one was; what may pass is tried again.
+// Of a server that pays no attention to the prefix of a listing.
+TEST_F(S3Faults, RemovesNothingOutsideOfAStore) {
+  const std::string rest = "/00000007/0000000000000001/0000000000000000/0000000000000000";
+  const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+    if (request.method == "POST") return {};
+    std::string listing = "<ListBucketResult><IsTruncated>false</IsTruncated>";
+    for (const std::string& key : {"other" + rest, "store" + rest, std::string("x")})
+      listing += "<Contents><Key>" + key + "</Key></Contents>";
+    return {.body = listing + "</ListBucketResult>"};
+  });
+  ::setenv("AWS_ENDPOINT_URL_S3", server.url().c_str(), 1);
+  ::setenv("AWS_NO_SIGN_REQUEST", "1", 1);
+  const auto store = open_object_store("s3://bucket.of.test/store");
+  ::unsetenv("AWS_ENDPOINT_URL_S3");
+  ::unsetenv("AWS_NO_SIGN_REQUEST");
+  store->remove_objects(7, 0, 5);
+  ASSERT_EQ(server.requests().size(), 2u);
+  const std::string body = server.requests().at(1).body;
+  EXPECT_THAT(body, HasSubstr("<Object><Key>store" + rest + "</Key></Object></Delete>"));
+  EXPECT_THAT(body, Not(HasSubstr("other")));
+}
+
 TEST_F(S3Faults, SeesWhatABatchDidNotRemove) {
   std::string rest;
   const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {

@@ -349,6 +349,7 @@ class Store final : public ObjectStore {
         std::vector<std::string> keys;
         bool more = true;
         for (S3Object& value : listing.objects) {
+          if (!value.key.starts_with(prefix)) continue;  // of a server that did not heed it
           const std::string_view name = std::string_view(value.key).substr(prefix.size());
           const auto number = hex_number(name.substr(0, std::min<std::size_t>(16, name.size())));
           if (!number) continue;
