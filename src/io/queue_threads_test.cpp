@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/aligned_buffer.h"
+#include "base/test_child.h"
 #include "base/test_folder.h"
 #include "io/memory/memory_file.h"
 #include "io/read_scheduler.h"
@@ -137,6 +138,30 @@ TEST(ThreadQueue, BringsExceptionsToItsOwner) {
   ReadQueue::Completion completion;
   ASSERT_EQ(queue->wait({&completion, 1}), 1u);
   EXPECT_THROW(std::rethrow_exception(completion.failure), Error);
+}
+
+// Another thread may be about to open a queue when the process is forked.
+TEST(ReadQueues, OfAForkedChildAreItsOwn) {
+  const TestFolder folder;
+  const std::string path = (folder.path() / "data").string();
+  const Bytes content = pattern(5000);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
+  const auto file = open_for_reading(path, {.local_io = LocalIo::io_uring});
+  const auto reads = [&] {
+    Bytes bytes(1000);
+    const auto queue = file->open_queue(4);
+    queue->submit(1, 3000, bytes);
+    queue->wait_for_all();
+    return holds(bytes, 3000);
+  };
+  std::atomic<bool> ends = false;
+  std::thread other([&] {
+    while (!ends) EXPECT_TRUE(reads());
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(status_of_child([&] { return reads() ? 0 : 1; }), 0);
+  ends = true;
+  other.join();
 }
 
 }  // namespace

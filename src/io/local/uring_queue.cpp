@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "base/process.h"
 
 #ifdef COLONNADE_HAS_URING
 #include <liburing.h>
@@ -29,10 +30,11 @@ std::unique_ptr<ReadQueue> make_uring_queue(const LocalFile&, unsigned, int& cod
 namespace {
 
 // A ring may get the addresses of one that another thread has just closed. The kernel orders these events,
-// but liburing makes the system calls itself, invisible to ThreadSanitizer; the mutex is visible.
+// but liburing makes the system calls itself, invisible to ThreadSanitizer; the mutex is visible. A forked
+// child has one of its own: another thread of its parent may have held the parent's.
 std::mutex& opening_and_closing() {
-  static std::mutex mutex;
-  return mutex;
+  static PerProcess<std::mutex> mutex;
+  return mutex.get();
 }
 
 class Ring {
