@@ -135,6 +135,8 @@ void ChainFiles::keep_descriptor(const FileSlot& slot, const page::PageSource& s
   const std::uint64_t bytes = bytes_of(source.descriptor());
   if (kept_bytes_.fetch_add(bytes) + bytes <= limits_.kept_bytes)
     slot.descriptor = source.shared_descriptor();
+  else
+    kept_bytes_ -= bytes;
 }
 
 unsigned ChainFiles::schema_of(const page::PageSource& source, const Check& check) {

@@ -42,7 +42,9 @@ class Preallocation {
   int give_back(const WriteCalls& calls, int file, std::uint64_t size) {
     if (end_ <= size) return 0;
     end_ = 0;
-    return calls.ftruncate(file, static_cast<off_t>(size)) == 0 ? 0 : errno;
+    while (calls.ftruncate(file, static_cast<off_t>(size)) != 0)
+      if (errno != EINTR) return errno;
+    return 0;
   }
 
  private:

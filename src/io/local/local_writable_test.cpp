@@ -380,6 +380,21 @@ TEST(DirectFile, CloseReportsThatTheEndCouldNotBeCut) {
 
 // ---- Space ahead
 
+TEST(LocalWritable, ReturnsTheRestAlsoAfterASignal) {
+  const std::string uri = fresh("signal");
+  unsigned cuts = 0;
+  WriteCalls calls = WriteCalls::of_system();
+  calls.ftruncate = [&](int file, off_t size) {
+    return ++cuts == 1 ? failing(EINTR) : ::ftruncate(file, size);
+  };
+  const auto file = create(uri, calls, {});
+  file->write(0, as_bytes("xyz"));
+  file->preallocate(std::uint64_t{40} << 20);
+  file->close();
+  EXPECT_EQ(cuts, 2u);
+  EXPECT_EQ(std::filesystem::file_size(uri), 3u);
+}
+
 TEST(LocalWritable, AsksForSpaceInGrowingStepsAndReturnsTheRest) {
   for (const WriteFileOptions& options : {direct, WriteFileOptions{}}) {
     const std::string uri = fresh("ahead");
