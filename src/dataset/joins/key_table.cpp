@@ -8,14 +8,13 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <exception>
 #include <functional>
 #include <limits>
 #include <mutex>
 #include <random>
-#include <thread>
 #include <utility>
 
+#include "base/side_by_side.h"
 #include "colonnade/error.h"
 
 namespace colonnade::dataset {
@@ -36,26 +35,9 @@ std::uint64_t mix(std::uint64_t hash) noexcept {
   return hash ^ hash >> 33;
 }
 
-void run_in_threads(std::size_t count, const std::function<void(std::size_t)>& work) {
-  std::vector<std::exception_ptr> failures(count);
-  std::vector<std::thread> threads;
-  const auto attempt = [&](std::size_t i) {
-    try {
-      work(i);
-    } catch (...) {
-      failures[i] = std::current_exception();
-    }
-  };
-  for (std::size_t i = 1; i < count; ++i) threads.emplace_back(attempt, i);
-  attempt(0);
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
-}
-
 // Calls work(first, last) for stretches of `count` items side by side.
 void split(std::size_t count, unsigned threads, const std::function<void(std::size_t, std::size_t)>& work) {
-  run_in_threads(threads, [&](std::size_t t) { work(count * t / threads, count * (t + 1) / threads); });
+  run_side_by_side(threads, [&](std::size_t t) { work(count * t / threads, count * (t + 1) / threads); });
 }
 
 constexpr std::size_t fewest_per_thread = 50'000;
@@ -333,7 +315,7 @@ template <class Slot>
 void KeyTable::fill_hashed(Filling& filling, Array<Slot>& slots) {
   slots = array<Slot>(regions_ * region_size_, filling.memory);
   std::vector<std::size_t> found(regions_, entries_), others(regions_);
-  run_in_threads(regions_, [&](std::size_t region) {
+  run_side_by_side(regions_, [&](std::size_t region) {
     Slot* own = slots.writable() + region * region_size_;
     std::fill_n(own, region_size_, empty<Slot>);
     insert(filling, own, region, found[region], others[region]);

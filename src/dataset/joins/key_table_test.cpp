@@ -12,6 +12,7 @@
 
 #include "base/test_errors.h"
 #include "base/test_folder.h"
+#include "base/test_no_threads.h"
 #include "codec/compression.h"
 
 namespace colonnade::dataset {
@@ -115,6 +116,13 @@ TEST(KeyTable, FindsWhatAMapFinds) {
           EXPECT_EQ(found(table_of(given.keys, Duplicates::first, threads), given.asked), given.answers)
               << columns << ' ' << size << ' ' << spread;
       }
+}
+
+TEST(KeyTable, IsMadeWithoutThreadsToo) {
+  std::mt19937_64 random(9);
+  const Case given(random, 1, 150'000, spreads[3]);
+  const colonnade::testing::NoThreads none;
+  EXPECT_EQ(found(table_of(given.keys, Duplicates::first, 3), given.asked), given.answers);
 }
 
 TEST(KeyTable, MayLieInAFile) {

@@ -11,10 +11,10 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 #include "base/json_number.h"
+#include "base/side_by_side.h"
 #include "base/thread_pool.h"
 #include "codec/compression.h"
 #include "colonnade/error.h"
@@ -86,9 +86,7 @@ void for_each_part(const Source& source, std::span<const std::uint32_t> columns,
                    const std::function<void(std::size_t, Cursor&, const Part&)>& work) {
   std::atomic<bool> failed{false};
   const auto count = std::min<std::size_t>(std::max(ThreadPool::processors(), 1u), parts.size());
-  std::vector<std::exception_ptr> failures(count);
-  std::vector<std::thread> threads;
-  const auto go_through = [&](std::size_t t) {
+  run_side_by_side(count, [&](std::size_t t) {
     try {
       std::vector<Part> own;
       for (std::size_t p = t; p < parts.size(); p += count) own.push_back(parts[p]);
@@ -100,15 +98,10 @@ void for_each_part(const Source& source, std::span<const std::uint32_t> columns,
         work(t + i * count, *cursor, own[i]);
       }
     } catch (...) {
-      failures[t] = std::current_exception();
       failed = true;
+      throw;
     }
-  };
-  for (std::size_t t = 1; t < count; ++t) threads.emplace_back(go_through, t);
-  if (count > 0) go_through(0);
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  });
 }
 
 void check_everywhere(const Source& source, std::uint32_t column) {
