@@ -162,6 +162,9 @@ class WriteContainer {
   // True if readers see another data set until the first commit.
   virtual bool replaces() const noexcept { return false; }
   virtual std::uint64_t max_key_size() const noexcept = 0;
+  // Before anything is written: the limit of a data set that is continued. Throws ErrorKind::usage for one
+  // that is not possible. Default: the container has a limit of its own.
+  virtual void use_max_key_size(std::uint64_t /*size*/) {}
   // Waits until everything written so far survives a crash of the process.
   virtual void flush() = 0;
   // Announces that the next commit no longer refers to this blob. Its space is reused only after some more

@@ -51,6 +51,12 @@ void DataSetSink::start() {
 }
 
 void DataSetSink::resume(const Descriptor& checkpoint) {
+  // The limit of the keys is recorded with the data set and applies to all of it.
+  const std::uint64_t limit = checkpoint.anchor.max_key_size;
+  if (limit != 0 && limit != container_->max_key_size()) {
+    container_->use_max_key_size(limit);
+    options_.max_key_size = container_->max_key_size();
+  }
   descriptor_ = checkpoint;
   note_teams(descriptor_.columns.size());
   for (const ClusterDescriptor& cluster : descriptor_.clusters)

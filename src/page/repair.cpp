@@ -166,13 +166,10 @@ class Repair {
   Repair(const std::string& uri, std::string_view path, const RepairOptions& options)
       : options_(options), path_(path) {
     // Locked from here on: a file that a writer has open is refused.
-    target_ = container::replace_container(uri, path, container_options_);
+    target_ = container::replace_container(uri, path, {.durability = Durability::machine});
     source_ = page::PageSource::open(path, uri);
-    if (const std::uint64_t limit = checkpoint().anchor.max_key_size; limit != target_->max_key_size()) {
-      target_.reset();
-      if (limit != 0) container_options_.max_key_size = limit;
-      target_ = container::replace_container(uri, path, container_options_);
-    }
+    if (const std::uint64_t limit = checkpoint().anchor.max_key_size; limit != 0)
+      target_->use_max_key_size(limit);
     container_ = container::open_container(uri);
     if (container_->anchor(path) != checkpoint().anchor)
       throw Error(ErrorKind::io, "the file was changed while it was being opened", "try again");
@@ -440,7 +437,6 @@ class Repair {
 
   RepairOptions options_;
   std::string path_;
-  container::ContainerOptions container_options_{.durability = Durability::machine};
   std::unique_ptr<container::WriteContainer> target_;
   std::unique_ptr<page::PageSource> source_;
   std::unique_ptr<container::ReadContainer> container_;

@@ -14,16 +14,28 @@
 
 namespace colonnade::container {
 
+namespace {
+
+void check_key_limit(std::uint64_t size) {
+  if (size < sizeof(std::uint64_t) * 2)
+    throw Error(ErrorKind::usage, fmt::format("a maximum key size of {} bytes is not possible", size),
+                "a value of at least 16");
+}
+
+}  // namespace
+
 void BareFileWriter::check(std::string_view name, const ContainerOptions& options) {
   constexpr std::size_t longest_name = 254;
   if (name.empty() || name.size() > longest_name)
     throw Error(ErrorKind::usage,
                 fmt::format("a bare file cannot hold a data set whose name has {} characters", name.size()),
                 "a name of 1 to 254 characters, or a ROOT file");
-  if (options.max_key_size < sizeof(std::uint64_t) * 2)
-    throw Error(ErrorKind::usage,
-                fmt::format("a maximum key size of {} bytes is not possible", options.max_key_size),
-                "a value of at least 16");
+  check_key_limit(options.max_key_size);
+}
+
+void BareFileWriter::use_max_key_size(std::uint64_t size) {
+  check_key_limit(size);
+  options_.max_key_size = size;
 }
 
 BareFileWriter::BareFileWriter(std::unique_ptr<io::WritableFile> file, std::string_view name,

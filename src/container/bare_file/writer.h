@@ -42,6 +42,7 @@ class BareFileWriter final : public WriteContainer {
   }
   CopiedRanges copy_ranges(const io::RandomAccessFile& from, std::span<const FileRange> ranges) override;
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
+  void use_max_key_size(std::uint64_t size) override;
   bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
   bool replaces() const noexcept override { return file_->replaces(); }
   void flush() override { file_->flush(); }

@@ -50,16 +50,24 @@ std::vector<std::string> split_path(std::string_view path) {
   }
 }
 
+void check_key_limit(std::uint64_t size) {
+  if (size < smallest_key_limit || size > largest_key_limit)
+    throw Error(ErrorKind::usage, fmt::format("a maximum key size of {} bytes is not possible", size),
+                fmt::format("a value from {} to {}", smallest_key_limit, largest_key_limit));
+}
+
 }  // namespace
+
+void RootFileWriter::use_max_key_size(std::uint64_t size) {
+  check_key_limit(size);
+  options_.max_key_size = size;
+}
 
 void RootFileWriter::check(std::string_view path, const ContainerOptions& options) {
   format::tkey_size({.seek_key = format::small_tfile_limit + 1,
                      .class_name = std::string(format::anchor_class),
                      .name = split_path(path).back()});
-  if (options.max_key_size < smallest_key_limit || options.max_key_size > largest_key_limit)
-    throw Error(ErrorKind::usage,
-                fmt::format("a maximum key size of {} bytes is not possible", options.max_key_size),
-                fmt::format("a value from {} to {}", smallest_key_limit, largest_key_limit));
+  check_key_limit(options.max_key_size);
   static_cast<void>(codec::CompressionSettings::from_root(options.root_compression));
 }
 

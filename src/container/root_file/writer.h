@@ -52,6 +52,7 @@ class RootFileWriter final : public WriteContainer {
   std::uint64_t largest_copy(const io::RandomAccessFile& from) const noexcept override;
   CopiedRanges copy_ranges(const io::RandomAccessFile& from, std::span<const FileRange> ranges) override;
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
+  void use_max_key_size(std::uint64_t size) override;
   void flush() override { file_->flush(); }
   bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
   bool replaces() const noexcept override { return file_->replaces(); }

@@ -260,12 +260,6 @@ std::unique_ptr<AttributeAppender> AttributeAppender::open(std::string_view name
     const Descriptor& there = impl->before->descriptor();
     WriteOptions writing = options;
     writing.checkpoint_every = {};
-    // A ROOT file's key size limit is recorded with the data set and applies to all of it.
-    if (there.anchor.max_key_size != 0 && there.anchor.max_key_size != container->max_key_size()) {
-      container.reset();
-      writing.max_key_size = there.anchor.max_key_size;
-      container = container::replace_container(uri, name, dataset::container_options(writing));
-    }
     impl->data_set = std::make_shared<page::DataSetSink>(std::move(container), writing);
     impl->data_set->resume(there);
     return std::unique_ptr<AttributeAppender>(new AttributeAppender(std::move(impl)));

@@ -365,7 +365,7 @@ class Copy {
                 {.uri = destination_.uri, .data_set = destination_.data_set});
   }
 
-  void resume(WriteOptions writing) {
+  void resume(const WriteOptions& writing) {
     // Locked from here on. Nothing changes before the first commit.
     std::unique_ptr<container::WriteContainer> container;
     std::exception_ptr unchangeable;  // such as a file in S3; which may be complete
@@ -377,13 +377,6 @@ class Copy {
       unchangeable = std::current_exception();
     }
     const std::unique_ptr<page::PageSource> there = open_target();
-    const std::uint64_t limit = there->descriptor().anchor.max_key_size;
-    if (container && limit != 0 && limit != container->max_key_size()) {
-      container.reset();
-      writing.max_key_size = limit;
-      container = container::replace_container(destination_.uri, destination_.data_set,
-                                               dataset::container_options(writing));
-    }
     if (there_ && there_->descriptor().anchor != there->descriptor().anchor)
       refuse("another writer has added to it in the meantime");
     const bool has_begun = there_ || !has_header_alone(there->descriptor());

@@ -1,9 +1,14 @@
 // Continuing a data set after its last commit: the model must match, and the result shows no trace of the
 // interruption.
 #include <gmock/gmock.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <array>
 #include <random>
 
+#include "base/test_folder.h"
+#include "colonnade/attributes.h"
 #include "colonnade/repair.h"
 #include "dataset/test_round_trip.h"
 #include "io/memory/memory_file.h"
@@ -84,6 +89,28 @@ TEST(ResumedWriter, KeepsTheLimitOfKeys) {
   writer->close();
   EXPECT_EQ(good_entries(file), 20u);
   EXPECT_EQ(Reader::open("Data", file)->descriptor().anchor.max_key_size, 4096u);
+}
+
+// Another writer would add to it meanwhile, and what that has committed would be lost.
+TEST(ResumedWriter, KeepsItsLockWhateverTheLimitOfKeys) {
+  const TestFolder folder;
+  const std::string file = (folder.path() / "f.root").string();
+  std::shared_ptr<std::int32_t> x;
+  std::shared_ptr<std::vector<float>> v;
+  auto writer = Writer::recreate(model_of(x, v), "Data", file, {.max_key_size = 4096});
+  fill(*writer, *x, *v, 10);
+  writer->close();
+  const int watch = ::inotify_init1(IN_NONBLOCK);
+  ASSERT_GE(::inotify_add_watch(watch, file.c_str(), IN_CLOSE_WRITE), 0);
+  std::array<char, 4096> events;
+  const auto writer_again = Writer::resume(model_of(x, v), "Data", file);
+  EXPECT_EQ(::read(watch, events.data(), events.size()), -1) << "it was closed";
+  writer_again->close();
+  const auto appender = AttributeAppender::open("Data", file);
+  EXPECT_GT(::read(watch, events.data(), events.size()), 0);
+  EXPECT_EQ(::read(watch, events.data(), events.size()), -1) << "it was closed";
+  appender->close();
+  ::close(watch);
 }
 
 TEST(ResumedWriter, GoesOnInObjectStores) {

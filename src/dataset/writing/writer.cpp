@@ -109,14 +109,6 @@ std::unique_ptr<Writer> Writer::resume(std::unique_ptr<Model> model, std::string
     auto data_set = dataset::make_data_set(model.get(), name, uri, options, dataset::Target::same_data_set);
     auto there = page::PageSource::open(std::string(name), container::open_container(uri), {});
     const Descriptor& checkpoint = there->descriptor();
-    // A ROOT file's key size limit is recorded with the data set and applies to all of it.
-    const std::uint64_t limit = checkpoint.anchor.max_key_size;
-    if (limit != 0 && limit != data_set->container().max_key_size()) {
-      data_set.reset();
-      WriteOptions same = options;
-      same.max_key_size = limit;
-      data_set = dataset::make_data_set(model.get(), name, uri, same, dataset::Target::same_data_set);
-    }
     auto impl = std::make_unique<Impl>(std::move(model), std::move(data_set), &checkpoint);
     if (!checkpoint.attribute_sets.empty()) impl->before = std::move(there);
     return std::unique_ptr<Writer>(new Writer(std::move(impl)));
