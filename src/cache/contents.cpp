@@ -61,10 +61,11 @@ std::uint64_t Identity::number() const {
   return number == register_object.number ? 1 : number;
 }
 
+// For people: names that are not UTF-8 have other letters in it.
 std::string Identity::to_json() const {
   return nlohmann::json{{"uri", uri},         {"data_set", name}, {"size", size},
                         {"version", version}, {"anchor", anchor}, {"columns", columns}}
-      .dump();
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Identity Identity::from_json(ByteSpan text) {
@@ -81,32 +82,19 @@ Identity Identity::from_json(ByteSpan text) {
 // ---- Uses
 
 std::string to_json(const UserRecord& record) {
-  // Consecutive clusters that were used at the same time share a line: [column, first, last, time].
   nlohmann::json uses = nlohmann::json::array();
-  for (const auto& [place, time] : record.uses) {
-    const auto& [column, cluster] = place;
-    if (!uses.empty()) {
-      nlohmann::json& last = uses.back();
-      if (last[0] == column && last[2] == cluster - 1 && last[3] == time) {
-        last[2] = cluster;
-        continue;
-      }
-    }
-    uses.push_back({column, cluster, cluster, time});
-  }
+  for (const UseRange& range : record.uses.ranges())
+    uses.push_back({range.column, range.first, range.last, range.time});
   return nlohmann::json{{"user", record.user}, {"uses", uses}}.dump();
 }
 
 UserRecord read_user_record(ByteSpan text) {
-  constexpr std::uint64_t most_clusters = std::uint64_t{1} << 24;
   return reading_json(text, [](const nlohmann::json& json) {
     UserRecord record{.user = json.at("user"), .uses = {}};
-    for (const nlohmann::json& line : json.at("uses")) {
-      const std::uint64_t first = line.at(1);
-      const std::uint64_t last = line.at(2);
-      for (std::uint64_t cluster = first; cluster <= last && cluster - first < most_clusters; ++cluster)
-        record.uses[{line.at(0), cluster}] = line.at(3);
-    }
+    for (const nlohmann::json& line : json.at("uses"))
+      if (!record.uses.append(
+              {.column = line.at(0), .first = line.at(1), .last = line.at(2), .time = line.at(3)}))
+        throw Error(ErrorKind::format, "a record of the cache is damaged: its ranges are not in order");
     return record;
   });
 }
@@ -269,7 +257,7 @@ void Contents::write_found(io::ObjectStore& store, bool is_only) {
     if (!before) return false;
     try {
       const FoundRecord last = read_found_record(before->value);
-      return last.number == now.number && last.time <= now.time && now.time - last.time < fine_enough;
+      return last.number == now.number && last.time <= now.time && last.time > now.time - fine_enough;
     } catch (const Error&) {  // rewritten
       return false;
     }
@@ -302,7 +290,8 @@ Uses Contents::uses() {
   const std::lock_guard lock(mutex_);
   Uses all;
   for (const auto& [column, clusters] : uses_)
-    for (const auto& [cluster, time] : clusters) all[{column, cluster}] = time;
+    for (const auto& [cluster, time] : clusters)
+      all.append({.column = column, .first = cluster, .last = cluster, .time = time});
   return all;
 }
 
@@ -330,14 +319,7 @@ void Contents::write_uses(io::ObjectStore& store) {
     } catch (const Error&) {  // rewritten
     }
   }
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [column, clusters] : uses_)
-      for (const auto& [cluster, time] : clusters) {
-        std::int64_t& last = record.uses[{column, cluster}];
-        last = std::max(last, time);
-      }
-  }
+  record.uses = Uses::merged(record.uses, uses());
   const std::string text = to_json(record);
   const io::UpdateItem item{address.akey, {as_bytes(text)}};
   store.update(address.object, address.dkey, {&item, 1});

@@ -13,6 +13,7 @@
 
 #include "cache/home.h"
 #include "cache/layout.h"
+#include "cache/uses.h"
 
 namespace colonnade::cache {
 
@@ -60,8 +61,8 @@ class Contents {
   // Records when data were used, if they were used since; throws what the store throws.
   void write_uses(io::ObjectStore& store);
   void write_uses_now_and_then(io::ObjectStore& store);
-  // For data that this process has used.
-  std::map<std::pair<std::uint32_t, std::uint64_t>, std::int64_t> uses();
+  // Of data that this process has used.
+  Uses uses();
   // All contents that this process reads from a home.
   static std::vector<std::shared_ptr<Contents>> all_of(const Home& home);
 
@@ -83,8 +84,6 @@ class Contents {
   Bytes metadata_;
 };
 
-// When the columns of the clusters of a data set were last used, in Unix seconds.
-using Uses = std::map<std::pair<std::uint32_t, std::uint64_t>, std::int64_t>;
 struct UserRecord {
   std::string user;  // "name@host"
   Uses uses;

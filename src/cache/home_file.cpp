@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/aligned_buffer.h"
+#include "base/interruption.h"
 #include "cache/data_set.h"
 
 namespace colonnade::cache {
@@ -121,19 +122,32 @@ class HomeQueue final : public io::ReadQueue {
     Home::Clock::time_point end = Home::Clock::time_point::max();
     for (const auto& [key, read] : reads_)
       if (read.asks_home) end = std::min(end, read.since + timeout_);
-    {
-      std::unique_lock lock(shared_->mutex);
-      const auto is_done = [this] { return !shared_->done.empty(); };
-      if (end == Home::Clock::time_point::max()) {
-        shared_->changed.wait(lock, is_done);
-        return;
-      }
-      if (shared_->changed.wait_until(lock, end, is_done)) return;
-    }
+    if (wait_for_one(end)) return;
     home.note_late();
     // Other requests to it are not waited for either.
     for (auto& [key, read] : reads_)
       if (read.asks_home) start(key, read, false);
+  }
+
+  // Until something is done. False: the time is over.
+  bool wait_for_one(Home::Clock::time_point end) {
+    const bool is_interruptible = InterruptibleWaits::are_here();
+    std::unique_lock lock(shared_->mutex);
+    while (shared_->done.empty()) {
+      const Home::Clock::time_point now = Home::Clock::now();
+      if (now >= end) return false;
+      if (is_interruptible)
+        shared_->changed.wait_until(lock, std::min(end, now + Interruption::interval));
+      else if (end == Home::Clock::time_point::max())
+        shared_->changed.wait(lock);
+      else
+        shared_->changed.wait_until(lock, end);
+      if (!is_interruptible || !shared_->done.empty()) continue;
+      lock.unlock();
+      Interruption::check();
+      lock.lock();
+    }
+    return true;
   }
 
   DataSet* data_set_;

@@ -49,8 +49,7 @@ std::uint64_t RegisterEntry::size() const noexcept {
 std::optional<std::int64_t> RegisterEntry::last_use(std::uint32_t column, std::uint64_t cluster) const {
   std::optional<std::int64_t> last;
   for (const UserRecord& user : users)
-    if (const auto found = user.uses.find({column, cluster}); found != user.uses.end())
-      last = std::max(last.value_or(found->second), found->second);
+    if (const auto time = user.uses.time_of(column, cluster)) last = std::max(last.value_or(*time), *time);
   return last;
 }
 

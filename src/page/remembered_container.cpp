@@ -146,8 +146,8 @@ std::optional<Remembered> found_lately(const io::ObjectStore& store, const std::
   if (!record) return std::nullopt;
   try {
     const cache::FoundRecord found = cache::read_found_record(record->value);
-    const std::int64_t age = environment().unix_time() - found.time;
-    if (age < -clocks_apart || age > trust.count()) return std::nullopt;
+    const std::int64_t now = environment().unix_time();
+    if (found.time > now + clocks_apart || found.time < now - trust.count()) return std::nullopt;
     return remembered_as(store, found.number);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::format) throw;

@@ -11,12 +11,15 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <thread>
 
+#include "base/interruption.h"
 #include "base/test_errors.h"
 #include "cache/budget.h"
 #include "cache/claims.h"
+#include "cache/contents.h"
 #include "cache/data_set.h"
 #include "cache/filler.h"
 #include "cache/home.h"
@@ -274,6 +277,25 @@ TEST(Cache, AServerThatHangsIsWaitedForOnce) {
   }
 }
 
+TEST(Cache, AWaitForAServerThatHangsIsInterrupted) {
+  const TestFolder folder;
+  const Home home;
+  write(file_in(folder), {.entries = 3000});
+  pass(file_in(folder), home.uri());
+  home.faults().hold(io::StoreOperation::fetch);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto is_unwanted = [&] {
+    return std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(300);
+  };
+  {
+    const auto reader = Reader::open("Events", file_in(folder), {.cache = home.uri() + "?timeout=600"});
+    const Interruption interruption(is_unwanted);
+    EXPECT_THROW(read(*reader), Interrupted);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  home.faults().release(io::StoreOperation::fetch);
+}
+
 // Two columns of 80 MB, uncompressed.
 void write_large(const std::string& uri) {
   auto model = Model::create();
@@ -385,6 +407,15 @@ TEST(Cache, AFolderMayHaveAnyName) {
 }
 
 // While a process runs, somebody removes its home, with the folder above or without.
+TEST(Cache, AFileMayHaveAnyName) {
+  const TestFolder folder;
+  const Home home;
+  const std::string file = file_in(folder, "caf\xe9.root");
+  write(file, {.entries = 1000});
+  pass(file, home.uri());
+  EXPECT_GT(pass(file, home.again()).cache_pages, 0u);
+}
+
 TEST(Cache, AFolderThatIsRemovedIsMadeAgain) {
   const TestFolder folder;
   const auto path = folder.path() / "above" / "home";
@@ -446,6 +477,68 @@ TEST(Cache, PinnedColumnsStayAndTheLongestUnusedGo) {
   EXPECT_GT(pass(files[0], home.again(), {.fields = {"id"}}).cache_pages, 0u);
   EXPECT_EQ(pass(files[0], home.again(), {.fields = {"weight"}}).cache_pages, 0u);
   EXPECT_EQ(pass(files[1], home.again()).cache_pages, 0u);
+}
+
+// ---- When data were used
+
+using TimeOfCluster = std::map<std::pair<std::uint32_t, std::uint64_t>, std::int64_t>;
+
+TimeOfCluster clusters_of(const cache::Uses& uses) {
+  TimeOfCluster all;
+  for (const cache::UseRange& range : uses.ranges())
+    for (std::uint64_t cluster = range.first; cluster <= range.last; ++cluster)
+      EXPECT_TRUE(all.try_emplace({range.column, cluster}, range.time).second);
+  return all;
+}
+
+cache::Uses some_uses(Random& random) {
+  cache::Uses uses;
+  for (std::uint32_t column = 0; column < 3; ++column)
+    for (std::uint64_t cluster = draw(random, 4); cluster < 20; cluster += draw(random, 4)) {
+      const std::uint64_t last = cluster + draw(random, 5);
+      EXPECT_TRUE(uses.append({column, cluster, last, static_cast<std::int64_t>(draw(random, 3))}));
+      cluster = last + 1;
+    }
+  return uses;
+}
+
+TEST(CacheUses, OfTwoTheLaterTimeCounts) {
+  Random random(5);
+  for (int i = 0; i < 2000; ++i) {
+    const cache::Uses one = some_uses(random);
+    const cache::Uses other = some_uses(random);
+    TimeOfCluster expected = clusters_of(one);
+    for (const auto& [place, time] : clusters_of(other)) {
+      const auto [at, is_new] = expected.try_emplace(place, time);
+      at->second = std::max(at->second, time);
+    }
+    const cache::Uses both = cache::Uses::merged(one, other);
+    ASSERT_EQ(clusters_of(both), expected);
+    for (std::uint32_t column = 0; column < 4; ++column)
+      for (std::uint64_t cluster = 0; cluster < 30; ++cluster) {
+        const auto found = expected.find({column, cluster});
+        ASSERT_EQ(both.time_of(column, cluster),
+                  found == expected.end() ? std::nullopt : std::optional(found->second));
+      }
+    const std::string text = cache::to_json(cache::UserRecord{.user = "me", .uses = both});
+    ASSERT_EQ(cache::read_user_record(as_bytes(text)).uses.ranges(), both.ranges());
+  }
+}
+
+// Others who share a home write them.
+TEST(CacheUses, TakeNoMoreMemoryThanTheirText) {
+  std::string text = R"({"user":"other","uses":[)";
+  for (int column = 0; column < 1000; ++column)
+    text += (column == 0 ? "" : ",") + ("[" + std::to_string(column) + ",0,16777215,1]");
+  const cache::UserRecord record = cache::read_user_record(as_bytes(text + "]}"));
+  EXPECT_EQ(record.uses.ranges().size(), 1000u);
+  EXPECT_EQ(record.uses.time_of(999, 12345), 1);
+  for (const char* range : {"[1,5,4,1]", "[0,0,16777216,1]", "[0,-1,2,1]", "[1,3,5,1],[1,5,6,1]",
+                            "[1,3,5,1],[0,3,5,1]", "[1,3,5]", "[1,3,5,\"x\"]", "3"}) {
+    const std::string damaged = R"({"user":"other","uses":[)" + std::string(range) + "]}";
+    EXPECT_EQ(error_of([&] { cache::read_user_record(as_bytes(damaged)); }).kind(), ErrorKind::format)
+        << range;
+  }
 }
 
 // Whenever a process is killed, later ones read the right values.
