@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -28,10 +31,12 @@ constexpr Runtime::Duration shortest_closing_time(0.01);
 double timeout_of_environment(const std::string& uri) {
   const char* text = std::getenv("COLONNADE_DAOS_TIMEOUT");
   if (text == nullptr || *text == '\0') return default_timeout;
-  char* end = nullptr;
-  const double seconds = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(seconds >= least_timeout) || seconds > most_timeout)
-    throw Error(ErrorKind::usage, fmt::format("COLONNADE_DAOS_TIMEOUT is \"{}\"", text),
+  const std::string_view digits(text);
+  double seconds = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+  const bool is_number = code == std::errc() && end == digits.data() + digits.size();
+  if (!is_number || !(seconds >= least_timeout) || seconds > most_timeout)
+    throw Error(ErrorKind::usage, fmt::format("COLONNADE_DAOS_TIMEOUT is \"{}\"", digits),
                 fmt::format("a number of seconds from {:g} to {:g}", least_timeout, most_timeout),
                 {.uri = uri});
   return seconds;

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -159,8 +160,12 @@ void RadosCluster::configure(const RadosPlace& place) {
   // By default Ceph never times out.
   for (const char* option : {"rados_osd_op_timeout", "rados_mon_op_timeout"}) {
     std::array<char, 64> configured{};
-    const bool is_set = api_->conf_get(handle_, option, configured.data(), configured.size()) == 0 &&
-                        std::strtod(configured.data(), nullptr) > 0;
+    double seconds = 0;
+    const bool is_set =
+        api_->conf_get(handle_, option, configured.data(), configured.size()) == 0 &&
+        std::from_chars(configured.data(), configured.data() + configured.size(), seconds).ec ==
+            std::errc() &&
+        seconds > 0;
     if (timeout || !is_set) set(option, std::to_string(timeout.value_or(default_timeout)));
   }
 }
