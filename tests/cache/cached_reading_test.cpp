@@ -426,11 +426,9 @@ TEST(Cache, AFolderThatIsRemovedIsMadeAgain) {
   for (const auto& removed : {path, path.parent_path()}) {
     pass(file_in(folder), home);
     EXPECT_GT(std::filesystem::remove_all(removed), 0u);
-    // Of an open data set, of which the home had everything.
+    // Of an open data set, of which the home had everything. It may fill the home again at once.
     expect_equal(read(*reader), read_plainly(file_in(folder)));
-    const ReadMetrics first = pass(file_in(folder), home);
-    EXPECT_EQ(first.cache, "used");
-    EXPECT_GT(first.pages, first.cache_pages) << "the home was empty";
+    EXPECT_EQ(pass(file_in(folder), home).cache, "used");
     const ReadMetrics second = pass(file_in(folder), home);
     EXPECT_EQ(second.cache_pages, second.pages);
     const auto found = cache::read_register(*io::open_object_store("obj://" + path.string()), true);
