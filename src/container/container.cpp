@@ -57,6 +57,10 @@ std::unique_ptr<ReadContainer> open_container(std::unique_ptr<io::RandomAccessFi
               advice_for(first, file->uri()), {.uri = file->uri(), .offset = 0});
 }
 
+void ReadContainer::visit_anchors(const AnchorVisitor& visitor) const {
+  for (const std::string& path : data_sets()) visitor(path, [&] { return anchor(path); });
+}
+
 // A payload above the maximum key size is stored in several pieces; their reader checks each.
 void ReadContainer::read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const {
   std::vector<io::ReadRequest> requests;

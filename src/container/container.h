@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,6 +52,10 @@ class ReadContainer {
   // Throws ErrorKind::not_found and names the existing data sets (and the class of `path` if it is another
   // object).
   virtual Anchor anchor(std::string_view path) const = 0;
+  // All data sets with their anchors in one walk. `anchor` gives what anchor(path) does; the visitor decides
+  // whether to call it.
+  using AnchorVisitor = std::function<void(const std::string& path, const std::function<Anchor()>& anchor)>;
+  virtual void visit_anchors(const AnchorVisitor& visitor) const;
   // Reads the blob at a file locator; joins a payload that was split because it exceeds max_key_size (0:
   // never split).
   virtual void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const = 0;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -478,18 +479,20 @@ namespace {
 // file's end.
 std::string unrepaired(const std::string& uri, bool has_tail) {
   const auto container = container::open_container(uri);
-  for (const std::string& path : container->data_sets()) {
+  std::string lost;
+  container->visit_anchors([&](const std::string& path, const std::function<Anchor()>& anchor) {
+    if (!lost.empty()) return;
     try {
-      const auto commit = read_commit_record(container->file(), container->anchor(path));
-      if (commit ? commit->is_last : !has_tail) continue;
+      const auto commit = read_commit_record(container->file(), anchor());
+      if (commit ? commit->is_last : !has_tail) return;
       const RepairReport report = Repair(path, uri).run();
       if (report.recovered_clusters > 0)
-        return fmt::format("{} entries of the data set \"{}\"", report.recovered_entries, path);
+        lost = fmt::format("{} entries of the data set \"{}\"", report.recovered_entries, path);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::io) throw;  // any other error: not repairable either
     }
-  }
-  return {};
+  });
+  return lost;
 }
 
 }  // namespace

@@ -181,6 +181,14 @@ Anchor RootFileReader::anchor(std::string_view path) const {
   });
 }
 
+void RootFileReader::visit_anchors(const AnchorVisitor& visitor) const {
+  visit_all([&](const std::string& path, const format::TKey& key) {
+    if (key.class_name != format::anchor_class) return;
+    visitor(path,
+            [&] { return with_context({.uri = uri(), .data_set = path}, [&] { return read_anchor(key); }); });
+  });
+}
+
 Anchor RootFileReader::read_anchor(const format::TKey& key) const {
   const Bytes record = read_block(*file_, key.seek_key, key.nbytes);
   ByteReader in(record, key.seek_key);

@@ -22,6 +22,7 @@ class RootFileReader final : public ReadContainer {
   std::vector<std::string> data_sets() const override;
   std::vector<ObjectEntry> objects() const override;
   Anchor anchor(std::string_view path) const override;
+  void visit_anchors(const AnchorVisitor& visitor) const override;
   void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const override;
   void read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const override;
   const io::RandomAccessFile& file() const noexcept override { return *file_; }

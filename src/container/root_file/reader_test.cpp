@@ -109,6 +109,21 @@ TEST(RootFileReader, ListsWhatRootWrote) {
   EXPECT_EQ(container->anchor("/dir/Other"), container->anchor("dir/Other"));
 }
 
+// Looking up one after the other would read the lists of keys each time.
+TEST(RootFileReader, VisitsAllAnchorsInOneWalk) {
+  const std::string uri = fixture("several_data_sets.root");
+  const auto plain = open_container(uri);
+  // The head twice, three directories, the anchors.
+  const io::Faults faults{.reads = 2 + 5 + 5};
+  const auto container = open_container(io::with_faults(io::open_for_reading(uri), faults));
+  std::vector<std::string> paths;
+  container->visit_anchors([&](const std::string& path, const std::function<Anchor()>& anchor) {
+    paths.push_back(path);
+    EXPECT_EQ(anchor(), plain->anchor(path)) << path;
+  });
+  EXPECT_EQ(paths, plain->data_sets());
+}
+
 TEST(RootFileReader, TakesTheLatestCycle) {
   const auto container = open_container(fixture("replaced_data_set.root"));
   EXPECT_THAT(container->data_sets(), ElementsAre("Events"));
