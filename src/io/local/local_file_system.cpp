@@ -141,7 +141,10 @@ class LocalFileSystem final : public FileSystem {
 
   void sync_folder(const std::string& path, const std::string& uri) override {
     const std::string name = folder_of(path);
-    const FileDescriptor folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    int number = -1;
+    do number = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (number < 0 && errno == EINTR);
+    const FileDescriptor folder(number);
     if (folder.get() < 0) fail_system(uri, fmt::format("open the folder \"{}\" to flush it", name), errno);
     while (calls_.fsync(folder.get()) != 0) {
       if (errno == EINTR) continue;

@@ -56,6 +56,23 @@ auto uninterrupted(Call&& call) {
   }
 }
 
+// Fills a new file; false with errno if the system refuses.
+bool write_all(const StoreCalls& calls, int file, std::vector<iovec>& vectors) {
+  std::uint64_t offset = 0;
+  std::size_t first = 0;
+  while (first < vectors.size()) {
+    const ssize_t done = uninterrupted([&] {
+      return calls.pwritev(file, vectors.data() + first, batch_of(vectors, first),
+                           static_cast<off_t>(offset));
+    });
+    if (done == 0) errno = EIO;
+    if (done <= 0) return false;
+    offset += static_cast<std::uint64_t>(done);
+    first = advance(vectors, first, static_cast<std::size_t>(done));
+  }
+  return true;
+}
+
 // Calls `use` with the name of each entry of a folder; returns the system's error, or 0.
 template <class Use>
 int for_each_name(int root, const std::string& path, Use&& use) {
@@ -351,18 +368,8 @@ void LocalStore::write(int file, const ValueAddress& address, std::span<const By
   vectors.reserve(parts.size());
   for (ByteSpan part : parts)
     if (!part.empty()) vectors.push_back({const_cast<std::byte*>(part.data()), part.size()});
-  std::uint64_t offset = 0;
-  std::size_t first = 0;
-  while (first < vectors.size()) {
-    const ssize_t done = uninterrupted([&] {
-      return calls_.pwritev(file, vectors.data() + first, batch_of(vectors, first),
-                            static_cast<off_t>(offset));
-    });
-    if (done <= 0)
-      fail(fmt::format("write {}", to_text(address)), place_of(path_, address), done < 0 ? errno : EIO);
-    offset += static_cast<std::uint64_t>(done);
-    first = advance(vectors, first, static_cast<std::size_t>(done));
-  }
+  if (!write_all(calls_, file, vectors))
+    fail(fmt::format("write {}", to_text(address)), place_of(path_, address), errno);
   // The system's own timestamps are too coarse: they are part of the version.
   std::array<timespec, 2> times{};
   ::clock_gettime(CLOCK_REALTIME, times.data());
@@ -616,10 +623,16 @@ bool has_marker(const StoreCalls& calls, const FileDescriptor& root, const std::
   if (file.get() < 0 && errno == ENOENT) return false;
   if (file.get() < 0) fail_system(uri, fmt::format("open \"{}\"", place), errno);
   std::string text(64, '\0');
-  const iovec part{text.data(), text.size()};
-  const ssize_t size = uninterrupted([&] { return calls.preadv(file.get(), &part, 1, 0); });
-  if (size < 0) fail_system(uri, fmt::format("read \"{}\"", place), errno);
-  text.resize(static_cast<std::size_t>(size));
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const iovec rest{text.data() + size, text.size() - size};
+    const ssize_t more =
+        uninterrupted([&] { return calls.preadv(file.get(), &rest, 1, static_cast<off_t>(size)); });
+    if (more < 0) fail_system(uri, fmt::format("read \"{}\"", place), errno);
+    if (more == 0) break;
+    size += static_cast<std::size_t>(more);
+  }
+  text.resize(size);
   if (text != marker_text)
     throw Error(
         ErrorKind::unsupported,
@@ -649,9 +662,8 @@ void make_marker(const StoreCalls& calls, const FileDescriptor& root, const std:
       [&] { return calls.open(root.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK); }));
   check(file.get() >= 0);
   const std::string_view text = marker_text;
-  const iovec part{const_cast<char*>(text.data()), text.size()};
-  check(uninterrupted([&] { return calls.pwritev(file.get(), &part, 1, 0); }) ==
-        static_cast<ssize_t>(text.size()));
+  std::vector<iovec> vectors{{const_cast<char*>(text.data()), text.size()}};
+  check(write_all(calls, file.get(), vectors));
   check(uninterrupted([&] { return calls.fsync(file.get()); }) == 0);
   check(calls.rename(root.get(), name.c_str(), marker_name, true) == 0);
 }
