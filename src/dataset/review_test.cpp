@@ -25,9 +25,12 @@ using testing::MemoryFile;
 // Writes data sets with any schema, including some that no Writer makes.
 class Forge {
  public:
-  explicit Forge(const std::string& uri)
+  explicit Forge(const std::string& uri, std::uint32_t clusters_per_group = 1024)
       : sink_(container::create_container(uri, "Data", {.root_compression = 0}),
-              {.compression = "none", .initial_page_size = 64, .max_page_size = 64}) {
+              {.compression = "none",
+               .initial_page_size = 64,
+               .max_page_size = 64,
+               .clusters_per_group = clusters_per_group}) {
     sink_.descriptor().name = "Data";
   }
   std::uint32_t field(const char* name, const char* type, FieldRole role, std::uint32_t parent = invalid_id,
@@ -323,7 +326,7 @@ TEST(Review, APageOutsideOfTheFileMakesNoRoomForItself) {
 TEST(Review, PageListsAreNotReadOverAndOver) {
   const MemoryFile file;
   {
-    Forge forge(file);
+    Forge forge(file, 1);  // closing merges no groups
     forge.column(forge.field("x", "double", FieldRole::leaf), ColumnType::real64);
     forge.sink().start();
     forge.writer(0, ElementType::float64);

@@ -107,9 +107,10 @@ bool DataSetSink::checkpoints() const noexcept {
   return options_.checkpoint_every.clusters > 0 || options_.checkpoint_every.seconds > 0;
 }
 
-// A linked data set is committed as often as the one that checkpoints.
+// A linked data set is committed as often as the one that checkpoints. Without the option, callers may commit
+// as often.
 bool DataSetSink::merges_groups() const noexcept {
-  return checkpoints() || is_linked_;
+  return checkpoints() || is_linked_ || footer_;
 }
 
 DataSetSink::DescriptorCounts DataSetSink::counts() const noexcept {

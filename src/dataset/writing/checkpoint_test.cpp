@@ -80,7 +80,7 @@ TEST(Checkpoints, MakeEveryFewClustersReadable) {
 
 // A checkpoint costs the same however many precede it, and a closed file opens like one without
 // checkpoints.
-TEST(Checkpoints, OfALongRunCostLittle) {
+void expect_to_cost_little(bool by_itself) {
   for (const auto container : {Container::root_file, Container::bare_file}) {
     const MemoryFile plain, file;
     {
@@ -88,10 +88,11 @@ TEST(Checkpoints, OfALongRunCostLittle) {
       for (int i = 0; i < 3000; ++i) data.write_one();
       data.writer().close();
     }
-    Clusters data(file, {.container = container, .checkpoint_every = {.clusters = 1}});
+    Clusters data(file, {.container = container, .checkpoint_every = {.clusters = by_itself ? 1u : 0u}});
     std::vector<std::size_t> sizes;
     for (int i = 1; i <= 3000; ++i) {
       data.write_one();
+      if (!by_itself) data.writer().commit_data_set();
       if (i % 500 != 0) continue;
       sizes.push_back(file.content().size());
       EXPECT_EQ(data.readable_entries(), static_cast<std::uint64_t>(3 * i));
@@ -108,6 +109,14 @@ TEST(Checkpoints, OfALongRunCostLittle) {
     EXPECT_EQ(opened(file).clusters.size(), 3000u);
     EXPECT_EQ(data.readable_entries(), 9000u);
   }
+}
+
+TEST(Checkpoints, OfALongRunCostLittle) {
+  expect_to_cost_little(true);
+}
+
+TEST(Checkpoints, OfALongRunCostLittleWhenTheCallerMakesThem) {
+  expect_to_cost_little(false);
 }
 
 // A typical run: clusters of megabytes.
