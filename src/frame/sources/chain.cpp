@@ -55,9 +55,9 @@ std::string differing_member(const OfFile& a, const OfFile& b, const std::string
               {.uri = b.uri, .field = path});
 }
 
-std::optional<ColumnShape> shape_if_supported(const Descriptor& descriptor, std::string_view path) {
+std::optional<ColumnShape> shape_if_supported(const ColumnFinder& columns, std::string_view path) {
   try {
-    return find_shape(descriptor, path);
+    return columns.find(path);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -66,13 +66,16 @@ std::optional<ColumnShape> shape_if_supported(const Descriptor& descriptor, std:
 // Records that differ are compared member by member; the records themselves only when they are used.
 void check_compatible(const dataset::ChainFiles::Schemas& before, const dataset::ChainIndex::Schema& schema) {
   if (before.empty()) return;
+  const ColumnFinder columns(schema.descriptor);
+  std::vector<ColumnFinder> columns_before;
+  for (const auto& other : before) columns_before.emplace_back(other.descriptor);
   for (const std::string& path : column_paths(schema.descriptor)) {
-    const auto own = shape_if_supported(schema.descriptor, path);
+    const auto own = shape_if_supported(columns, path);
     if (!own || own->type.innermost().is_record()) continue;
-    for (const auto& other : before) {
-      const auto shape = shape_if_supported(other.descriptor, path);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const auto shape = shape_if_supported(columns_before[i], path);
       if (shape && !common_type(shape->type, own->type))
-        fail_types(path, {shape->type, other.uri}, {own->type, schema.uri});
+        fail_types(path, {shape->type, before[i].uri}, {own->type, schema.uri});
     }
   }
 }
@@ -151,6 +154,8 @@ std::uint64_t Chain::entries() const {
 
 std::optional<std::uint32_t> Chain::find(std::string_view path) {
   if (const auto known = by_path_.find(path); known != by_path_.end()) return known->second;
+  if (finders_.empty())
+    for (const Schema& schema : files_.schemas()) finders_.emplace_back(schema.descriptor);
   Column column;
   column.path = path;
   column.shapes.resize(files_.schemas().size());
@@ -158,7 +163,7 @@ std::optional<std::uint32_t> Chain::find(std::string_view path) {
   for (std::size_t i = 0; i < files_.schemas().size(); ++i) {
     const Schema& schema = files_.schemas()[i];
     auto& shape = column.shapes[i];
-    with_context({.uri = schema.uri}, [&] { shape = find_shape(schema.descriptor, path); });
+    with_context({.uri = schema.uri}, [&] { shape = finders_[i].find(path); });
     if (!shape) continue;
     if (seen == nullptr) {
       seen = &schema;

@@ -97,6 +97,7 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
   std::vector<std::vector<double>> bytes_per_entry_;  // of each schema's columns, if there was a survey
   std::deque<Column> columns_;
   std::map<std::string, std::optional<std::uint32_t>, std::less<>> by_path_;
+  std::vector<ColumnFinder> finders_;  // one per schema, once a column was asked for
 };
 
 }  // namespace colonnade::frame

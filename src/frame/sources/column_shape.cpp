@@ -305,22 +305,38 @@ class Walk {
   bool count_;
 };
 
-std::optional<ColumnShape> find_stored(const Descriptor& descriptor, std::string_view path) {
-  const auto top = descriptor.top_level_fields();
-  if (auto found = Walk(descriptor, false).find_among(top, path)) return found;
-  constexpr std::string_view size_of_list = "R_rdf_sizeof_";
-  if (path.starts_with("#")) return Walk(descriptor, true).find_among(top, path.substr(1));
-  if (path.starts_with(size_of_list))
-    return Walk(descriptor, true).find_among(top, path.substr(size_of_list.size()));
+}  // namespace
+
+ColumnFinder::ColumnFinder(const Descriptor& descriptor) : descriptor_(&descriptor) {
+  for (const std::uint32_t id : descriptor.top_level_fields())
+    top_level_.try_emplace(descriptor.fields[id].name, id);
+}
+
+// The field with the longest name that starts the path, and the rest of the path.
+std::optional<ColumnShape> ColumnFinder::find_stored(std::string_view path, bool count) const {
+  for (std::size_t end = path.size(); end != std::string_view::npos;
+       end = end == 0 ? std::string_view::npos : path.rfind('.', end - 1)) {
+    const auto found = top_level_.find(path.substr(0, end));
+    if (found == top_level_.end()) continue;
+    if (end + 1 == path.size()) return std::nullopt;  // "jets."
+    const std::string_view rest = end == path.size() ? std::string_view() : path.substr(end + 1);
+    return Walk(*descriptor_, count).find(found->second, rest);
+  }
   return std::nullopt;
 }
 
-}  // namespace
+std::optional<ColumnShape> ColumnFinder::find_as_stored(std::string_view path) const {
+  if (auto found = find_stored(path, false)) return found;
+  constexpr std::string_view size_of_list = "R_rdf_sizeof_";
+  if (path.starts_with("#")) return find_stored(path.substr(1), true);
+  if (path.starts_with(size_of_list)) return find_stored(path.substr(size_of_list.size()), true);
+  return std::nullopt;
+}
 
-std::optional<ColumnShape> find_shape(const Descriptor& descriptor, std::string_view path) {
-  if (auto found = find_stored(descriptor, path)) return found;
+std::optional<ColumnShape> ColumnFinder::find(std::string_view path) const {
+  if (auto found = find_as_stored(path)) return found;
   const std::string stored = dataset::stored_name(path);
-  return stored == path ? std::nullopt : find_stored(descriptor, stored);
+  return stored == path ? std::nullopt : find_as_stored(stored);
 }
 
 std::vector<std::string> column_paths(const Descriptor& descriptor) {

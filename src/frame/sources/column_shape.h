@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "colonnade/block.h"
@@ -42,9 +43,23 @@ struct ColumnShape {
   std::vector<ColumnShape> children;
 };
 
-// "pt", "jets.pt", "#jets", "R_rdf_sizeof_jets"; nullopt if the path does not exist. Throws
-// ErrorKind::unsupported if expressions do not support its type.
-std::optional<ColumnShape> find_shape(const Descriptor& descriptor, std::string_view path);
+// Finds columns of a schema, which must outlive it, by their paths. With thousands of columns a search
+// through all fields for each would take too long.
+class ColumnFinder {
+ public:
+  explicit ColumnFinder(const Descriptor& descriptor);
+
+  // "pt", "jets.pt", "#jets", "R_rdf_sizeof_jets"; nullopt if the path does not exist. Throws
+  // ErrorKind::unsupported if expressions do not support its type.
+  std::optional<ColumnShape> find(std::string_view path) const;
+
+ private:
+  std::optional<ColumnShape> find_as_stored(std::string_view path) const;
+  std::optional<ColumnShape> find_stored(std::string_view path, bool count) const;
+
+  const Descriptor* descriptor_;
+  std::unordered_map<std::string_view, std::uint32_t> top_level_;  // by name
+};
 
 // Every path with a supported type: top-level fields, each followed by the members of records. Names that are
 // not UTF-8 are shown with "\xff", here and in the types of records.
