@@ -24,6 +24,7 @@ REDUCED = FIXTURES / "trees" / "reduced_numbers.root"
 ARRAYS = FIXTURES / "trees" / "member_arrays.root"
 ONE = FIXTURES / "trees" / "arrays_of_one.root"
 MEMBERS = FIXTURES / "trees" / "member_objects.root"
+OFFSETS = FIXTURES / "trees" / "offset_maps.root"
 CONTAINERS = FIXTURES / "trees" / "container_arrays.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
@@ -293,7 +294,7 @@ def test_objects_that_are_not_split(tmp_path):
 
 
 def test_objects_in_an_object_that_is_split_once(tmp_path):
-    """ROOT stores them with headers, which are no values."""
+    """ROOT stores them with headers, also within others, which are no values."""
     assert not colonnade.import_tree(MEMBERS, tmp_path / "copy.root", verify=True, step_size="50 B").skipped
     for found in (colonnade.open(MEMBERS), colonnade.open(tmp_path / "copy.root")):
         assert found["o"].to_list() == [
@@ -302,10 +303,36 @@ def test_objects_in_an_object_that_is_split_once(tmp_path):
                 "point": {"id": 10 + e, "x": 0.5 * e, "y": 0.25 * e},
                 "vector": {"fX": e, "fY": e + 1, "fZ": e + 2},
                 "pair": {"first": 20 + e, "second": {"id": 30 + e, "x": 1.5 * e, "y": 2.5 * e}},
+                "nested": {"fCoordinates": {"fX": 40 + e, "fY": 41 + e, "fZ": 42 + e}},
                 "after": -e,
             }
             for e in range(9)
         ]
+        assert found["whole"].to_list() == [{"number": e, "mark": 10 * e} for e in range(9)]
+        assert found["split.Numbered.number"].to_list() == list(range(9))
+        assert found["split.mark"].to_list() == list(range(0, 90, 10))
+
+
+def test_baskets_with_sizes_of_entries(tmp_path):
+    """Instead of offsets, or with neither: where entries begin follows from a counter, whose baskets are others."""
+    report = colonnade.import_tree(OFFSETS, tmp_path / "copy.root", verify=True, step_size="500 B")
+    assert not report.skipped
+    for found in (colonnade.open(OFFSETS), colonnade.open(tmp_path / "copy.root")):
+        texts = ["x" * (e % 7) for e in range(100)]
+        expected = {
+            "x": [[10 * e + i for i in range(e % 4)] for e in range(100)],
+            "n_items.grid": [
+                [[10 * e + i + 0.25, 10 * e + i + 0.5] for i in range(e % 4)] for e in range(100)
+            ],
+            "y": [[-10 * e - i for i in range(e % 3)] for e in range(100)],
+            "c_text": texts,
+            "text": texts,
+            "list": [[e] * (e % 5) for e in range(100)],
+            "texts": [[texts[e]] * (e % 3) for e in range(100)],
+            "o.text": [[text] * 2 for text in texts],
+            "o.numbers": [[[e] * (e % 2), []] for e in range(100)],
+        }
+        assert {name: found[name].to_list() for name in expected} == expected
 
 
 def test_written_by_uproot(tmp_path):
@@ -732,19 +759,51 @@ def test_baskets_within_a_tree_that_uproot_cannot_read(tmp_path, monkeypatch):
     assert [one.branch for one in report.skipped] == ["flag"]
 
 
-def test_a_branch_that_fails_later_is_named(tmp_path, monkeypatch):
-    source = large_tree(tmp_path / "large.root", 50_000)
+def tree_with_a_damaged_basket(path):
+    source = large_tree(path, 50_000)
     content = bytearray(source.read_bytes())
     with uproot.open(source) as file:
         branch = file["Events"]["n"]
         seek = int(branch.member("fBasketSeek")[3])
     content[seek : seek + 60] = bytes(60)  # the basket's header
     source.write_bytes(content)
+    return source
+
+
+def test_a_branch_that_fails_later_is_named(tmp_path):
+    source = tree_with_a_damaged_basket(tmp_path / "large.root")
     with pytest.raises(
-        colonnade.FormatError, match="the branch 'n' of type 'int32_t' cannot be read in entries"
+        colonnade.FormatError, match=r"the branch 'n' of type 'int32_t' cannot be read in .*skip_unreadable"
     ):
         colonnade.import_tree(source, tmp_path / "to.root", step_size="100 kB", checkpoint_every=None)
     assert not (tmp_path / "to.root").exists()
+
+
+@pytest.mark.parametrize("checkpoint_every", [None, 1])
+@pytest.mark.parametrize("to", ["file", "store", "other"])
+def test_a_branch_that_fails_later_can_be_left_out(tmp_path, to, checkpoint_every):
+    """The import begins again without it, unless a checkpoint has it in a file with other data sets."""
+    source = tree_with_a_damaged_basket(tmp_path / "large.root")
+    place = f"obj://{tmp_path}/store" if to == "store" else str(tmp_path / "to.root")
+    if to == "other":
+        with colonnade.create(place, "Other") as writer:
+            writer.extend({"x": np.array([1, 2])})
+    sizes = {"step_size": "100 kB", "cluster_size": "100 kB", "checkpoint_every": checkpoint_every}
+    settings = {"skip_unreadable": True, "verify": True, **sizes}
+    if to == "other" and checkpoint_every:
+        with pytest.raises(colonnade.FormatError, match="the branch 'n' of type 'int32_t' cannot be read"):
+            colonnade.import_tree(source, place, **settings)
+        assert colonnade.open(place, "Other")["x"].to_list() == [1, 2]
+        return
+    report = colonnade.import_tree(source, place, **settings)
+    assert [one.branch for one in report.skipped] == ["n"]
+    assert report.verified
+    assert report.entries == 50_000
+    data_set = colonnade.open(place, "Events")
+    assert "n" not in data_set.field_names
+    assert data_set.num_entries == 50_000
+    if to == "other":
+        assert colonnade.open(place, "Other")["x"].to_list() == [1, 2]
 
 
 def test_counters_that_say_otherwise(tmp_path):

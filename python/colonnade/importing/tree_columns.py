@@ -63,7 +63,7 @@ __all__ = [
     "trees_of",
 ]
 
-_RULES = 8
+_RULES = 9
 """The version of names, types and values; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
 _USED = ".used"

@@ -418,9 +418,11 @@ class _Planner:
                     members[free_name(_member(sub.name, branch.name), members)] = leaf
             of_pairs = kind_name if kind_name in _MAPS or "pair<" in type_name else ""
             return _Collection(name, members, of_pairs) if members else None
-        # Members of a base class, as in `event.Base`, have the prefix that it has.
+        # Members of a base class, as in `event.Base`, have the prefix that it has; if it has a base, the whole name.
         is_base = branch.member("fType", none_if_missing=True) == _BASE_CLASS
-        prefix = branch.name.rpartition(".")[0] if is_base else branch.name
+        own = f"{branch.name}."
+        is_prefix = not is_base or any(sub.name.startswith(own) for sub in branch.branches)
+        prefix = branch.name if is_prefix else branch.name.rpartition(".")[0]
         nodes = _unique(self.nodes(branch.branches, f"{path}/", prefix))
         return _Record(name, nodes, kind_name == "pair") if nodes else None
 

@@ -442,6 +442,9 @@ class _Import:
     resumed: int = 0
     bytes: int = 0
     steps: int = 0
+    failed: Unreadable | None = None
+    """The branch at which reading failed."""
+    mode: WriteMode = "create"
 
     def run(self, options: dict[str, Any], *, overwrite: bool, resume: bool, verify: bool) -> ImportReport:
         begin = time.monotonic()
@@ -556,16 +559,33 @@ class _Import:
             if self.resumed == self.total:
                 return True
         # A data set that appears meanwhile is not replaced, either.
-        mode: WriteMode = "recreate" if overwrite else "create" if there is None else "update"
-        plan = self.readings[0].plan
+        self.mode = "recreate" if overwrite else "create" if there is None else "update"
         options.setdefault("description", str(self.readings[0].tree.title or ""))
+        while (done := self._attempt(options, resume=found and resume)) is None:
+            self.failed = None
+            self.entries, self.bytes, self.steps = 0, 0, 0
+        return done
+
+    def _attempt(self, options: dict[str, Any], *, resume: bool) -> bool | None:
+        """Import; returns None if it has to begin again, without a branch that turned out to be unreadable."""
+        try:
+            return self._write_all(options, resume=resume)
+        except FormatError:
+            can_leave_out = self.skip_unreadable and self.only is None and not resume
+            if self.failed is None or not can_leave_out or not self._can_begin_again():
+                raise
+            self._leave_out(self.failed)
+            return None
+
+    def _write_all(self, options: dict[str, Any], *, resume: bool) -> bool:
+        plan = self.readings[0].plan
         writer = _Writer(
-            uri, name, None, write_options(**options), mode=mode, field_descriptions=plan.titles()
+            *self.target, None, write_options(**options), mode=self.mode, field_descriptions=plan.titles()
         )
         try:
             for new, (spec, columns) in plan.projections(self.aliases).items():
                 writer.add_projected(new, spec, columns)
-            writer.begin(plan.schema(), resume=found and resume)
+            writer.begin(plan.schema(), resume=resume)
             done = self._transfer(writer)
             if not done and options["checkpoint_every"] is not None:
                 writer.commit()
@@ -577,6 +597,22 @@ class _Import:
             writer.abort()
             raise
         return done
+
+    def _can_begin_again(self) -> bool:
+        """False if a checkpoint has left what cannot be replaced: one of several data sets of a file."""
+        uri, name = self.target
+        if name in (data_sets_at(uri, overwrite=True) or []):
+            if self.mode == "update" and not _core.is_object_store(uri):
+                return False
+            self.mode = "recreate"
+        return True
+
+    def _leave_out(self, branch: Unreadable) -> None:
+        for reading in self.readings:
+            reading.plan = reading.plan.without([branch])
+        if not self.readings[0].plan.nodes:
+            problem = f"there is no branch to import: {branch.problem}"
+            raise UnsupportedError(problem, "other columns", **self.readings[0].place)
 
     def _check_beginning(self) -> None:
         """True if the existing entries are the first ones of the trees, judged by their number and the last ones."""
@@ -661,12 +697,15 @@ class _Import:
             except StorageError:  # not a branch's fault
                 raise
             except Exception as error:  # uproot has no common class of errors
-                raise _failure(leaves, start, end, error, reading.place) from error
+                self.failed = _failing(leaves, start, end)
+                raise _failure(self.failed, start, end, error, reading.place) from error
             columns = {leaf.path: leaf.content(ak.to_layout(arrays[leaf.path])) for leaf in leaves}
-            for path, column in columns.items():
-                if len(column) != end - start:
-                    problem = f"the branch '{path}' has {len(column)} of the entries {start} to {end}"
-                    raise FormatError(problem, "other columns", **reading.place)
+            for leaf in leaves:
+                count = len(columns[leaf.path])
+                if count != end - start:
+                    why = f"it has {count} of the entries {start} to {end}"
+                    self.failed = Unreadable(leaf.path, type_name_of(leaf.branch), why)
+                    raise _failure(self.failed, start, end, ValueError(why), reading.place)
             yield columns, end - start
             start = end
 
@@ -754,17 +793,7 @@ class _Baskets(dict[int, Any]):
 
 def _interpretation(branch: Any) -> Any:
     """How uproot reads a branch, with what it (up to 5.7) misses."""
-    found = with_dimensions(branch.interpretation, branch)
-    content: Any = getattr(found, "content", None)
-    if is_array_of_objects(branch) and hasattr(content, "model"):  # it would take their headers for values
-        array = _uproot().containers.AsArray(False, False, content.model, content.inner_shape)
-        return _uproot().AsObjects(array, branch)
-    comment = comment_of(branch)
-    if comment is not None:
-        return as_root_reads(found, comment)
-    whole = without_header(branch)
-    if whole is not None:
-        return whole
+    found = _as_stored(branch)
     mended = _mended().get(type(found))
     if mended is None:
         return found
@@ -773,10 +802,29 @@ def _interpretation(branch: Any) -> Any:
     return same
 
 
+def _as_stored(branch: Any) -> Any:
+    """The interpretation of uproot for what a branch has: arrays, reduced numbers, objects without a header."""
+    found = with_dimensions(branch.interpretation, branch)
+    content: Any = getattr(found, "content", None)
+    if is_array_of_objects(branch) and hasattr(content, "model"):  # it would take their headers for values
+        array = _uproot().containers.AsArray(False, False, content.model, content.inner_shape)
+        return _uproot().AsObjects(array, branch)
+    comment = comment_of(branch)
+    if comment is not None:
+        return as_root_reads(found, comment)
+    return without_header(branch) or found
+
+
 @functools.cache
 def _mended() -> dict[type, type]:
     """Interpretations by those of uproot that they replace."""
     kinds = _uproot().interpretation
+
+    class Objects(kinds.objects.AsObjects):  # type: ignore[misc, name-defined]
+        """Finds where entries begin."""
+
+        def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
+            return super().basket_array(data, _offsets(byte_offsets, arguments[0]), *arguments, **named)
 
     class Strided(kinds.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
         """Looks how objects are stored.
@@ -785,11 +833,12 @@ def _mended() -> dict[type, type]:
         """
 
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
+            byte_offsets = _offsets(byte_offsets, arguments[0])
             if byte_offsets is not None:
                 bare = bare_items(data, byte_offsets, 0, self.itemsize)
                 if bare is not None:
                     return super().basket_array(bare[0], None, *arguments, **named)
-                check_sizes(byte_offsets, self.itemsize, headers=self.all_headers_prepended)
+                check_sizes(byte_offsets, self.itemsize)
             return super().basket_array(data, byte_offsets, *arguments, **named)
 
         def final_array(self, basket_arrays: dict[int, Any], *arguments: Any, **named: Any) -> Any:
@@ -799,6 +848,7 @@ def _mended() -> dict[type, type]:
         """Takes entries without bytes for empty texts, for which ROOT writes no length in branches of char*."""
 
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
+            byte_offsets = _offsets(byte_offsets, arguments[0])
             if byte_offsets is not None:
                 empty = np.diff(byte_offsets) == 0
                 data = np.insert(data, byte_offsets[:-1][empty], 0)
@@ -809,7 +859,13 @@ def _mended() -> dict[type, type]:
         """Looks whether items are stored as they are read."""
 
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-            if byte_offsets is not None and isinstance(self.content, kinds.objects.AsStridedObjects):
+            if byte_offsets is None:
+                basket, branch = arguments[:2]
+                byte_offsets = _counted_offsets(
+                    basket, branch, self.content.from_dtype.itemsize, self.header_bytes
+                )
+            byte_offsets = _offsets(byte_offsets, arguments[0])
+            if isinstance(self.content, kinds.objects.AsStridedObjects):
                 if self.header_bytes:
                     check_items(data, byte_offsets)
                 bare = bare_items(data, byte_offsets, self.header_bytes, self.content.itemsize)
@@ -819,9 +875,37 @@ def _mended() -> dict[type, type]:
 
     return {
         kinds.jagged.AsJagged: Lists,
+        kinds.objects.AsObjects: Objects,
         kinds.objects.AsStridedObjects: Strided,
         kinds.strings.AsStrings: Texts,
     }
+
+
+def _offsets(found: Any, basket: Any) -> Any:
+    """Where entries begin in a basket, of which ROOT's TIOFeatures `kGenerateOffsetMap` may store the sizes instead.
+
+    uproot (up to 5.7) takes these for offsets, which count from the beginning of the basket's key.
+    """
+    key = int(basket.member("fKeylen"))
+    if found is None or len(found) == 0 or found[0] != -key:
+        return found
+    return np.append(np.cumsum(found[:-1] + key), found[-1]).astype(found.dtype)
+
+
+def _counted_offsets(basket: Any, branch: Any, size: int, header: int) -> Any:
+    """Where entries begin in a basket that leaves that to the counter (`kGenerateOffsetMap` of ROOT's TIOFeatures).
+
+    uproot (up to 5.7) takes the counter's basket of the same number, which may have other entries.
+    """
+    counter = branch.count_branch
+    if counter is None:
+        raise ValueError("it has lists, but neither says how long they are nor has a counter")
+    start, stop = basket.entry_start_stop
+    counts = counter.array(entry_start=start, entry_stop=stop, library="np")
+    if counts.dtype.names:  # the counter is one of several leaves
+        counts = counts[str(branch.count_leaf.member("fName"))]
+    ends = np.cumsum(np.maximum(counts.astype(np.int64), 0) * size + header)
+    return np.concatenate([[0], ends]).astype(np.int32)
 
 
 def _entries_in(leaves: list[Leaf], entries: int, size: int) -> int:
@@ -893,17 +977,23 @@ def _reads_all(tree: Any, leaves: list[Leaf], entries: int) -> bool:
     return True
 
 
-def _failure(leaves: list[Leaf], begin: int, end: int, error: Exception, place: dict[str, str]) -> Error:
-    """Find out which branch it was."""
+def _failing(leaves: list[Leaf], begin: int, end: int) -> Unreadable | None:
+    """The branch of which uproot cannot read some entries."""
     for leaf in leaves:
         why = _refusal(leaf, begin, end)
         if why:
-            kind = type_name_of(leaf.branch)
-            problem = (
-                f"the branch '{leaf.path}' of type '{kind}' cannot be read in entries {begin} to {end}: {why}"
-            )
-            return FormatError(problem, "other columns", **place)
-    return FormatError(f"reading failed after entry {begin}: {short_reason(error)}", **place)
+            return Unreadable(leaf.path, type_name_of(leaf.branch), why)
+    return None
+
+
+def _failure(
+    failed: Unreadable | None, begin: int, end: int, error: Exception, place: dict[str, str]
+) -> FormatError:
+    if failed is None:
+        return FormatError(f"reading failed after entry {begin}: {short_reason(error)}", **place)
+    what = f"the branch '{failed.branch}' of type '{failed.type}' cannot be read in entries {begin} to {end}"
+    advice = "skip_unreadable (--skip-unreadable) to leave such branches out, or other columns"
+    return FormatError(f"{what}: {failed.reason}", advice, **place)
 
 
 def _ahead(items: Iterator[Result]) -> Iterator[Result]:

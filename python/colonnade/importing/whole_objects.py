@@ -37,8 +37,10 @@ _MEMBER_BY_MEMBER = 0x4000
 _VERSION_OFFSET = 4
 """Of the version in a header, which follows the number of bytes."""
 _HAS_COUNT = 0x40000000
-_ITEM_HEADERS = (6, 10)
-"""Bytes: the number of bytes, the version, and the checksum of a class without version."""
+_HEADER = 6
+"""Bytes: the number of bytes that follow, and the version."""
+_CHECKSUM = 4
+"""Of a class without version, after a header with the version 0."""
 
 
 def has_objects(branch: Any) -> bool:
@@ -50,11 +52,22 @@ def without_header(branch: Any) -> Any | None:
     """Return how to read a branch of an object that is not split; None of other branches."""
     found = branch.interpretation
     model = getattr(found, "model", None)
-    if type(found).__name__ != "AsObjects" or not _is_whole(branch) or not hasattr(model, "class_of_version"):
+    kind = type(found).__name__
+    if kind == "AsStridedObjects" and any(name.startswith("@") for name in found.from_dtype.names or ()):
+        # uproot takes a TObject for a row of numbers, which it is not: it may have more of them.
+        return _as_objects()(_headerless(model, branch) if _is_whole(branch) else model, branch)
+    if kind != "AsObjects" or not _is_whole(branch) or not hasattr(model, "class_of_version"):
         return None
     same = copy.copy(found)
     same._model = _headerless(model, branch)
     return same
+
+
+def _as_objects() -> Any:
+    """The interpretation that makes objects one by one."""
+    from uproot.interpretation.objects import AsObjects
+
+    return AsObjects
 
 
 def _is_whole(branch: Any) -> bool:
@@ -65,7 +78,8 @@ def _is_whole(branch: Any) -> bool:
 
 def _headerless(model: Any, branch: Any) -> Any:
     version = branch.member("fClassVersion")
-    model = model.class_of_version(version) or model.new_class(branch.file, version)
+    if hasattr(model, "class_of_version"):
+        model = model.class_of_version(version) or model.new_class(branch.file, version)
 
     def read_numbytes_version(self: Any, chunk: Any, cursor: Any, context: Any) -> None:
         cursor.skip(2)  # uproot looks there, and goes back if it finds no version
@@ -94,10 +108,10 @@ def check_items(data: Any, byte_offsets: Any) -> None:
         raise ValueError("its items are stored member by member, which uproot cannot read")
 
 
-def check_sizes(byte_offsets: Any, size: int, *, headers: bool) -> None:
-    """Refuse objects of other sizes than those that uproot reads, perhaps after headers."""
+def check_sizes(byte_offsets: Any, size: int) -> None:
+    """Refuse objects of other sizes than those that uproot reads."""
     sizes = np.diff(byte_offsets)
-    if len(sizes) and (np.any(sizes != sizes[0]) or (not headers and sizes[0] % size)):
+    if len(sizes) and (np.any(sizes != sizes[0]) or sizes[0] % size):
         raise ValueError(f"objects have {sizes.min()} to {sizes.max()} bytes, of which uproot reads {size}")
 
 
@@ -105,21 +119,36 @@ def bare_items(data: Any, byte_offsets: Any, list_header: int, size: int) -> tup
     """Return the items of lists, of a size, without headers; None if items have no headers of their own.
 
     Those of vectors that are not split may have some, and so do objects that are members of split objects and of a
-    split vector's items.
+    split vector's items, and the only members of these.
     uproot takes their bytes for values.
     """
     offsets = np.asarray(byte_offsets, np.int64)
     within = np.arange(offsets[0], offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
     items = data[offsets[0] : offsets[-1]][within >= list_header]
-    for header in _ITEM_HEADERS:
-        whole = size + header
-        if len(items) == 0 or len(items) % whole:
-            continue
-        rows = np.ascontiguousarray(items).reshape(-1, whole)
-        if np.all(rows[:, :_VERSION_OFFSET].view(">u4") == _HAS_COUNT | whole - _VERSION_OFFSET):
-            counts = np.maximum(np.diff(offsets) - list_header, 0) // whole
-            return rows[:, header:].ravel(), np.insert(np.cumsum(counts), 0, 0) * size
-    return None
+    header = _headers(items, size)
+    whole = size + header
+    if header == 0 or len(items) % whole:
+        return None
+    rows = np.ascontiguousarray(items).reshape(-1, whole)
+    if np.any(rows[:, :header] != rows[0, :header]):
+        return None
+    counts = np.maximum(np.diff(offsets) - list_header, 0) // whole
+    return rows[:, header:].ravel(), np.insert(np.cumsum(counts), 0, 0) * size
+
+
+def _headers(items: Any, size: int) -> int:
+    """The bytes of the headers, one within the other, before the first item."""
+    begin, whole = 0, 0
+    while len(items) >= begin + _HEADER:
+        count = int.from_bytes(items[begin : begin + _VERSION_OFFSET].tobytes(), "big") ^ _HAS_COUNT
+        whole = whole or count + _VERSION_OFFSET
+        if count != whole - begin - _VERSION_OFFSET:
+            break
+        has_version = np.any(items[begin + _VERSION_OFFSET : begin + _HEADER])
+        begin += _HEADER if has_version else _HEADER + _CHECKSUM
+        if whole - begin <= size:
+            return begin if whole - begin == size else 0
+    return 0
 
 
 def dimensions_of_members(branch: Any) -> dict[str, dict[str, tuple[int, ...]]]:
