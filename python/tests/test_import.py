@@ -724,6 +724,14 @@ def test_what_uproot_fails_at_is_told_in_plain_words(tmp_path, monkeypatch):
     [
         (AssertionError(), "uproot fails with AssertionError, without saying why"),
         (KeyError("fBits"), "uproot fails with KeyError: 'fBits'"),
+        (
+            uproot.interpretation.objects.CannotBeAwkward("deque<int>"),
+            "uproot cannot read values of the type deque<int>",
+        ),
+        (
+            NotImplementedError("memberwise serialization of AsVector(Hit)\nin file f.root"),
+            "its items are stored member by member, which uproot cannot read",
+        ),
         (ValueError("odd bytes"), "odd bytes"),
     ],
 )
@@ -816,6 +824,37 @@ def test_counters_that_say_otherwise(tmp_path):
     report = colonnade.import_tree(source, tmp_path / "to.root", verify=True)
     assert report.fields == ("n_items",)
     assert report.projected == ("n", "a", "b")
+
+
+def test_an_array_of_other_lengths_than_its_counter_can_be_left_out(tmp_path):
+    """ROOT writes one, with an error, for a counter above the largest that it knows."""
+    source = tmp_path / "odd.root"
+    with uproot.recreate(source, compression=None) as file:
+        tree = file.mktree(
+            "Events", {"a": "var * float32", "b": "var * float32"}, counter_name=lambda name: f"n{name}"
+        )
+        for count in (1, 2):
+            lists = ak.Array([[1.0] * count] * 50)
+            tree.extend({"a": lists, "b": lists})
+    content = source.read_bytes()
+    with uproot.open(source) as file:
+        seeks = [int(file["Events"]["na"].member("fBasketSeek")[1])]
+        key = file["Events"]["na"].basket(1).member("fKeylen")
+    begin = seeks[0] + key
+    source.write_bytes(content[:begin] + (7).to_bytes(4, "big") + content[begin + 4 :])
+    with pytest.raises(colonnade.FormatError, match="'a' and 'na' share a counter, but have 2 and 7 values"):
+        colonnade.import_tree(source, tmp_path / "to.root", step_size="100 B")
+    report = colonnade.import_tree(
+        source, tmp_path / "left.root", step_size="100 B", skip_unreadable=True, verify=True
+    )
+    (left_out,) = report.skipped
+    assert left_out.branch == "a"
+    assert left_out.reason.startswith(
+        "it shares a counter with 'na', but they have 2 and 7 values in one entry"
+    )
+    found = colonnade.open(tmp_path / "left.root")
+    assert found["na"].to_list() == [1] * 50 + [7] + [2] * 49
+    assert found["b"].to_list() == [[1.0]] * 50 + [[1.0, 1.0]] * 50
 
 
 def test_uproot_missing(tmp_path, monkeypatch):

@@ -189,6 +189,8 @@ class _Collection:
     """The member with the values of a branch, by name of the projected field."""
     counter_name: str = ""
     """The name of the field that shows the counter."""
+    uneven: Unreadable | None = None
+    """The array that turned out to have other lengths than the others, or than the counter says."""
 
     @property
     def spec(self) -> Spec:
@@ -224,14 +226,14 @@ class _Collection:
             if offsets is None:
                 offsets, first = found, leaf
             elif not np.array_equal(offsets, found):
-                raise self._uneven(first.path, offsets, leaf.path, found)
+                raise self._uneven(leaf, found, first, offsets)
             items.append(lists.content[: int(found[-1])])
         assert offsets is not None
         if self.counter is not None:
             counts = np.asarray(arrays[self.counter.path].data).astype(np.int64)
             if not np.array_equal(np.diff(offsets), counts):
                 sums = np.concatenate([[0], np.cumsum(counts)])
-                raise self._uneven(first.path, offsets, self.counter.path, sums)
+                raise self._uneven(first, offsets, self.counter, sums)
         if self.is_plain:
             return ak.contents.ListOffsetArray(ak.index.Index64(offsets), items[0])
         names = None if isinstance(self.spec, str) else list(self.members)
@@ -239,15 +241,14 @@ class _Collection:
             ak.index.Index64(offsets), ak.contents.RecordArray(items, names, length=int(offsets[-1]))
         )
 
-    def _uneven(self, one: str, offsets: Any, other: str, others: Any) -> FormatError:
-        differ = np.diff(offsets) != np.diff(others)
-        row = int(np.argmax(differ))
-        return FormatError(
-            f"the branches '{one}' and '{other}' share a counter, but have {np.diff(offsets)[row]} and "
-            f"{np.diff(others)[row]} values in one entry",
-            "without grouping, each becomes a field of its own",
-            field=self.name,
-        )
+    def _uneven(self, one: Leaf, offsets: Any, other: Leaf, others: Any) -> FormatError:
+        row = int(np.argmax(np.diff(offsets) != np.diff(others)))
+        have = f"have {np.diff(offsets)[row]} and {np.diff(others)[row]} values in one entry"
+        advice = "without grouping, each becomes a field of its own"
+        why = f"it shares a counter with '{other.path}', but they {have}; {advice}"
+        self.uneven = Unreadable(one.path, type_name_of(one.branch), why)
+        problem = f"the branches '{one.path}' and '{other.path}' share a counter, but {have}"
+        return FormatError(problem, advice, field=self.name)
 
 
 @dataclass
@@ -544,8 +545,9 @@ def _check_arrays(branch: Any) -> None:
     size of fixed-size arrays in lists.
     """
     leaves = branch.member("fLeaves")
-    if len(leaves) > 1 and any(leaf.member("fLen") > 1 for leaf in leaves):
-        raise _UnfitError("uproot cannot read leaf lists with arrays")
+    is_array = any(leaf.member("fLen") > 1 or leaf.member("fLeafCount") is not None for leaf in leaves)
+    if len(leaves) > 1 and is_array:
+        raise _UnfitError("uproot cannot read leaf lists with arrays or texts")
     try:
         content: Any = getattr(branch.interpretation, "content", None)
     except UnboundLocalError as error:  # it takes the brackets for a range
@@ -577,7 +579,14 @@ def _check_objects(branch: Any) -> None:
 
 def short_reason(error: BaseException) -> str:
     """uproot's complaint in one line: its own text adds the position and much advice."""
+    kind = type(error).__name__
+    if kind == "CannotBeAwkward":  # it says no more than the type
+        return f"uproot cannot read values of the type {error}"
+    if kind == "UnknownInterpretation":
+        return "uproot does not know how its values are stored"
     text = str(error).partition("\nin file")[0].partition("\nin object")[0]
+    if text.startswith("memberwise serialization"):
+        return "its items are stored member by member, which uproot cannot read"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if lines and lines[0] == "while reading" and len(lines) > 2:
         return f"{lines[-1]}, while reading {lines[1]}"

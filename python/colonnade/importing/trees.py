@@ -53,6 +53,7 @@ from colonnade.writing.options import (
 from .reduced_precision import as_root_reads, comment_of
 from .tree_schema import (
     Leaf,
+    PlannedField,
     TreePlan,
     Unreadable,
     clean_name,
@@ -672,7 +673,12 @@ class _Import:
 
     def _steps(self, reading: _Reading, start: int, stop: int) -> Iterator[tuple[dict[str, Content], int]]:
         for arrays, count in self._arrays(reading, start, stop):
-            yield {node.name: node.content(arrays) for node in reading.plan.nodes}, count
+            try:
+                columns = {node.name: node.content(arrays) for node in reading.plan.nodes}
+            except FormatError:
+                self.failed = next(filter(None, map(_uneven_of, reading.plan.nodes)), None)
+                raise
+            yield columns, count
 
     def _arrays(self, reading: _Reading, start: int, stop: int) -> Iterator[tuple[dict[str, Content], int]]:
         """Layouts by path of the branch, step by step."""
@@ -898,7 +904,7 @@ def _counted_offsets(basket: Any, branch: Any, size: int, header: int) -> Any:
     uproot (up to 5.7) takes the counter's basket of the same number, which may have other entries.
     """
     counter = branch.count_branch
-    if counter is None:
+    if counter is None or counter is branch:
         raise ValueError("it has lists, but neither says how long they are nor has a counter")
     start, stop = basket.entry_start_stop
     counts = counter.array(entry_start=start, entry_stop=stop, library="np")
@@ -936,8 +942,16 @@ def _refusal(leaf: Leaf, begin: int, end: int) -> str:
     try:
         leaf.branch.array(_interpretation(leaf.branch), entry_start=begin, entry_stop=end, library="ak")
     except Exception as error:  # uproot has no common class of errors
-        return short_reason(error)
+        return "ROOT has stored none of its values" if _is_empty(leaf.branch) else short_reason(error)
     return ""
+
+
+def _is_empty(branch: Any) -> bool:
+    """True if the first basket has no bytes. ROOT writes such ones for an `std::array` of objects."""
+    try:
+        return len(branch.basket(0).data) == 0
+    except Exception:  # uproot has no common class of errors
+        return False
 
 
 def _probe(tree: Any, leaves: list[Leaf]) -> list[Unreadable]:
@@ -994,6 +1008,11 @@ def _failure(
     what = f"the branch '{failed.branch}' of type '{failed.type}' cannot be read in entries {begin} to {end}"
     advice = "skip_unreadable (--skip-unreadable) to leave such branches out, or other columns"
     return FormatError(f"{what}: {failed.reason}", advice, **place)
+
+
+def _uneven_of(node: PlannedField) -> Unreadable | None:
+    found: Unreadable | None = getattr(node, "uneven", None)
+    return found
 
 
 def _ahead(items: Iterator[Result]) -> Iterator[Result]:
