@@ -13,6 +13,7 @@ blanks become underscores.
 from __future__ import annotations
 
 import copy
+import importlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,11 +37,13 @@ from .whole_objects import (
 )
 
 __all__ = [
+    "NOTHING_STORED",
     "Leaf",
     "PlannedField",
     "TreePlan",
     "Unreadable",
     "is_array_of_objects",
+    "is_empty",
     "plan_fields",
     "short_reason",
     "type_name_of",
@@ -60,6 +63,7 @@ _COLLECTIONS = (3, 4)
 _MAPS = ("map", "multimap", "unordered_map", "unordered_multimap")
 _PROJECTABLE = re.compile(r"(?:std::vector<)+(?:bool|float|double|std::u?int\d+_t|std::string)>+")
 _RANGE_AFTER_SIZE = re.compile(r"\].*\[[^]]*,")
+NOTHING_STORED = "ROOT has stored none of its values"
 _COUNTER = re.compile(r"(?:[nN]_?|num_?)(?P<after>[A-Za-z].*)|(?P<before>.+?)_?(?:_n|_N|_size|_count)")
 
 
@@ -436,6 +440,7 @@ class _Planner:
             if branch.num_entries < self._tree.num_entries:
                 raise _UnfitError(f"it has {branch.num_entries} entries, the tree {self._tree.num_entries}")
             _check_baskets(branch)
+            _check_std_array(branch)
             _check_arrays(branch)
             _check_objects(branch)
             interpretation = with_dimensions(branch.interpretation, branch)
@@ -479,6 +484,24 @@ def is_array_of_containers(branch: Any) -> bool:
     return is_array and getattr(branch.streamer, "array_length", 0) > 0 and branch.count_leaf is None
 
 
+def _is_array_of_char(branch: Any) -> bool:
+    """True for a member `char* x; //[n]`, which uproot (up to 5.7) takes for a text with its length before it."""
+    streamer = branch.streamer
+    return (
+        streamer is not None
+        and streamer.classname == "TStreamerBasicPointer"
+        and streamer.typename == "char*"
+    )
+
+
+def is_empty(branch: Any) -> bool:
+    """True if the first basket has no bytes. ROOT writes such ones for `std::array` where it does not know it."""
+    try:
+        return len(branch.basket(0).data) == 0
+    except Exception:  # uproot has no common class of errors
+        return False
+
+
 def _with_one_header(interpretation: Any, branch: Any) -> Any:
     """ROOT writes one header for all items of an array, and none for an std::array of vectors.
 
@@ -515,6 +538,9 @@ def with_dimensions(interpretation: Any, branch: Any) -> Any:
     """
     if is_array_of_containers(branch):
         return _with_one_header(interpretation, branch)
+    if _is_array_of_char(branch) and hasattr(interpretation, "length_bytes"):
+        of_uproot: Any = importlib.import_module("uproot.interpretation")
+        return of_uproot.jagged.AsJagged(of_uproot.numerical.AsDtype("i1"), header_bytes=1)
     shape = _shape_in_name(branch)
     size = math.prod(shape)
     if not shape or (size > 1 and len(shape) == 1):
@@ -559,6 +585,12 @@ def _check_arrays(branch: Any) -> None:
     is_member = branch.streamer is not None and not branch.streamer.typename.endswith("*")
     if not is_member and _RANGE_AFTER_SIZE.search(comment_of(branch) or ""):
         raise _UnfitError("uproot cannot read arrays of Double32_t or Float16_t with a range")
+
+
+def _check_std_array(branch: Any) -> None:
+    """Refuse an `std::array` in a split vector that ROOT did not write: its lists would be empty."""
+    if branch.name.rpartition(".")[2].startswith("_M_elems[") and branch.num_entries and is_empty(branch):
+        raise _UnfitError(NOTHING_STORED)
 
 
 def _check_baskets(branch: Any) -> None:

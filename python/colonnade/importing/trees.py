@@ -52,12 +52,14 @@ from colonnade.writing.options import (
 
 from .reduced_precision import as_root_reads, comment_of
 from .tree_schema import (
+    NOTHING_STORED,
     Leaf,
     PlannedField,
     TreePlan,
     Unreadable,
     clean_name,
     is_array_of_objects,
+    is_empty,
     plan_fields,
     short_reason,
     type_name_of,
@@ -939,19 +941,15 @@ def _problem_of(branches: Sequence[Unreadable]) -> str:
 
 def _refusal(leaf: Leaf, begin: int, end: int) -> str:
     """Why uproot cannot make an array of some entries."""
+    interpretation = _interpretation(leaf.branch)
     try:
-        leaf.branch.array(_interpretation(leaf.branch), entry_start=begin, entry_stop=end, library="ak")
+        found = leaf.branch.array(interpretation, entry_start=begin, entry_stop=end, library="ak")
+        count = len(leaf.content(ak.to_layout(found)))
     except Exception as error:  # uproot has no common class of errors
-        return "ROOT has stored none of its values" if _is_empty(leaf.branch) else short_reason(error)
-    return ""
-
-
-def _is_empty(branch: Any) -> bool:
-    """True if the first basket has no bytes. ROOT writes such ones for an `std::array` of objects."""
-    try:
-        return len(branch.basket(0).data) == 0
-    except Exception:  # uproot has no common class of errors
-        return False
+        return NOTHING_STORED if is_empty(leaf.branch) else short_reason(error)
+    if count == end - begin:
+        return ""
+    return NOTHING_STORED if is_empty(leaf.branch) else f"it has {count} of the entries {begin} to {end}"
 
 
 def _probe(tree: Any, leaves: list[Leaf]) -> list[Unreadable]:
@@ -985,10 +983,10 @@ def _groups(leaves: list[Leaf]) -> Iterator[list[Leaf]]:
 def _reads_all(tree: Any, leaves: list[Leaf], entries: int) -> bool:
     wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves]
     try:
-        next(tree.iterate(wanted, entry_stop=entries, step_size=entries, library="ak", how=dict))
+        found = next(tree.iterate(wanted, entry_stop=entries, step_size=entries, library="ak", how=dict))
+        return all(len(leaf.content(ak.to_layout(found[leaf.path]))) == entries for leaf in leaves)
     except Exception:  # uproot has no common class of errors
         return False
-    return True
 
 
 def _failing(leaves: list[Leaf], begin: int, end: int) -> Unreadable | None:
