@@ -94,6 +94,23 @@ def test_streamer_fields_go_wherever_pages_go(root, tmp_path):
         assert root.call("read_streamed", path, "Streamer", "blob") == objects * times
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_entries_without_a_streamer_field_are_refused(tmp_path, is_first):
+    """ROOT would take the memory behind an object without bytes for one."""
+    source, other, out = FIXTURES / "types_streamer.root", tmp_path / "other.root", tmp_path / "f.root"
+    colonnade.copy(source, other, columns=["before", "after"])
+    inputs = [source, other] if is_first else [other, source]
+    with pytest.raises(colonnade.UnsupportedError, match="no 'blob', and there is no empty object"):
+        colonnade.merge(out, inputs, mode="union")
+    assert not out.exists()
+    colonnade.merge(out, inputs[:1])
+    before = out.read_bytes()
+    with pytest.raises(colonnade.UnsupportedError, match="no 'blob', and there is no empty object"):
+        colonnade.merge(out, inputs, mode="union", append=True)
+    assert out.read_bytes() == before
+    colonnade.merge(tmp_path / "filtered.root", inputs, mode="filter", verify=True)
+
+
 @pytest.mark.parametrize("way", [{"cluster_size": "20 kB"}, {"page_size": 4096}])
 def test_streamer_fields_cannot_be_cut_anew(tmp_path, way):
     source, out = FIXTURES / "types_streamer.root", tmp_path / "f.root"

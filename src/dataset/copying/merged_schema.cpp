@@ -37,6 +37,20 @@ std::vector<std::uint32_t> children_of(const Descriptor& descriptor, std::uint32
   return {children.begin(), children.end()};
 }
 
+// An object of ROOT's own streamer is not empty: ROOT takes what follows in memory for one without bytes.
+void check_has_zero(const Descriptor& descriptor, std::uint32_t field) {
+  const FieldDescriptor& f = descriptor.fields[field];
+  if (f.role == FieldRole::streamer) {
+    const std::string path = descriptor.path_of(field);
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("some entries have no '{}', and there is no empty object of a streamer field", path),
+        "take the fields that all have (filter), or leave this one out", {.field = path});
+  }
+  if (f.role == FieldRole::collection || f.role == FieldRole::variant) return;
+  for (const std::uint32_t child : f.children) check_has_zero(descriptor, child);
+}
+
 }  // namespace
 
 MergedSchema::MergedSchema(Descriptor first, const MergedSchemaOptions& options)
@@ -98,6 +112,7 @@ void MergedSchema::add_level(const Descriptor& from, const std::vector<std::uint
       if (options_.behind && parent != top)
         fail(fmt::format("the member '{}' cannot be appended to the existing data set", from.path_of(id)),
              from.path_of(id));
+      if (options_.behind.value_or(0) > 0) check_has_zero(from, id);
       add_field(from, id, parent);
       continue;
     }
@@ -347,8 +362,10 @@ void MergedSchema::hold_zeros(const Descriptor& schema) {
   const SchemaMap mapped = map(schema);
   std::vector<std::uint32_t> columns;
   std::vector<ZeroColumn> zeros;
-  for (const SchemaMap::Missing& missing : mapped.missing)
+  for (const SchemaMap::Missing& missing : mapped.missing) {
+    check_has_zero(to_, missing.field);
     add_zeros(to_, missing.field, invalid_id, 1, zeros);
+  }
   for (const ZeroColumn& zero : zeros)
     if (zero.factor > 0) columns.push_back(zero.column);
   for (const ColumnDescriptor& column : schema.columns)
