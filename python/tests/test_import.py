@@ -431,6 +431,16 @@ def test_other_branches_are_refused(tmp_path):
     assert colonnade.import_tree([first, second, third], tmp_path / "to.root", columns="x").entries == 9
 
 
+def test_the_order_of_branches_may_differ(tmp_path):
+    first = simple_tree(tmp_path / "1.root", x=np.arange(3), y=np.arange(3) / 2)
+    second = simple_tree(tmp_path / "2.root", y=np.arange(3) / 4, x=-np.arange(3))
+    report = colonnade.import_tree([first, second], tmp_path / "to.root", verify=True)
+    assert report.fields == ("x", "y")
+    found = colonnade.open(tmp_path / "to.root")
+    assert found["x"].to_list() == [0, 1, 2, 0, -1, -2]
+    assert found["y"].to_list() == [0, 0.5, 1, 0, 0.25, 0.5]
+
+
 def large_tree(path, entries=200_000):
     with uproot.recreate(path, compression=None) as file:
         tree = file.mktree("Events", {"x": "float64", "n": "int32"})

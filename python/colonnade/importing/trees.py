@@ -525,7 +525,8 @@ class _Import:
     @staticmethod
     def _compare_schemas(first: TreePlan, other: TreePlan, place: dict[str, str]) -> None:
         ours, theirs = first.schema(), other.schema()
-        if list(ours.items()) == list(theirs.items()):
+        # The order matters only within records: repr() shows it.
+        if sorted(map(repr, ours.items())) == sorted(map(repr, theirs.items())):
             return
         missing = [name for name in ours if name not in theirs] or [
             name for name in theirs if name not in ours
@@ -533,8 +534,8 @@ class _Import:
         if missing:
             why = f"'{missing[0]}' is in one and not in the other"
         else:
-            name = next((name for name in ours if ours[name] != theirs[name]), "")
-            why = f"'{name}' is {theirs[name]}, not {ours[name]}" if name else "the order differs"
+            name = next(name for name in ours if repr(ours[name]) != repr(theirs[name]))
+            why = f"'{name}' is {theirs[name]}, not {ours[name]}"
         raise SchemaError(
             f"the sources have different branches: {why}",
             "import them into separate data sets, or name the columns that all of them have",
