@@ -7,6 +7,7 @@ ROOT.RDF.Experimental.VariationsFor, ROOT.EnableImplicitMT. Other names raise an
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NoReturn
 
 from .errors import UnsupportedError, UsageError
@@ -21,6 +22,7 @@ from .frame.root.facade import (
     IsImplicitMTEnabled,
     RDataFrame,
 )
+from .frame.root.models import RCompressionSetting
 
 __all__ = [
     "RDF",
@@ -29,6 +31,7 @@ __all__ = [
     "Experimental",
     "GetThreadPoolSize",
     "IsImplicitMTEnabled",
+    "RCompressionSetting",
     "RDataFrame",
     "TChain",
 ]
@@ -48,7 +51,9 @@ _ADVICE = {
 }
 
 
-def __getattr__(name: str) -> NoReturn:
+def __getattr__(name: str) -> Any:
+    if name == "ROOT":  # the namespace, as in ROOT.ROOT.EnableImplicitMT()
+        return sys.modules[__name__]
     if name.startswith("_"):
         raise AttributeError(name)
     raise MissingNameError(
@@ -130,6 +135,10 @@ class _Experimental(metaclass=_Namespace):
         """Show a progress bar in all passes of an RDataFrame."""
         node._frame._session.progress = True
 
+    @staticmethod
+    def ThreadsPerTH3(threads: int = 1) -> None:
+        """Do nothing: all threads fill one histogram."""
+
 
 class RDF(metaclass=_Namespace):
     """The namespace ROOT::RDF."""
@@ -140,12 +149,15 @@ class RDF(metaclass=_Namespace):
     VariationsFor = staticmethod(_facade.VariationsFor)
     SaveGraph = staticmethod(_facade.SaveGraph)
     FromNumpy = staticmethod(_facade.FromNumpy)
+    FromPandas = staticmethod(_facade.FromPandas)
     FromArrow = staticmethod(_facade.FromArrays)
+    ESnapshotOutputFormat = _models.ESnapshotOutputFormat
     RSnapshotOptions = _models.RSnapshotOptions
     TH1DModel = _models.TH1DModel
     TH2DModel = _models.TH2DModel
     TH3DModel = _models.TH3DModel
     THnDModel = _models.THnDModel
+    THnSparseDModel = _models.THnSparseDModel
     TProfile1DModel = _models.TProfile1DModel
     TProfile2DModel = _models.TProfile2DModel
 

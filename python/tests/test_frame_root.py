@@ -384,7 +384,97 @@ def test_arrays_and_snapshots(frame, tmp_path, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 7
     assert "nMuon" in frame.Display(["nMuon"], 2).AsString()
     frame.Filter("x > 0", "positive").Report().Print()
-    assert capsys.readouterr().out.startswith("positive: pass=")
+    assert capsys.readouterr().out.startswith(f"positive{' ' * 12}: pass=")
+
+
+def test_arguments_have_roots_names(frame, tmp_path):
+    plain = frame.Define("z", "2 * x")
+    assert (
+        plain.Sum("z").GetValue()
+        == frame.Define("z", lambda a: 2 * a, cols=["x"]).Sum(columnName="z").GetValue()
+    )
+    assert frame.Filter(expression="x > 0", name="up").Count().GetValue() == np.count_nonzero(X > 0)
+    shown = frame.Display(columnList=("x", "nMuon"), nRows=2, nMaxCollectionElements=3)
+    assert shown.AsString() == frame.Display(["x", "nMuon"], 2, 3).AsString()
+    made = frame.Snapshot(treename="Skim", filename=tmp_path / "n.root", columnList=["x"])
+    assert made.GetColumnNames() == ["x"]
+    varied = frame.Vary(colName="x", expression="{x - 1, x + 1}", variationTags=["a", "b"], variationName="v")
+    assert varied.GetVariations().AsString() == "Variations {v:a, v:b} affect column x\n"
+    assert frame.Alias(alias="y", columnName="x").HasColumn(columnName="y")
+    with pytest.raises(colonnade.UsageError, match="both 'columns' and 'columnList'"):
+        frame.Display(columns="x", columnList="x")
+    with pytest.raises(TypeError, match="no argument .tree."):
+        frame.Snapshot(tree="Skim")
+
+
+def test_extra_arguments_of_callables(frame):
+    expected = frame.Define("z", "3 * x").Sum("z").GetValue()
+    for scaled in (lambda x, u: x * u, lambda u, x: x * u):
+        assert frame.Define("z", scaled, extra_args={"u": 3.0}).Sum("z").GetValue() == expected
+    above = frame.Filter(lambda value, least: value > least, ["x"], "above", extra_args={"least": 0.5})
+    assert above.Count().GetValue() == np.count_nonzero(X > 0.5)
+    with pytest.raises(colonnade.UsageError, match="no parameter 'v'"):
+        frame.Define("z", lambda x: x, extra_args={"v": 1})
+    with pytest.raises(colonnade.UsageError, match="not for expressions"):
+        frame.Filter("x > u", extra_args={"u": 1})
+    moved = frame.RedefineSlot("x", lambda slot, x: x + 1, ["x"])
+    moved = moved.RedefineSlotEntry("x", lambda slot, entry, x: x + 0 * entry, ["x"])
+    np.testing.assert_array_equal(moved.AsNumpy(["x"])["x"], X + 1)
+
+
+def test_options_of_snapshots(frame, tmp_path):
+    algorithm = ROOT.RCompressionSetting.EAlgorithm.kLZ4
+    options = ROOT.RDF.RSnapshotOptions("RECREATE", algorithm, 4, 100, 1, False)
+    options.fOutputFormat = ROOT.RDF.ESnapshotOutputFormat.kRNTuple
+    options.fApproxZippedClusterSize, options.fEnablePageChecksums = 4000, False
+    frame.Snapshot("Skim", tmp_path / "o.root", ["x"], options)
+    made = colonnade.open(tmp_path / "o.root")
+    clusters = made.descriptor.clusters
+    assert len(clusters) > 1
+    assert not clusters[0].columns[0].pages[0].has_checksum
+    np.testing.assert_array_equal(made["x"], X)
+    options = ROOT.RDF.RSnapshotOptions()
+    options.fCompressionAlgorithm = ROOT.RCompressionSetting.EAlgorithm.kUndefined
+    options.fIncludeVariations = True
+    varied = frame.Vary("x", "{x - 1, x + 1}", ["down", "up"], "v")
+    made = varied.Snapshot("Skim", tmp_path / "v.root", ["x"], options)
+    np.testing.assert_array_equal(made.AsNumpy(["x__v_up"])["x__v_up"], X + 1)
+    options.fOutputFormat = ROOT.RDF.ESnapshotOutputFormat.kTTree
+    with pytest.raises(colonnade.UnsupportedError, match="not as TTree"):
+        frame.Snapshot("Skim", tmp_path / "t.root", ["x"], options)
+    with pytest.raises(colonnade.UsageError, match="no 17 options"):
+        ROOT.RDF.RSnapshotOptions(*range(17))
+
+
+def test_results_are_true_and_shared(frame):
+    assert frame.Filter("x > 1e9").Count()
+    assert frame.Histo1D(("h", "t", 4, -2, 2), "x").GetSharedPtr().GetEntries() == ENTRIES
+    assert frame.HistoND(("h", "t", 2, [4, 5], [0, 0], [1, 1]), ["x", "w"]).GetNdimensions() == 2
+    frame = frame.Filter("x > 0", "up").Filter("x < 0", "down")
+    assert frame.Report().AsString().splitlines()[1].startswith(f"down{' ' * 16}: pass=0 ")
+
+
+def test_once_is_called_once(file, monkeypatch):
+    called: list[int] = []
+    result = RDataFrame("Events", file).Count()
+    booked: list[object] = []
+    monkeypatch.setattr(type(result._result), "on_partial", lambda _, callback: booked.append(callback))
+    result.OnPartialResult(result.kOnce, called.append)
+    for value in (1, 2, 3):
+        booked[0](value)
+    assert called == [1]
+
+
+def test_namespaces_of_root(file, capsys):
+    pandas = pytest.importorskip("pandas")
+    frame = ROOT.RDF.FromPandas(pandas.DataFrame({"x": [1, 2, 3], "y": [4.5, 5, 6]}))
+    assert frame.Define("z", "x + y").Sum("z").GetValue() == 21.5
+    assert ROOT.ROOT.RDataFrame is RDataFrame
+    ROOT.RDF.Experimental.ThreadsPerTH3(2)
+    described = RDataFrame("Events", [file, file]).Describe()
+    assert described.GetNFiles() == 2
+    described.Print(shortFormat=True)
+    assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 def test_names_and_types_are_those_of_root(tmp_path):
@@ -486,7 +576,7 @@ def test_threads(file, monkeypatch):
         (lambda f: ROOT.TFile, "no TFile", "colonnade.open"),
         (lambda f: ROOT.RDF.FromCSV("f.csv"), "RDF has no FromCSV", "pyarrow"),
         (lambda f: ROOT.RDF.Experimental.FromJSON("f.json"), "Experimental has no FromJSON", ""),
-        (lambda f: setattr(ROOT.RDF.RSnapshotOptions(), "fSplitLevel", 1), "no option fSplitLevel", "fLazy"),
+        (lambda f: setattr(ROOT.RDF.RSnapshotOptions(), "fSplit", 1), "no option fSplit", "fLazy"),
     ],
 )
 def test_what_is_missing_says_so(frame, use, problem, advice):

@@ -25,6 +25,7 @@ from .chains import TChain
 from .histograms import GraphView, HistogramView, ProfileView, StatsView, refuse
 from .models import histogram_tuple, is_model, profile_tuple, snapshot_settings
 from .results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
+from .spelling import also_named, with_extra
 from .templates import Templated
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "EnableImplicitMT",
     "FromArrays",
     "FromNumpy",
+    "FromPandas",
     "FromSpec",
     "GetThreadPoolSize",
     "IsImplicitMTEnabled",
@@ -157,47 +159,89 @@ class RDataFrame:
 
     # ---- Transformations
 
-    def Define(self, name: str, value: Any, columns: Sequence[str] | None = None) -> RDataFrame:
-        """Add a column, by an expression or by a callable that is called for each entry."""
-        return self._at(self._frame.define(name, value, **self._callable(value, columns)))
+    @also_named(col_name="name", callable_or_str="value", expression="value", cols="columns")
+    def Define(
+        self,
+        name: str,
+        value: Any,
+        columns: Sequence[str] | None = None,
+        extra_args: Mapping[str, Any] | None = None,
+    ) -> RDataFrame:
+        """Add a column, by an expression or by a callable that is called for each entry.
 
+        `extra_args` has values of parameters of the callable that are no columns.
+        """
+        value, options = self._callable(value, columns, extra_args)
+        return self._at(self._frame.define(name, value, **options))
+
+    @also_named(expression="value")
     def Redefine(self, name: str, value: Any, columns: Sequence[str] | None = None) -> RDataFrame:
         """Give a column other values from here on."""
-        return self._at(self._frame.redefine(name, value, **self._callable(value, columns)))
+        value, options = self._callable(value, columns)
+        return self._at(self._frame.redefine(name, value, **options))
 
+    @also_named(expression="value")
     def DefineSlot(self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()) -> RDataFrame:
         """Add a column by a callable whose first argument is the number of the worker."""
         return self.Define(name, value, ["rdfslot_", *_listed(columns)])
 
+    @also_named(expression="value")
     def DefineSlotEntry(
         self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()
     ) -> RDataFrame:
         """Add a column by a callable whose first arguments are the numbers of the worker and of the entry."""
         return self.Define(name, value, ["rdfslot_", "rdfentry_", *_listed(columns)])
 
+    @also_named(expression="value")
+    def RedefineSlot(self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()) -> RDataFrame:
+        """Give a column other values by a callable; see `DefineSlot`."""
+        return self.Redefine(name, value, ["rdfslot_", *_listed(columns)])
+
+    @also_named(expression="value")
+    def RedefineSlotEntry(
+        self, name: str, value: Callable[..., Any], columns: Sequence[str] = ()
+    ) -> RDataFrame:
+        """Give a column other values by a callable; see `DefineSlotEntry`."""
+        return self.Redefine(name, value, ["rdfslot_", "rdfentry_", *_listed(columns)])
+
+    @also_named(expression="value")
     def DefinePerSample(self, name: str, value: Any) -> RDataFrame:
         """Add a column whose value depends on the file alone; a callable gets the number 0 and the file's name."""
         return self._at(self._frame.define_per_sample(name, _of_sample(value)))
 
+    @also_named(expression="value")
     def RedefinePerSample(self, name: str, value: Any) -> RDataFrame:
         """Give a column other values that depend on the file alone."""
         return self._at(self._frame.redefine_per_sample(name, _of_sample(value)))
 
+    @also_named(alias="name", columnName="column")
     def Alias(self, name: str, column: str) -> RDataFrame:
         """Give a column a second name, which has its values even if they are redefined or varied later."""
         return self._at(self._frame.alias(name, column))
 
-    def Filter(self, condition: Any, columns: Any = None, name: str = "") -> RDataFrame:
-        """Keep the entries that pass a condition: `Filter("x > 0", "name")`, `Filter(callable, ["x"], "name")`."""
+    @also_named(callable_or_str="condition", expression="condition")
+    def Filter(
+        self,
+        condition: Any,
+        columns: Any = None,
+        name: str = "",
+        extra_args: Mapping[str, Any] | None = None,
+    ) -> RDataFrame:
+        """Keep the entries that pass a condition: `Filter("x > 0", "name")`, `Filter(callable, ["x"], "name")`.
+
+        `extra_args` has values of parameters of the callable that are no columns.
+        """
         if isinstance(condition, str | Expression):
             if columns is not None and not isinstance(columns, str):
                 raise UsageError(
                     "the columns of a condition are named in its text", 'Filter("x > 0", "name")'
                 )
+            _check_no_extra(extra_args)
             return self._at(self._frame.filter(condition, name=columns or name))
         if isinstance(columns, str):
             columns, name = None, columns
-        return self._at(self._frame.filter(condition, columns=self._inputs(columns), name=name, per_row=True))
+        condition, options = self._callable(condition, columns, extra_args)
+        return self._at(self._frame.filter(condition, name=name, **options))
 
     def FilterAvailable(self, column: str) -> RDataFrame:
         """Keep the entries of files that have a column."""
@@ -207,6 +251,7 @@ class RDataFrame:
         """Keep the entries of files that do not have a column."""
         return self._at(self._frame.filter_missing(column))
 
+    @also_named(defaultValue="value")
     def DefaultValueFor(self, column: str, value: Any) -> RDataFrame:
         """Give a column a value for the files that do not have it."""
         return self._at(self._frame.default_value_for(column, value))
@@ -215,6 +260,7 @@ class RDataFrame:
         """Keep a range of the entries that reach this node: `Range(end)`, `Range(begin, end, stride)`; 0: no end."""
         return self._at(self._frame.range(begin, end, stride))
 
+    @also_named(colName="columns", colNames="columns", expression="values")
     def Vary(self, columns: Any, values: Any, *arguments: Any, **options: Any) -> RDataFrame:
         """Add variations: `Vary("pt", "RVecD{pt*0.9, pt*1.1}", ["down", "up"], "scale")`.
 
@@ -252,31 +298,37 @@ class RDataFrame:
         return RResultPtr(self._frame.count(), _same)
 
     @Templated
+    @also_named(columnName="column", initValue="start")
     def Sum(self, column: Any = None, start: float = 0) -> RResultPtr[float]:
         """Add values up."""
         return RResultPtr(self._frame.sum(self._default(column), start), _same)
 
     @Templated
+    @also_named(columnName="column")
     def Mean(self, column: Any = None) -> RResultPtr[float]:
         """Compute the arithmetic mean."""
         return RResultPtr(self._frame.mean(self._default(column)), _same)
 
     @Templated
+    @also_named(columnName="column")
     def StdDev(self, column: Any = None) -> RResultPtr[float]:
         """Compute the standard deviation, with n - 1 in the denominator."""
         return RResultPtr(self._frame.stddev(self._default(column)), _same)
 
     @Templated
+    @also_named(columnName="column")
     def Min(self, column: Any = None) -> RResultPtr[float]:
         """Find the smallest value."""
         return RResultPtr(self._frame.min(self._default(column)), _same)
 
     @Templated
+    @also_named(columnName="column")
     def Max(self, column: Any = None) -> RResultPtr[float]:
         """Find the largest value."""
         return RResultPtr(self._frame.max(self._default(column)), _same)
 
     @Templated
+    @also_named(value="column")
     def Stats(self, column: Any = None, weight: Any = None) -> RResultPtr[StatsView]:
         """Compute number, mean, standard deviation and range."""
         return RResultPtr(self._frame.stats(self._default(column), weight), StatsView)
@@ -302,6 +354,7 @@ class RDataFrame:
         return self._histogram(*_model_and_columns(arguments), 3)
 
     @Templated
+    @also_named(columnList="columns", wName="weight")
     def HistoND(
         self, model: Sequence[Any], columns: Sequence[Any], weight: Any = None
     ) -> RResultPtr[HistogramView]:
@@ -357,6 +410,9 @@ class RDataFrame:
         return RResultPtr(self._frame.report(), ReportView)
 
     @Templated
+    @also_named(
+        columnList="columns", columnNameRegexp="columns", nRows="rows", nMaxCollectionElements="items"
+    )
     def Display(self, columns: Any = "", rows: int = 5, items: int = 10) -> RResultPtr[DisplayView]:
         """Show the first entries; `items` is the number of items of a list that are printed."""
         names = self._frame._select(self._named(columns))
@@ -364,6 +420,7 @@ class RDataFrame:
         return RResultPtr(result, lambda display: DisplayView(display, items))
 
     @Templated
+    @also_named(f="function", columnName="column", redIdentity="start")
     def Reduce(
         self, function: Callable[[Any, Any], Any], column: Any = None, start: Any = None
     ) -> RResultPtr[Any]:
@@ -371,6 +428,7 @@ class RDataFrame:
         return RResultPtr(self._frame.reduce(function, self._default(column), start), _same)
 
     @Templated
+    @also_named(columnName="column", aggIdentity="start")
     def Aggregate(
         self,
         aggregator: Callable[[Any, Any], Any],
@@ -388,6 +446,7 @@ class RDataFrame:
         return RResultPtr(self._frame.aggregate(add, merger, self._default(column), start), _same)
 
     @Templated
+    @also_named(f="function")
     def Foreach(self, function: Callable[..., Any], columns: Sequence[str] | None = None) -> None:
         """Call a function for each entry, in order, now."""
         function_of(function, "Foreach(function, columns)")
@@ -406,6 +465,7 @@ class RDataFrame:
     # ---- New data
 
     @Templated
+    @also_named(treename="name", filename="file", columnList="columns", columnNameRegexp="columns")
     @advised('Snapshot("Events", "out.root", columns)')
     def Snapshot(
         self, name: str, file: Any, columns: Any = "", options: Any = None
@@ -417,16 +477,19 @@ class RDataFrame:
                 f"'{name}' is the name of a file, not of a data set",
                 f"Snapshot({target!r}, {name!r}), the name of the data set first",
             )
-        settings, lazy = snapshot_settings(options)
+        settings = snapshot_settings(options)
         result: Result[DataFrame] = self._frame.snapshot(
-            target, name, self._named(columns), lazy=True, **cast("Any", settings)
+            target, name, self._named(columns), lazy=True, **cast("Any", settings.writing)
         )
+        if settings.with_variations:
+            variations_for(result)
         pointer = RResultPtr(result, RDataFrame)
-        if not lazy:
+        if not settings.is_lazy:
             pointer.GetValue()
         return pointer
 
     @Templated
+    @also_named(columnList="columns", columnNameRegexp="columns")
     def Cache(self, columns: Any = "") -> RDataFrame:
         """Compute columns now and keep them in memory."""
         return RDataFrame(self._frame.cache(self._named(columns)))
@@ -475,13 +538,14 @@ class RDataFrame:
             lines.append(f"Variations {{{full}}} affect column{several}\n")
         return DescriptionView("".join(lines))
 
+    @also_named(columnName="name")
     def HasColumn(self, name: str) -> bool:
         """Return whether there is already a column of that name."""
         return self._frame.has_column(name)
 
     def Describe(self) -> DescriptionView:
         """Return a text about the source, the columns and the nodes."""
-        return DescriptionView(str(self._frame.describe()))
+        return DescriptionView(str(self._frame.describe()), self.GetNFiles())
 
     def GetNRuns(self) -> int:
         """Return the number of passes over the entries."""
@@ -518,12 +582,19 @@ class RDataFrame:
     def _inputs(self, columns: Any) -> list[str] | None:
         return None if columns is None else _listed(columns)
 
-    def _callable(self, value: Any, columns: Any) -> dict[str, Any]:
+    def _callable(
+        self, value: Any, columns: Any, extra: Mapping[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """A definition and its options."""
         if isinstance(value, str | Expression) or not callable(value):
             if columns is not None:
                 raise UsageError("the columns of an expression are named in its text", 'Define("z", "x + y")')
-            return {}
-        return {"columns": self._inputs(columns), "per_row": True}
+            _check_no_extra(extra)
+            return value, {}
+        inputs = self._inputs(columns)
+        if extra:
+            value, inputs = with_extra(value, inputs, extra)
+        return value, {"columns": inputs, "per_row": True}
 
     def _named(self, columns: Any) -> list[str]:
         """Names of columns; a single text is a regular expression, as in ROOT."""
@@ -577,6 +648,11 @@ class RDataFrame:
             _same,
         )
         return RResultPtr(result, ProfileView)
+
+
+def _check_no_extra(extra: Mapping[str, Any] | None) -> None:
+    if extra:
+        raise UsageError("extra_args are for callables, not for expressions", "the values in the text")
 
 
 def _counted(count: int, one: str, several: str) -> str:
@@ -792,7 +868,7 @@ def LiveVisualize(
         if result.IsReady():
             warnings.warn("a result that is already computed is not shown as it fills", stacklevel=2)
         for call in calls or [_drawing()]:
-            result.OnPartialResult(0, call)
+            result._on_each_partial(call)
 
 
 def _drawing() -> Callable[[Any], object]:
@@ -832,4 +908,4 @@ def FromArrays(data: Any) -> RDataFrame:
     return RDataFrame(DataFrame.from_arrays(data, threads=_threads))
 
 
-FromNumpy = FromArrays
+FromNumpy = FromPandas = FromArrays

@@ -144,9 +144,13 @@ class _Binned(ABC):
         """Return the number of axes."""
         return len(self._axes)
 
+    GetNdimensions = GetDimension
+
     def GetNcells(self) -> int:
         """Return the number of bins with underflow and overflow."""
         return int(np.prod(self._shape))
+
+    GetNbins = GetNcells
 
     def _axis(self, number: int) -> AxisView:
         if not 0 <= number < len(self._axes):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
 from colonnade.errors import UnsupportedError, UsageError
 
 __all__ = [
+    "ESnapshotOutputFormat",
+    "RCompressionSetting",
     "RSnapshotOptions",
     "TH1DModel",
     "TH2DModel",
     "TH3DModel",
     "THnDModel",
+    "THnSparseDModel",
     "TProfile1DModel",
     "TProfile2DModel",
     "histogram_tuple",
@@ -46,6 +50,10 @@ class TH3DModel(_Model):
 
 class THnDModel(_Model):
     """("name", "title", axes, [bins], [low], [high]) or ("name", "title", axes, [bins], [edges])."""
+
+
+class THnSparseDModel(THnDModel):
+    """The same as `THnDModel`."""
 
 
 class TProfile1DModel(_Model):
@@ -100,44 +108,111 @@ def profile_tuple(
     return tuple(given), spread, limits
 
 
+class ESnapshotOutputFormat(enum.Enum):
+    """The formats of snapshots, of which RNTuple is written."""
+
+    kDefault = 0
+    kTTree = 1
+    kRNTuple = 2
+
+
+class RCompressionSetting:
+    """The namespace of the numbers of compression algorithms."""
+
+    class EAlgorithm(enum.IntEnum):
+        """Algorithms: 100 times one and a level are a setting."""
+
+        kInherit = -1
+        kUseGlobal = 0
+        kZLIB = 1
+        kLZMA = 2
+        kOldCompressionAlgo = 3
+        kLZ4 = 4
+        kZSTD = 5
+        kUndefined = 6
+
+
+_NO_ALGORITHM = (
+    RCompressionSetting.EAlgorithm.kInherit,
+    RCompressionSetting.EAlgorithm.kUseGlobal,
+    RCompressionSetting.EAlgorithm.kUndefined,
+)
+
+_WRITING = {
+    "fApproxZippedClusterSize": "cluster_size",
+    "fMaxUnzippedClusterSize": "max_cluster_size",
+    "fInitialUnzippedPageSize": "initial_page_size",
+    "fMaxUnzippedPageSize": "page_size",
+    "fEnablePageChecksums": "checksums",
+    "fEnableSamePageMerging": "same_page_merging",
+}
+"""Options of RNTuple, and those of `colonnade.create`."""
+
+
 class RSnapshotOptions:
-    """The options of a snapshot: fCompressionAlgorithm, fCompressionLevel, fLazy, fMode."""
+    """The options of a snapshot, in the order of ROOT's constructor; those of TTrees alone have no effect."""
 
-    _known = (
-        "fMode",
-        "fCompressionAlgorithm",
-        "fCompressionLevel",
-        "fLazy",
-        "fOutputFormat",
-        "fOverwriteIfExists",
-    )
+    _defaults: ClassVar[dict[str, Any]] = {
+        "fMode": "RECREATE",
+        "fCompressionAlgorithm": 5,
+        "fCompressionLevel": 5,
+        "fAutoFlush": 0,
+        "fSplitLevel": 99,
+        "fLazy": False,
+        "fOverwriteIfExists": False,
+        "fVector2RVec": True,
+        "fBasketSize": -1,
+        "fApproxZippedClusterSize": 128 << 20,
+        "fMaxUnzippedClusterSize": 1280 << 20,
+        "fMaxUnzippedPageSize": 1 << 20,
+        "fInitialUnzippedPageSize": 256,
+        "fEnablePageChecksums": True,
+        "fEnableSamePageMerging": True,
+        "fOutputFormat": "RNTuple",
+        "fIncludeVariations": False,
+    }
 
-    def __init__(self) -> None:
-        self.fMode = "RECREATE"
-        self.fCompressionAlgorithm: Any = 5
-        self.fCompressionLevel = 5
-        self.fLazy = False
-        self.fOutputFormat: Any = "RNTuple"
-        self.fOverwriteIfExists = False
+    def __init__(self, *values: Any) -> None:
+        if len(values) > len(self._defaults) - 1:
+            raise UsageError(f"snapshots have no {len(values)} options", ", ".join(self._defaults))
+        for name, value in [*self._defaults.items(), *zip(self._defaults, values, strict=False)]:
+            setattr(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self._known:
+        if name not in self._defaults:
             raise UnsupportedError(
                 f"snapshots have no option {name}",
-                f"{', '.join(self._known)}; or the options of colonnade.DataFrame.snapshot",
+                f"{', '.join(self._defaults)}; or the options of colonnade.DataFrame.snapshot",
             )
         object.__setattr__(self, name, value)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"snapshots have no option {name}")
 
-def snapshot_settings(options: Any) -> tuple[dict[str, Any], bool]:
-    """Return the options of `DataFrame.snapshot`, and whether it is lazy."""
+
+class SnapshotSettings(NamedTuple):
+    """What `RSnapshotOptions` ask for; `writing` are options of `DataFrame.snapshot`."""
+
+    writing: dict[str, Any]
+    is_lazy: bool = False
+    with_variations: bool = False
+
+
+def snapshot_settings(options: Any) -> SnapshotSettings:
+    """Return the settings of a snapshot with ROOT's options."""
     if options is None:
-        return {}, False
+        return SnapshotSettings({})
     if str(options.fMode).upper() != "RECREATE":
         raise UnsupportedError(
             f"snapshots are written with fMode='RECREATE', not {options.fMode!r}", "another file"
         )
     if "TTREE" in str(options.fOutputFormat).upper():
         raise UnsupportedError("snapshots are written as RNTuple, not as TTree")
-    setting = 100 * int(options.fCompressionAlgorithm) + int(options.fCompressionLevel)
-    return {"compression": setting if options.fCompressionLevel else "none"}, bool(options.fLazy)
+    algorithm, level = int(options.fCompressionAlgorithm), int(options.fCompressionLevel)
+    writing: dict[str, Any] = {}
+    if algorithm not in _NO_ALGORITHM:
+        writing["compression"] = 100 * algorithm + level if level else "none"
+    for theirs, ours in _WRITING.items():
+        if (value := getattr(options, theirs)) != RSnapshotOptions._defaults[theirs]:
+            writing[ours] = value
+    return SnapshotSettings(writing, bool(options.fLazy), bool(options.fIncludeVariations))

@@ -20,6 +20,8 @@ T = TypeVar("T")
 class RResultPtr(Generic[T]):
     """A booked result: GetValue() computes it. Other attributes are those of the value."""
 
+    kOnce = 0
+
     def __init__(self, result: Result[S], view: Callable[[S], T]) -> None:
         self._result: Result[Any]
         self._view: Callable[[Any], T]
@@ -29,17 +31,33 @@ class RResultPtr(Generic[T]):
         """Return the value; computed in a pass over the entries if needed."""
         return self._view(self._result.value)
 
-    GetPtr = GetValue
+    GetPtr = GetSharedPtr = GetValue
 
     def IsReady(self) -> bool:
         """Return whether the value is available without a pass."""
         return self._result.is_ready
 
     def OnPartialResult(self, every: int, callback: Callable[[T], object]) -> RResultPtr[T]:
-        """Call back with partial values from time to time; `every` is ROOT's number of entries, a hint."""
+        """Call back with partial values from time to time; `every` is ROOT's number of entries, a hint.
+
+        With `kOnce`, which is 0, it is called with the first partial value alone.
+        """
         function_of(callback, "OnPartialResult(every, callback)")
+        remaining = [1] if every == self.kOnce else None
+
+        def call(value: T) -> None:
+            if remaining is None or (remaining and remaining.pop()):
+                callback(value)
+
+        return self._on_each_partial(call)
+
+    def _on_each_partial(self, callback: Callable[[T], object]) -> RResultPtr[T]:
         self._result.on_partial(lambda value: callback(self._view(value)))
         return self
+
+    def __bool__(self) -> bool:
+        """Whether there is a result, as in ROOT; GetValue() is its value."""
+        return True
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -131,7 +149,15 @@ class ReportView:
 
     def Print(self) -> None:
         """Print the cut flow, one filter per line."""
-        self.report.print()
+        print(self.AsString(), end="")
+
+    def AsString(self) -> str:
+        """Return the cut flow as ROOT prints it, one filter per line."""
+        return "".join(
+            f"{cut.name:<20}: pass={cut.passed:<10} all={cut.all:<10} -- "
+            f"eff={100 * cut.efficiency:.2f} % cumulative eff={100 * cumulative:.2f} %\n"
+            for cut, cumulative in self.report._rows()
+        )
 
     def At(self, name: str) -> CutView:
         """Return the filter of a name."""
@@ -218,16 +244,20 @@ def _drawn(row: list[list[str]], widths: list[int]) -> str:
 class DescriptionView:
     """A text with the methods of RDFDescription."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, files: int = 0) -> None:
+        self._text, self._files = text, files
 
-    def Print(self) -> None:
-        """Print the text."""
-        print(self._text)
+    def Print(self, shortFormat: bool = False) -> None:
+        """Print the text, or its first line alone."""
+        print(self.AsString(shortFormat))
 
-    def AsString(self) -> str:
-        """Return the text."""
-        return self._text
+    def AsString(self, shortFormat: bool = False) -> str:
+        """Return the text, or its first line alone."""
+        return self._text.partition("\n")[0] if shortFormat else self._text
+
+    def GetNFiles(self) -> int:
+        """Return the number of files."""
+        return self._files
 
     def __repr__(self) -> str:
         return self._text

@@ -1,0 +1,55 @@
+"""Arguments as PyROOT takes them: by ROOT's names of parameters, and fixed ones of callables."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from colonnade.errors import UsageError
+
+__all__ = ["also_named", "with_extra"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def also_named(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a method take ROOT's names of its parameters, too, such as `columnList` for `columns`."""
+
+    def decorate(method: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(method)
+        def call(*args: Any, **kwargs: Any) -> R:
+            for theirs in names.keys() & kwargs.keys():
+                ours = names[theirs]
+                if ours in kwargs:
+                    raise UsageError(f"{method.__name__}() got both '{ours}' and '{theirs}'", "one of them")
+                kwargs[ours] = kwargs.pop(theirs)
+            return method(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def with_extra(
+    function: Callable[..., Any], columns: Sequence[str] | None, extra: Mapping[str, Any]
+) -> tuple[Callable[..., Any], list[str]]:
+    """Return a callable of columns alone, and these; `extra` are values of other parameters, by name."""
+    names = list(inspect.signature(getattr(function, "py_func", function)).parameters)
+    unknown = [name for name in extra if name not in names]
+    if unknown:
+        raise UsageError(f"a callable has no parameter '{unknown[0]}' of extra_args", ", ".join(names))
+    given = dict(zip(names, columns or [], strict=False))
+    if len(columns or []) > len(names):
+        raise UsageError(f"{len(columns or [])} columns are given for the parameters {', '.join(names)}")
+    free = [name for name in names if name not in extra]
+
+    def call(*row: Any) -> Any:
+        return function(**dict(zip(free, row, strict=True)), **extra)
+
+    call.__annotations__ = {
+        name: kind for name, kind in getattr(function, "__annotations__", {}).items() if name == "return"
+    }
+    return call, [given.get(name, name) for name in free]
