@@ -22,7 +22,7 @@ from colonnade.frame.sample_info import SampleInfo
 from colonnade.misuse import advised, column_name, files_of, function_of, path_text, thread_count
 
 from .chains import TChain
-from .histograms import GraphView, HistogramView, ProfileView, StatsView, refuse
+from .histograms import GraphView, HistogramView, ManyAxesView, ProfileView, StatsView, refuse
 from .models import histogram_tuple, is_model, profile_tuple, snapshot_settings
 from .results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
 from .spelling import also_named, with_extra
@@ -363,7 +363,7 @@ class RDataFrame:
         listed = [*named, *([] if weight is None else [weight])]
         has_dimensions = isinstance(model, Sequence) and len(model) > 3 and isinstance(model[3], Sequence)
         dimensions = int(model[2]) if has_dimensions else len(named)
-        return self._histogram(model, listed, dimensions)
+        return self._histogram(model, listed, dimensions, ManyAxesView)
 
     HistoNSparseD = HistoND
 
@@ -416,6 +416,8 @@ class RDataFrame:
     def Display(self, columns: Any = "", rows: int = 5, items: int = 10) -> RResultPtr[DisplayView]:
         """Show the first entries; `items` is the number of items of a list that are printed."""
         names = self._frame._select(self._named(columns))
+        if isinstance(columns, str):  # ROOT looks for them in its list of columns, which is sorted
+            names = sorted(names)
         result = self._frame._displayed(names, rows, "rdfentry_")
         return RResultPtr(result, lambda display: DisplayView(display, items))
 
@@ -616,7 +618,13 @@ class RDataFrame:
             raise NotFoundError(f"no column matches the regular expression '{columns}'")
         return found
 
-    def _histogram(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr[HistogramView]:
+    def _histogram(
+        self,
+        model: Any,
+        columns: list[Any],
+        dimensions: int,
+        view: type[HistogramView] = HistogramView,
+    ) -> RResultPtr[HistogramView]:
         if len(columns) not in (dimensions, dimensions + 1):
             raise UsageError(
                 f"a histogram with {_counted(dimensions, 'axis', 'axes')} takes "
@@ -628,7 +636,7 @@ class RDataFrame:
         result = self._frame._booked_histogram(
             given, columns[:dimensions], None if _is_unnamed(weight) else weight, _same
         )
-        return RResultPtr(result, HistogramView)
+        return RResultPtr(result, view)
 
     def _profile(self, model: Any, columns: list[Any], dimensions: int) -> RResultPtr[ProfileView]:
         if model is None or len(columns) not in (dimensions + 1, dimensions + 2):

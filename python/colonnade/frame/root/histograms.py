@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from colonnade.errors import UnsupportedError, UsageError
 from colonnade.frame.histograms import split_title, to_hist, to_profile
 from colonnade.frame.results import GraphPoints, Stats
 
-__all__ = ["AxisView", "GraphView", "HistogramView", "ProfileView", "StatsView"]
+__all__ = ["AxisView", "GraphView", "HistogramView", "ManyAxesView", "ProfileView", "StatsView"]
 
 Floats = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float32).max)
@@ -101,6 +101,8 @@ class _Binned(ABC):
     """The common part of histograms and profiles."""
 
     _value: Any
+    _numbering: Literal["C", "F"] = "F"
+    """Of bins: "F" where the first axis is the fastest, as in TH1, TH2 and TH3."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -192,7 +194,7 @@ class _Binned(ABC):
 
     def GetBin(self, *bins: int) -> int:
         """Return the global number of a bin."""
-        return int(np.ravel_multi_index(self._place(bins), self._shape, order="F"))
+        return int(np.ravel_multi_index(self._place(bins), self._shape, order=self._numbering))
 
     def GetBinContent(self, *bins: int) -> float:
         """Return the content of a bin, by a number for each axis or by its global number."""
@@ -224,7 +226,7 @@ class _Binned(ABC):
     def _place(self, bins: tuple[int, ...]) -> tuple[int, ...]:
         if len(bins) == 1 and len(self._shape) > 1:
             number = min(max(bins[0], 0), self.GetNcells() - 1)
-            return tuple(int(k) for k in np.unravel_index(number, self._shape, order="F"))
+            return tuple(int(k) for k in np.unravel_index(number, self._shape, order=self._numbering))
         if len(bins) != len(self._shape):
             raise UsageError(f"a histogram with {len(self._shape)} axes has no bin {bins}")
         return tuple(min(max(k, 0), size - 1) for k, size in zip(bins, self._shape, strict=True))
@@ -559,6 +561,17 @@ class HistogramView(_Binned):
     def to_hist(self) -> Any:
         """Return it as `hist.Hist`."""
         return to_hist(self._value)
+
+
+class ManyAxesView(HistogramView):
+    """A histogram with the methods of THn, where the last axis has the fastest numbers of bins."""
+
+    _numbering = "C"
+
+    def _place(self, bins: tuple[Any, ...]) -> tuple[int, ...]:
+        # THn takes the numbers along its axes as one array.
+        in_array = len(bins) == 1 and not isinstance(bins[0], int | np.integer)
+        return super()._place(tuple(int(k) for k in bins[0]) if in_array else bins)
 
 
 class ProfileView(_Binned):
