@@ -470,6 +470,30 @@ def test_display_of_all_columns_is_sorted(frame):
     assert frame.Display("[xw]", 1).AsString() == frame.Display(["w", "x"], 1).AsString()
 
 
+def test_types_of_arrays_are_those_of_root():
+    kinds = {"int8": "signed char", "uint16": "unsigned short", "int32": "int", "int64": "Long64_t"}
+    kinds |= {"uint64": "ULong64_t", "float32": "float", "bool": "bool"}
+    frame = ROOT.RDF.FromNumpy({kind: np.zeros(2, dtype=kind) for kind in kinds})
+    assert {kind: frame.GetColumnType(kind) for kind in kinds} == kinds
+
+
+def test_means_of_graphs(frame):
+    graph = frame.Graph("x", "w")
+    assert graph.GetMean() == pytest.approx(X.mean())
+    assert graph.GetRMS(2) == pytest.approx(W.std())
+    assert frame.Filter("x > 1e9").Graph("x", "w").GetMean(2) == 0
+    with pytest.raises(colonnade.UsageError, match="no axis 3"):
+        graph.GetMean(3)
+
+
+def test_the_sample_is_no_column(frame):
+    assert [frame.HasColumn(name) for name in ("rdfentry_", "rdfslot_", "rdfsampleinfo_")] == [
+        True,
+        True,
+        False,
+    ]
+
+
 def test_once_is_called_once(file, monkeypatch):
     called: list[int] = []
     result = RDataFrame("Events", file).Count()

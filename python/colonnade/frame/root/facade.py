@@ -517,7 +517,7 @@ class RDataFrame:
     def GetColumnType(self, column: str) -> str:
         """Return the C++ name of a column's type, where lists are "ROOT::VecOps::RVec<float>".
 
-        Numbers of defined columns are "int", "unsigned long", ..., and those of files "std::int32_t", ...
+        Numbers of defined columns and of arrays are "int", "unsigned char", ..., those of files "std::int32_t", ...
         """
         found = self._frame.column_type(column).replace("std::vector<", "ROOT::VecOps::RVec<")
         aliases = self._aliases()
@@ -525,7 +525,9 @@ class RDataFrame:
             column = aliases[column]
         if column == "rdfentry_":
             return "ULong64_t"
-        return _as_declared(found) if column in (*self.GetDefinedColumnNames(), "rdfslot_") else found
+        if column in (*self.GetDefinedColumnNames(), "rdfslot_"):
+            return _as_declared(found)
+        return found if self.GetNFiles() else _as_declared(_LONG.get(found, found))
 
     def GetFilterNames(self) -> list[str]:
         """Return the filters above, in order."""
@@ -543,7 +545,8 @@ class RDataFrame:
     @also_named(columnName="name")
     def HasColumn(self, name: str) -> bool:
         """Return whether there is already a column of that name."""
-        return self._frame.has_column(name)
+        # The sample is only in expressions, for ROOT.
+        return name != "rdfsampleinfo_" and self._frame.has_column(name)
 
     def Describe(self) -> DescriptionView:
         """Return a text about the source, the columns and the nodes."""
@@ -695,6 +698,10 @@ _DECLARED = {
     "int64": "long",
     "uint64": "unsigned long",
 }
+
+
+# Of arrays in memory, as ROOT names those of NumPy.
+_LONG = {"std::int64_t": "Long64_t", "std::uint64_t": "ULong64_t"}
 
 
 def _as_declared(name: str) -> str:

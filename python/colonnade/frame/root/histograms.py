@@ -688,6 +688,19 @@ class GraphView:
         """Return the second coordinate of a point."""
         return float(self.points.y[number])
 
+    def GetMean(self, axis: int = 1) -> float:
+        """Return the mean of the coordinates along an axis, counted from 1; 0 without points."""
+        return float(np.mean(self._along(axis))) if self.GetN() else 0.0
+
+    def GetRMS(self, axis: int = 1) -> float:
+        """Return the standard deviation of the coordinates along an axis, with n in the denominator."""
+        return float(np.std(self._along(axis))) if self.GetN() else 0.0
+
+    def _along(self, axis: int) -> Floats:
+        if axis not in (1, 2):
+            raise UsageError(f"a graph has no axis {axis}", "1 or 2")
+        return self.points.x if axis == 1 else self.points.y
+
     def GetErrorXlow(self, number: int) -> float:
         """Return an error of a point."""
         return self._error(0, number)
