@@ -477,6 +477,16 @@ def test_types_of_arrays_are_those_of_root():
     assert {kind: frame.GetColumnType(kind) for kind in kinds} == kinds
 
 
+def test_display_of_lists_in_lists_has_the_digits_of_root():
+    rows = [[[1.5, 1e300, 123456789.123, 0.0], []]]
+    frame = ROOT.RDF.FromArrow(
+        {"d": ak.Array(rows), "f": ak.values_astype(ak.Array([[[1.5, 1e30]]]), "float32")}
+    )
+    shown = frame.Display(["d", "f"]).AsString()
+    assert "{ 1.5000000, 1.0000000e+300, 1.2345679e+08, 0.0000000 }" in shown
+    assert "{ 1.50000f, 1.00000e+30f }" in shown
+
+
 def test_means_of_graphs(frame):
     graph = frame.Graph("x", "w")
     assert graph.GetMean() == pytest.approx(X.mean())

@@ -201,9 +201,14 @@ class DisplayView:
         return rule + "".join(_drawn(row, widths) + rule for row in shown)
 
     def _rows(self, most_items: int | None) -> list[list[list[str]]]:
-        names = self.display.arrays.fields
-        rows = zip(self.display.numbers, self.display.arrays.to_list(), strict=True)
-        cells = [[[str(number)], *(_lines(row[name], most_items) for name in names)] for number, row in rows]
+        arrays = self.display.arrays
+        names = arrays.fields
+        inner = {name: _SINGLE if "float32" in str(arrays[name].type) else _DOUBLE for name in names}
+        rows = zip(self.display.numbers, arrays.to_list(), strict=True)
+        cells = [
+            [[str(number)], *(_lines(row[name], most_items, inner[name]) for name in names)]
+            for number, row in rows
+        ]
         return [[["Row"], *([name] for name in names)], *cells]
 
     def __repr__(self) -> str:
@@ -213,21 +218,27 @@ class DisplayView:
         return self.display._repr_html_()
 
 
-def _lines(value: Any, most: int | None) -> list[str]:
+# Numbers in lists within lists, as ROOT's interpreter prints them.
+_DOUBLE, _SINGLE = "{:#.8g}", "{:#.6g}f"
+
+
+def _lines(value: Any, most: int | None, inner: str) -> list[str]:
     if not isinstance(value, list):
-        return [_cell(value)]
-    return [*map(_cell, value[:most]), *(["..."] if most is not None and most < len(value) else [])]
+        return [_cell(value, "{:f}", inner)]
+    shown = [_cell(item, "{:f}", inner) for item in value[:most]]
+    return [*shown, *(["..."] if most is not None and most < len(value) else [])]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, number: str, inner: str) -> str:
+    """A value, whose numbers have one format, and another one in lists."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return f"{value:f}"
+        return number.format(value)
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, list):
-        return "{ " + ", ".join(map(_cell, value)) + " }" if value else "{}"
+        return "{ " + ", ".join(_cell(item, inner, inner) for item in value) + " }" if value else "{}"
     return str(value)
 
 
