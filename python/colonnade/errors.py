@@ -201,7 +201,7 @@ def make_error(
 ) -> Error:
     """Make the exception for an error of the C++ side, which calls this."""
     cls = _BY_KIND.get(kind, Error)
-    if cls is NotFoundError and uri and not field and not os.path.exists(uri):
+    if cls is NotFoundError and uri and not field and _is_missing(uri, data_set, problem):
         cls = FileMissingError
     return cls(
         problem,
@@ -214,6 +214,17 @@ def make_error(
         page=page,
         offset=offset,
     )
+
+
+_WITHOUT_A_PLACE = ("no such bucket", "the Ceph cluster has no pool ", "no DAOS pool ", "no container ")
+
+
+def _is_missing(uri: str, data_set: str, problem: str) -> bool:
+    """Whether the file or store itself was not found, rather than a data set in it, which the error names then."""
+    try:
+        return not os.path.exists(_core.local_path(uri))
+    except UsageError:
+        return not data_set or any(each in problem for each in _WITHOUT_A_PLACE)
 
 
 def locate(error: Error, **place: str | None) -> Error:

@@ -119,6 +119,22 @@ def test_missing_data_set_and_field_are_lookup_errors():
     assert caught.value.data_set == "Projected"
 
 
+def test_what_a_file_lacks_is_no_missing_file(tmp_path):
+    colonnade.copy(PROJECTED, f"obj://{tmp_path}/store")
+    for uri in (str(PROJECTED), f"file://{PROJECTED}", f"obj://{tmp_path}/store"):
+        for use in (
+            lambda: colonnade.open(uri, "Nope"),  # noqa: B023
+            lambda: colonnade.DataFrame("Nope", uri),  # noqa: B023
+            lambda: colonnade.open(uri).attributes["nope"],  # noqa: B023
+        ):
+            with pytest.raises(colonnade.NotFoundError, match="there is no") as caught:
+                use()
+            assert not isinstance(caught.value, FileNotFoundError)
+    for uri in (f"file://{tmp_path}/none.root", f"obj://{tmp_path}/none"):
+        with pytest.raises(colonnade.FileMissingError):
+            colonnade.open(uri, "Nope")
+
+
 def test_text_file_is_refused(tmp_path):
     path = tmp_path / "text.root"
     path.write_text("this is not a ROOT file, and it is long enough to hold a header" * 10)

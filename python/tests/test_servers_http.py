@@ -161,6 +161,13 @@ def test_a_missing_file(http):
         colonnade.open(of(http, "missing.root"))
 
 
+def test_a_missing_data_set_is_no_missing_file(http):
+    write(http.data / "there.root", events(10))
+    with pytest.raises(colonnade.NotFoundError, match="no data set") as caught:
+        colonnade.open(of(http, "there.root"), "Nope")
+    assert not isinstance(caught.value, FileNotFoundError)
+
+
 def test_a_token(https, monkeypatch):
     from http_server import TOKEN
 
