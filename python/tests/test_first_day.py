@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -148,6 +149,17 @@ def test_numbers_stand_for_their_values(file):
     assert f"{count}" == str(count) == "300"
     assert count is not None
     assert len({count, frame.count()}) == 2
+
+
+def test_a_copy_is_the_same_node_or_result(file):
+    frame = colonnade.DataFrame("Events", file)
+    passed = copy.copy(frame.filter("x > 0.5"))
+    assert frame.filter("x < 0.1").count() == 30
+    count = passed.count()
+    assert copy.copy(count) is count
+    del passed
+    assert count.value == 150
+    assert copy.copy(colonnade.RDataFrame("Events", str(file)).Filter("x > 0.5")).Count().GetValue() == 150
 
 
 def test_what_has_no_one_meaning_is_refused(file):

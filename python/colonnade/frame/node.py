@@ -36,6 +36,7 @@ from .values import type_name
 
 __all__ = ["Columns", "Description", "Node"]
 
+N = TypeVar("N", bound="Node")
 T = TypeVar("T")
 Columns = str | Sequence[str] | None
 """Names, wildcards ("Muon_*"), expressions, or None for all columns."""
@@ -73,6 +74,10 @@ class Node:
     def __del__(self) -> None:
         if node := vars(self).pop("_node", 0):
             self._session.graph.release(node)
+
+    def __copy__(self: N) -> N:
+        # Nodes never change; a copy would release the node a second time.
+        return self
 
     # ---- Questions
 

@@ -20,6 +20,7 @@ from .session import Booking, Session, run_sessions
 
 __all__ = ["Cut", "Display", "GraphPoints", "JoinedResult", "Report", "Result", "Stats", "Variations"]
 
+R = TypeVar("R", bound="Result[Any]")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -46,6 +47,10 @@ class Result(Generic[T_co]):
     def __del__(self) -> None:
         if hasattr(self, "_number"):
             self._session.drop(self._number)
+
+    def __copy__(self: R) -> R:
+        # The end of a copy would drop the booking of both.
+        return self
 
     @property
     def value(self) -> T_co:
