@@ -109,6 +109,9 @@ def test_habits_from_pandas_and_polars(file, tmp_path):
     assert frame.filter("x > 2").to_pandas().shape == (0, 4)
     assert frame.to_polars("jets")["jets"].to_list() == frame.to_awkward("jets").jets.to_list()
     assert frame
+    assert "jets.pt" in frame
+    assert "nothing" not in frame
+    assert 3 not in frame
     for use, kind, advice in (
         (lambda: frame["x"], TypeError, "take('x')"),
         (lambda: frame.x, AttributeError, "take('x')"),
@@ -148,6 +151,12 @@ def test_numbers_stand_for_their_values(file):
     assert f"{mean:.2f}" == "0.50"
     assert f"{count}" == str(count) == "300"
     assert count is not None
+    assert (count + 1, 1 - count, count * 2, 600 / count) == (301, -299, 600, 2.0)
+    assert frame.sum("x") / count == pytest.approx(0.5)
+    assert (-count, abs(-1 * mean), round(mean, 1)) == (-300, pytest.approx(0.5), 0.5)
+    assert np.float64(2) * mean == pytest.approx(1.0)
+    assert np.sqrt(count) == np.sqrt(300)
+    assert (np.array([1, 2]) * count).tolist() == [300, 600]
     assert len({count, frame.count()}) == 2
 
 
@@ -164,9 +173,29 @@ def test_a_copy_is_the_same_node_or_result(file):
 
 def test_what_has_no_one_meaning_is_refused(file):
     histogram = colonnade.DataFrame("Events", file).histo1d(("", "", 10, 0, 1), "x")
-    for use in (bool, float, lambda each: each < 3):
+    for use in (bool, float, lambda each: each < 3, lambda each: each + 1, np.asarray, lambda each: -each):
         with pytest.raises(colonnade.TypeMismatchError, match="is ambiguous"):
             use(histogram)
+
+
+def test_what_only_a_value_has_is_said(file):
+    frame = colonnade.DataFrame("Events", file)
+    values = frame.take("id")
+    assert (values == 3).sum() == 1
+    assert (values != 3).sum() == 299
+    with pytest.raises(TypeError, match=re.escape("take(id).value[...]")):
+        values[0]
+    with pytest.raises(TypeError, match="not iterable"):
+        list(values)
+    with pytest.raises(AttributeError, match=r"try: \.value\.plot"):
+        frame.histo1d("x").plot()
+
+
+def test_a_cut_flow_has_names(file):
+    report = colonnade.DataFrame("Events", file).filter("x > 0.5", name="half").report().value
+    assert "half" in report
+    assert "quarter" not in report
+    assert report[0] in report
 
 
 # ---- Models of histograms

@@ -78,17 +78,26 @@ _OTHER_NAMES = {
     "groupby": "value_counts(x), or histo1d with a category axis",
     "AsNumpy": "to_numpy(columns)",
     "cut": "filter(condition)",
+    "fillna": "x.value_or(0) in an expression",
     "head": "range(5).to_pandas(), or display()",
     "hist": "histo1d(model, x)",
+    "info": "describe()",
     "median": "quantile(x)",
+    "merge": "join(name, files, on=...)",
+    "nunique": "unique(x)",
     "query": "filter(condition)",
     "quantiles": "quantile(x, [0.25, 0.5, 0.75])",
+    "rename": "alias(name, column)",
     "schema": "column_names, column_type(name)",
     "select": "to_arrow(columns), to_pandas(columns), ...",
     "shape": "count(), column_names",
     "show": "display()",
+    "size": "count()",
     "std": "stddev(x)",
+    "tail": "range(start, stop).to_pandas(), with stop=df.count()",
+    "to_csv": "to_pandas(columns).to_csv(path)",
     "to_dict": "to_numpy(columns)",
+    "to_parquet": "pyarrow.parquet.write_table(df.to_arrow(columns), path)",
     "values": "to_numpy(columns)",
     "var": "stddev(x)",
     "with_column": "define(name, expression)",
@@ -209,7 +218,7 @@ class DataFrame(Actions):
         Raises:
             UsageError: arrays of different lengths.
             TypeMismatchError: values that no expression can work with.
-            ConversionError: missing values.
+            ConversionError: integers that need more than 64 bits, or times that do not fit a unit of Arrow.
         """
         batch = to_batch(data)
         source = _source_of(batch) if batch.columns else _core.empty_source(batch.entries)
@@ -556,6 +565,10 @@ class DataFrame(Actions):
 
     def __len__(self) -> NoReturn:
         raise TypeMismatchError("a DataFrame has no length before it is computed", "count(), or num_entries")
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a column of that name."""
+        return isinstance(name, str) and self.has_column(name)
 
     def __bool__(self) -> bool:
         return True

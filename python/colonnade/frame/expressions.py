@@ -189,8 +189,14 @@ class Expression:
     def __lshift__(self, other: object) -> Expression:
         return _binary("<<", self, other)
 
+    def __rlshift__(self, other: object) -> Expression:
+        return _binary("<<", other, self)
+
     def __rshift__(self, other: object) -> Expression:
         return _binary(">>", self, other)
+
+    def __rrshift__(self, other: object) -> Expression:
+        return _binary(">>", other, self)
 
     def __and__(self, other: object) -> Expression:
         return _bitwise("&", self, other)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Generic, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TextIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,14 @@ __all__ = ["Cut", "Display", "GraphPoints", "JoinedResult", "Report", "Result", 
 R = TypeVar("R", bound="Result[Any]")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+
+def _arithmetic(operation: Callable[[Any, Any], Any], sign: str, *, swapped: bool = False) -> Any:
+    def apply(self: Result[Any], other: Any) -> Any:
+        values = [self._number_value(sign), _value_or_number(other)]
+        return operation(*(reversed(values) if swapped else values))
+
+    return apply
 
 
 class Result(Generic[T_co]):
@@ -118,6 +127,11 @@ class Result(Generic[T_co]):
             return False
         return self.value == (other.value if isinstance(other, Result) else other)
 
+    def __ne__(self, other: object) -> Any:
+        if other is None:
+            return True
+        return self.value != (other.value if isinstance(other, Result) else other)
+
     def __lt__(self, other: Any) -> bool:
         return bool(self._number_value("<") < _value_or_number(other))
 
@@ -130,11 +144,34 @@ class Result(Generic[T_co]):
     def __ge__(self, other: Any) -> bool:
         return bool(self._number_value(">=") >= _value_or_number(other))
 
+    __array_priority__ = 1000  # NumPy leaves operators of its numbers with results to these
+
     # Two results are two bookings, even if their values are equal.
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
         return bool(self._number_value("truth"))
+
+    __add__ = _arithmetic(operator.add, "+")
+    __radd__ = _arithmetic(operator.add, "+", swapped=True)
+    __sub__ = _arithmetic(operator.sub, "-")
+    __rsub__ = _arithmetic(operator.sub, "-", swapped=True)
+    __mul__ = _arithmetic(operator.mul, "*")
+    __rmul__ = _arithmetic(operator.mul, "*", swapped=True)
+    __truediv__ = _arithmetic(operator.truediv, "/")
+    __rtruediv__ = _arithmetic(operator.truediv, "/", swapped=True)
+
+    def __neg__(self) -> Any:
+        return -self._number_value("-")
+
+    def __abs__(self) -> Any:
+        return abs(self._number_value("abs()"))
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self._number_value("round()"), digits)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self._number_value("conversion to an array"), dtype=dtype)
 
     def __int__(self) -> int:
         return int(self._number_value("int()"))
@@ -150,6 +187,19 @@ class Result(Generic[T_co]):
 
     def __repr__(self) -> str:
         return f"<{self._what}: {self.value!r}>" if self.is_ready else f"<{self._what}: not computed yet>"
+
+    # ---- What only its value has
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise TypeMismatchError("a result cannot be indexed", f"{self._what}.value[...]")
+
+    __iter__ = None  # Python would ask for items
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            advice = "" if name.startswith("_") else f"; try: .value.{name}, if its value has that"
+            raise AttributeError(f"a {type(self).__name__} has no attribute '{name}'{advice}")
 
     def _repr_html_(self) -> str:
         if not self.is_ready:
@@ -288,6 +338,10 @@ class Report(Sequence[Cut]):
 
     def __len__(self) -> int:
         return len(self._cuts)
+
+    def __contains__(self, cut: object) -> bool:
+        """Return whether there is a filter of a name, or a cut."""
+        return any(cut in (each, each.name) for each in self._cuts)
 
     def _rows(self) -> list[tuple[Cut, float]]:
         """Each cut with the fraction that passed it and all cuts before."""
