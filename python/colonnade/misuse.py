@@ -17,6 +17,7 @@ from colonnade.errors import ArgumentError, TypeMismatchError, UsageError
 
 __all__ = [
     "advised",
+    "check_order",
     "column_name",
     "files_of",
     "function_of",
@@ -134,6 +135,15 @@ def path_text(path: object, advice: str = "a path, or a URI such as 's3://bucket
     if not isinstance(text, str):
         raise TypeMismatchError(f"{shown(path)} does not name a file", advice)
     return _encodable(text, "file")
+
+
+def check_order(uri: str | os.PathLike[str], name: str, what: str) -> None:
+    """Refuse a file and the name of its data set in ROOT's order."""
+    file = path_text(uri)
+    if name.endswith(".root") and not file.endswith(".root") and "/" not in file:
+        raise UsageError(
+            f"'{name}' is the name of a file, not of a data set", f"{what}({name!r}, {file!r}, ...)"
+        )
 
 
 def files_of(given: Any, what: str) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import pickle
 import random
 from pathlib import Path
 from typing import Any
@@ -402,3 +403,14 @@ def test_a_copy_is_committed_with_what_is_added_to_it(tmp_path):
         )
     with colonnade.open(place) as data:
         assert set(data.attributes) == {"runs", "quality"}
+
+
+def test_attribute_sets_are_sent_with_their_data_set(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": "float"}) as writer:
+        writer.extend({"x": [1.0]})
+        writer.attributes("runs").add({"run": 7}, first=0, last=1)
+    sets = colonnade.open(tmp_path / "f.root").attributes
+    assert sets["runs"]["run"].to_list() == [7]
+    assert pickle.loads(pickle.dumps(sets))["runs"]["run"].to_list() == [7]
+    with pytest.raises(colonnade.UnsupportedError, match=r"the data set, which has it there: \.attributes"):
+        pickle.dumps(sets["runs"])

@@ -178,6 +178,8 @@ def test_errors_are_one_line(run, arguments, text):
         ("show", RECORDS, "--entries", "x"),
         ("generate", "nope", "f"),
         ("generate", "random", "f", "--seed", "-1"),
+        ("verify", "f.root", "g.root"),
+        ("info", "f.root", "g.root"),
         ("show", "f.root", "--json", "--schema"),
         ("show", "f.root", "--json", "--histogram", "x"),
         ("show", "f.root", "--schema", "--attributes", "runs"),

@@ -92,6 +92,12 @@ def test_habits_from_uproot(file):
         (lambda: events["x > 0"], LookupError, "take('x > 0') for an expression"),
         (lambda: events["Events"], LookupError, "name of this data set"),
         (lambda: events.arrays("x", library="pandas"), ValueError, "try: 'pd'"),
+        (lambda: events.arrays("id, x"), LookupError, "a list of names: ['id', 'x']"),
+        (lambda: events.arrays("ID"), LookupError, "did you mean id?"),
+        (lambda: events.arrays(["x"], 0, 10), TypeError, "entry_start=0"),
+        (lambda: events.columns, AttributeError, "field_names"),
+        (lambda: events.filter("x > 0"), AttributeError, "colonnade.DataFrame(ds).filter(condition)"),
+        (lambda: colonnade.open("Events", "f.root"), ValueError, "open('f.root', 'Events', ...)"),
         (lambda: colonnade.iterate, AttributeError, "colonnade.open(files).iterate()"),
         (lambda: colonnade.recreate, AttributeError, "colonnade.create"),
         (lambda: colonnade.nothing, AttributeError, "has no 'nothing'"),
@@ -134,6 +140,10 @@ def test_habits_from_pandas_and_polars(file, tmp_path):
 
 
 # ---- Results
+
+
+def test_a_frame_says_which_data_set_it_found(file):
+    assert repr(colonnade.DataFrame(str(file))).startswith("<DataFrame of 'Events' in")
 
 
 def test_numbers_stand_for_their_values(file):

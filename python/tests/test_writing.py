@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -971,3 +973,26 @@ def test_quantised_values_out_of_range_are_told(tmp_path):
 def test_options_that_make_no_sense(tmp_path, options):
     with pytest.raises(colonnade.Error):
         colonnade.create(tmp_path / "f.root", "Events", SCHEMA, **options)
+
+
+def test_writers_cannot_be_copied(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events", SCHEMA) as writer:
+        for use in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(colonnade.UnsupportedError, match="neither copied nor sent"):
+                use(writer)
+    with (
+        colonnade.create_parallel(tmp_path / "g.root", "Events", SCHEMA) as parallel,
+        parallel.context() as context,
+    ):
+        for each in (parallel, context):
+            with pytest.raises(colonnade.UnsupportedError, match="neither copied nor sent"):
+                copy.copy(each)
+
+
+def test_values_without_an_order_are_no_column(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        for values in ({"b", "a"}, frozenset([2, 1])):
+            with pytest.raises(colonnade.TypeMismatchError, match="no order"):
+                writer.extend({"x": values})
+        writer.extend({"x": [{2, 1}]})
+    assert sorted(colonnade.open(tmp_path / "f.root")["x"][0]) == [1, 2]

@@ -52,6 +52,8 @@ def file_and_name(file: str, name: str | None) -> tuple[str, str]:
     uri, found = split_target(file)
     if found and name and found != name:
         raise click.UsageError(f"the data set is named twice: '{found}' and '{name}'")
+    if name and name.endswith(".root"):
+        raise click.UsageError(f"'{name}' is the name of a file, not of a data set: give one file at a time")
     return uri, found or name or ""
 
 

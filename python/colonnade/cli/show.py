@@ -157,6 +157,7 @@ def _histogram(data_set: DataSet, expression: str, bins: int, entries: str | Non
     start, stop = _range(entries) if entries is not None else (None, None)
     begin, end, _ = slice(start, stop).indices(data_set.num_entries)
     frame = DataFrame(data_set, entries=(begin, max(begin, end)), progress=False)
+    frame.column_type(expression)  # whose errors do not speak of statistics
     statistics = frame.stats(expression)
     if statistics.value.count == 0:
         return f"{expression}: no values"

@@ -9,7 +9,7 @@ from colonnade.errors import FormatError, UnsupportedError
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import split_target
 
-from .common import count_text, progress_bar
+from .common import count_text, file_and_name, progress_bar
 
 __all__ = ["verify"]
 
@@ -24,6 +24,8 @@ def verify(context: click.Context, file: str, names: tuple[str, ...]) -> None:
     The exit status is 0 if everything is intact and 1 otherwise.
     """
     uri, found = split_target(file)
+    for name in names:
+        file_and_name(file, name)  # refuses those of files
     known = _core.data_sets(uri)
     wanted = names or ((found,) if found else known)
     if not known or any(name.strip("/") not in known for name in wanted):

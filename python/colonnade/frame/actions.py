@@ -19,11 +19,11 @@ from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy
 from colonnade.errors import TypeMismatchError, UnsupportedError, UsageError, redacted
-from colonnade.misuse import advised, function_of, names_of, path_text
+from colonnade.misuse import advised, check_order, function_of, names_of, path_text
 from colonnade.reading.steps import check_step
 from colonnade.reading.streams import Stream
 from colonnade.writing.attributes import AttributeAppender
-from colonnade.writing.options import check_names, check_order, write_options
+from colonnade.writing.options import check_names, write_options
 
 from .expressions import ExpressionLike
 from .histograms import (

@@ -769,9 +769,12 @@ def _open(
         )
     name, listed = split_targets(name, given)
     more = f" and {len(listed) - 1} more" if len(listed) > 1 else ""
-    return _open_named(
-        [(uri, name) for uri in listed], f"'{name}' in '{listed[0]}'{more}", options, progress, remote, skips
+    where = f"in '{listed[0]}'{more}"
+    opened = _open_named(
+        [(uri, name) for uri in listed], f"'{name}' {where}", options, progress, remote, skips
     )
+    samples = opened.source.samples
+    return opened if name or not samples else opened._replace(place=f"'{samples[0].data_set}' {where}")
 
 
 def _open_named(

@@ -183,7 +183,7 @@ class Session:
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled, with all nodes, results and batches."""
         raise UnsupportedError(
-            f"what is made of a data frame cannot be sent to another process ('{self.place}')",
+            f"what is made of a data frame cannot be sent to another process ({self.place})",
             "the same calls there; executor=; in a DataLoader num_workers=0, or multiprocessing_context='fork'",
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -173,6 +173,15 @@ class AttributeSet:
         for number, text in self._rows.entry_texts(start, stop, "_userData"):
             yield number, text.removeprefix('{"_userData": ').removesuffix("}")
 
+    def __copy__(self) -> AttributeSet:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise UnsupportedError(
+            f"the attribute set '{self._name}' cannot be sent to another process",
+            f"the data set, which has it there: .attributes[{self._name!r}]",
+        )
+
     @property
     def descriptor(self) -> _core.Descriptor:
         """All metadata of the set as a data set of its own."""
@@ -192,6 +201,9 @@ class AttributeSets(Mapping[str, AttributeSet]):
         self._data_set = data_set
         self._names = data_set._open_reader().attribute_sets()
         self._opened: dict[str, AttributeSet] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AttributeSets, (self._data_set,)
 
     def __getitem__(self, name: str) -> AttributeSet:
         """Open a set.

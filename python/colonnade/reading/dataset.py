@@ -82,6 +82,21 @@ _OF_UPROOT = {
     "how": "library='pd' for a pandas.DataFrame",
 }
 """What uproot calls them, and what to use here."""
+_OTHER_NAMES = {
+    "columns": "field_names",
+    "count": "num_entries",
+    "describe": "schema, or colonnade.DataFrame(ds).summary()",
+    "dtypes": "typenames()",
+    "entries": "num_entries",
+    "fields": "field_names",
+    "filter": "colonnade.DataFrame(ds).filter(condition)",
+    "info": "schema",
+    "num_rows": "num_entries",
+    "shape": "num_entries, field_names",
+    "tail": "arrays(entry_start=-5)",
+    "types": "typenames()",
+}
+"""Names in pandas, Polars, Arrow or Awkward, and what to use here."""
 
 
 class _Entries(TypedDict, total=False):
@@ -395,6 +410,7 @@ class DataSet(Located):
         def __getattr__(self, name: str) -> Any:
             schema = self.__dict__.get("_schema", {})
             advice = f"; the field is ds[{name!r}]" if not name.startswith("_") and name in schema else ""
+            advice = advice or (f"; try: {_OTHER_NAMES[name]}" if name in _OTHER_NAMES else "")
             raise AttributeError(f"a {type(self).__name__} has no attribute '{name}'{advice}")
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -677,6 +693,11 @@ class DataSet(Located):
             return NotFoundError(
                 error.problem, "it is the name of this data set, whose fields come next", field=asked
             )
+        if isinstance(error, NotFoundError) and all(
+            part.strip() in self._schema for part in asked.split(",")
+        ):
+            names = [part.strip() for part in asked.split(",")]
+            return NotFoundError(error.problem, f"a list of names: {names!r}", field=asked)
         if isinstance(error, NotFoundError) and re.search(r"[-+/<>=&|()]|\w\s*\*+\s*\w|\s\?\s", asked):
             advice = f"colonnade.DataFrame(ds).take({asked!r}) for an expression"
             return NotFoundError(error.problem, advice, field=asked)
@@ -761,8 +782,12 @@ def _unknown_library(library: object) -> UsageError:
 
 def _refuse_more(function: str, fields: Fields, more: Sequence[object]) -> None:
     """Refuse fields that are not in one list."""
-    if more:
+    if more and all(isinstance(each, str) for each in (fields, *more)):
         raise ArgumentError(f"{function}() takes its fields as one list", f"{function}({[fields, *more]!r})")
+    if more:
+        raise ArgumentError(
+            f"{function}() takes only its fields by position", "entry_start=0, entry_stop=10, library='np'"
+        )
 
 
 def _paths(path: str, info: FieldInfo) -> Iterator[str]:

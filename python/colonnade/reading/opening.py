@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeAlias
 from colonnade import _core
 from colonnade.annotations import checked
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
-from colonnade.misuse import column_name, mapping_of, path_text, refuse_arguments, shown
+from colonnade.misuse import check_order, column_name, mapping_of, path_text, refuse_arguments, shown
 
 from .chain import Chain, MissingFields, files_of
 from .dataset import DataSet, LocalIo, ReadSettings, lasting_cache
@@ -141,6 +141,7 @@ def open(  # noqa: A001
     kept = lasting_cache(cache) or ""
     if isinstance(target, str | os.PathLike | tuple):
         uri, found = split_target(target, name)
+        check_order(uri, found, "open")
         files = _core.expand_names([uri], kept) if _core.has_wildcard(uri) else [uri]
         if files == [uri]:
             try:

@@ -216,7 +216,8 @@ class Schema(Mapping[str, FieldInfo]):
         names = list(self._top)
         for name, info in self._top.items():
             names += [f"{name}.{member}" for member, _ in info.members()]
-        close = difflib.get_close_matches(path, names, n=3, cutoff=0.5)
+        close = [name for name in names if name.casefold() == path.casefold()]
+        close = close or difflib.get_close_matches(path, names, n=3, cutoff=0.5)
         if close:
             return "did you mean " + " or ".join(close) + "?"
         return "fields are " + ", ".join(list(self._top)[:10]) + (", ..." if len(self._top) > 10 else "")

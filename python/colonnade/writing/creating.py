@@ -10,13 +10,13 @@ from colonnade import _core
 from colonnade.annotations import checked, checked_methods
 from colonnade.arrays.columns import PathArray
 from colonnade.errors import SchemaError, UsageError, redacted
-from colonnade.misuse import refuse_arguments
+from colonnade.misuse import check_order, refuse_arguments
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Encoding, Spec, build_field, infer
 
 from .attributes import AttributeAppender, AttributeSetWriter, find_or_make
 from .filling import Filler, build_fields
-from .options import CheckpointEvery, Size, WriteMode, check_order, write_options
+from .options import CheckpointEvery, Size, WriteMode, write_options
 from .sources import Batch, to_batch
 
 __all__ = ["DataSetWriter", "add_attributes", "create", "target_of"]

@@ -11,12 +11,12 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from colonnade import _core
 from colonnade.arrays.columns import PathArray, flatten, members_problem
 from colonnade.arrays.lazy import Content
-from colonnade.errors import ConversionError, TypeMismatchError, UsageError
+from colonnade.errors import ConversionError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.located import Located
 from colonnade.misuse import shown
 from colonnade.schema.spec import Encoding, Spec, apply_encodings, build_field
@@ -79,6 +79,13 @@ class Closing(Located, ABC):
             self.abort()
             raise
         self._closed = True
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse copies, of which the first to end would close the writer, and pickles."""
+        raise UnsupportedError(
+            f"{self!r} can be neither copied nor sent to another process",
+            "a writer of its own there, or create_parallel() for several threads",
+        )
 
     # ---- Writers that were not closed
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import os
 import re
 from collections.abc import Mapping
 from datetime import timedelta
@@ -13,7 +12,6 @@ from typing import Literal, TypeAlias, TypedDict
 from colonnade import _core
 from colonnade.annotations import checked
 from colonnade.errors import UsageError
-from colonnade.misuse import path_text
 from colonnade.reading.steps import byte_count
 
 __all__ = [
@@ -81,15 +79,6 @@ def check_names(options: Mapping[str, object], what: str) -> None:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
             raise UsageError(f"{what} has no option '{name}'", f"'{close[0]}'" if close else "")
-
-
-def check_order(uri: str | os.PathLike[str], name: str, what: str) -> None:
-    """Refuse a file and the name of its data set in ROOT's order."""
-    file = path_text(uri)
-    if name.endswith(".root") and not file.endswith(".root") and "/" not in file:
-        raise UsageError(
-            f"'{name}' is the name of a file, not of a data set", f"{what}({name!r}, {file!r}, ...)"
-        )
 
 
 @checked

@@ -352,6 +352,8 @@ def _layout(values: Any) -> Content:
         return ak.to_layout(values)
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise TypeMismatchError(f"a {type(values).__name__} is not an array of values")
+    if isinstance(values, set | frozenset):
+        raise TypeMismatchError("the values of a set have no order", "sorted(values), or a list")
     if _package(values) == "pandas" or isinstance(values, np.matrix):
         values = np.asarray(values)
     if not isinstance(values, np.ndarray):
