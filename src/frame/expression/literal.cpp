@@ -137,7 +137,7 @@ char escaped(char c) {
   }
 }
 
-// \x41 and \101: reads digits from `at` on.
+// \x41 and \101: reads digits from `at` on, which are any number in C++ if they are hexadecimal.
 char numbered(std::string_view text, std::size_t& at, int base, std::size_t most) {
   unsigned value = 0;
   const std::string_view digits = text.substr(at, most);
@@ -166,7 +166,7 @@ std::string unescaped(std::string_view text) {
     if (c != '\\' || at >= text.size()) {
       value += c;
     } else if (text[at] == 'x') {
-      value += numbered(text, ++at, 16, 2);
+      value += numbered(text, ++at, 16, std::string_view::npos);
     } else if (text[at] >= '0' && text[at] <= '7') {
       value += numbered(text, at, 8, 3);
     } else {

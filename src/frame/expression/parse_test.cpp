@@ -181,6 +181,8 @@ TEST(Parse, GivesLiteralsTheTypesOfCpp) {
   expect_literal<char>("'a'", 'a');
   expect_literal<char>("'\\n'", '\n');
   expect_literal<char>("'\\x41'", 'A');
+  expect_literal<char>("'\\x0041'", 'A');
+  EXPECT_EQ(text_of(*literal(R"("\x0ab")"), 0), text_of(*make_constant_string(1, "\xab"), 0));
   EXPECT_EQ(text_of(*literal(R"("a\tb" "c")"), 0), text_of(*make_constant_string(1, "a\tbc"), 0));
   EXPECT_EQ(text_of(*literal("R\"x(a\\(b)\")x\""), 0), text_of(*make_constant_string(1, "a\\(b)\""), 0));
 }
@@ -246,6 +248,7 @@ TEST(ParseErrors, ExplainLiterals) {
   EXPECT_EQ(message("\"abc"), "a string without its end\n  \"abc\n  ^");
   EXPECT_EQ(message("'ab'"),
             "a character literal holds one character; strings stand in double quotes\n  'ab'\n  ^~~~");
+  EXPECT_EQ(message("\"\\xabc\""), "an escape sequence that is not a character\n  \"\\xabc\"\n  ^~~~~~~");
   EXPECT_EQ(message("\"\\q\""), "'\\q' is not an escape sequence\n  \"\\q\"\n  ^~~~");
   EXPECT_EQ(message("x /* y"), "a comment without its end, '*/'\n  x /* y\n    ^~");
 }
