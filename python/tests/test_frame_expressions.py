@@ -209,3 +209,17 @@ def test_columns_of_any_name():
     for name in ("", "a`b"):
         with pytest.raises(colonnade.Error, match="is not a column name"):
             col(name)
+
+
+def test_texts_of_any_letters_are_found_again():
+    texts = ["a\0b", "7\x0018", "b\r", 'q"\\', "\x1b[0m", "é\u2028😀", "\udcffa"]
+    layout = ak.to_layout([text.encode("utf-8", "surrogateescape") for text in texts])
+    characters = layout.content.copy(parameters={"__array__": "char"})
+    df = DataFrame.from_arrays(
+        {"s": ak.Array(layout.copy(content=characters, parameters={"__array__": "string"}))}
+    )
+    assert sorted(df.unique("s").value) == sorted(texts)
+    for text in texts:
+        assert df.filter(col("s") == text).count() == 1
+    with pytest.raises(colonnade.TypeMismatchError, match="not valid Unicode"):
+        df.filter(col("s") == "\ud800")

@@ -508,3 +508,12 @@ def test_advice_reads_on():
     assert "try: did" not in str(caught.value)
     with pytest.raises(colonnade.UsageError, match="entries from 5 to 3 are not a valid range; try: "):
         DataFrame(10, entries=(5, 3))
+
+
+def test_records_without_members_are_no_tuples():
+    arrays = {"record": ak.Array([{}, {}]), "tuple": ak.Array([(), ()]), "list": ak.Array([[{}], []])}
+    df = DataFrame.from_arrays(arrays).define("same", lambda record: record)
+    assert df.to_awkward().to_list() == [
+        {"record": {}, "tuple": (), "list": [{}], "same": {}},
+        {"record": {}, "tuple": (), "list": [], "same": {}},
+    ]

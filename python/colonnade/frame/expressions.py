@@ -95,6 +95,7 @@ _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!=", "&&", "||"})
 _REDUCTIONS = {"sum": "Sum", "mean": "Mean", "min": "Min", "max": "Max", "any": "Any", "all": "All"}
 _REDUCTIONS |= {"amin": "Min", "amax": "Max", "argmin": "ArgMin", "argmax": "ArgMax"}
 _INT32 = 2**31
+_ESCAPED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
 class Expression:
@@ -475,12 +476,23 @@ def literal(value: object) -> str:
     if isinstance(value, float | np.floating):
         return _floating(float(value), repr(float(value)))
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
-        return f'"{escaped}"'
+        try:
+            return f'"{"".join(map(_character, value))}"'
+        except UnicodeEncodeError:
+            raise TypeMismatchError(f"the text {value!r} is not valid Unicode") from None
     raise TypeMismatchError(
         f"a value of type {type(value).__name__} cannot be used in an expression",
         "numbers, strings, and colonnade.col",
     )
+
+
+def _character(letter: str) -> str:
+    """Return a character as it is written in a text; bytes that are not UTF-8, which Python escapes, as numbers."""
+    if letter in _ESCAPED:
+        return _ESCAPED[letter]
+    if letter.isprintable():
+        return letter
+    return "".join(f"\\{byte:03o}" for byte in letter.encode("utf-8", "surrogateescape"))
 
 
 def _integer(value: int) -> str:

@@ -66,10 +66,16 @@ def assemble(values: _core.Values, builder: Builder[A]) -> A:
         for number, child in enumerate(values.children):
             tags[np.diff(child.offsets()) > 0] = number + 1
         return builder.variant(tags, contents)
-    names = [name for name, _ in kind.members]
     contents = [assemble(child, builder) for child in values.children]
-    is_tuple = names == [f"_{k}" for k in range(len(names))]
-    return builder.record(None if is_tuple else names, contents, len(values))
+    return builder.record(_names_of(kind), contents, len(values))
+
+
+def _names_of(kind: _core.ValueType) -> list[str] | None:
+    """The names of the members of a record; None for a tuple."""
+    names = [name for name, _ in kind.members]
+    if not names and not kind.class_name:
+        return []
+    return None if names == [f"_{k}" for k in range(len(names))] else names
 
 
 def layout_of(values: _core.Values) -> Content:
@@ -321,10 +327,8 @@ def trial(kind: _core.ValueType, count: int) -> Content:
     if kind.is_variant:
         contents = [trial(member.item, 0 if k else count) for k, (_, member) in enumerate(kind.members)]
         return builder.variant(np.ones(count, dtype=np.int32), contents)
-    names = [name for name, _ in kind.members]
-    is_tuple = names == [f"_{k}" for k in range(len(names))]
     contents = [trial(member, count) for _, member in kind.members]
-    return builder.record(None if is_tuple else names, contents, count)
+    return builder.record(_names_of(kind), contents, count)
 
 
 def python_array(layout: Content) -> Any:
