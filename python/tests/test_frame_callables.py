@@ -497,3 +497,10 @@ def test_reductions_of_lists_without_items(threads):
     assert none.reduce(np.maximum, "v").value is None
     assert none.reduce(np.maximum, "v", start=-1.0).value == -1.0
     assert frame.reduce(np.maximum, "v").value == ak.max(LARGE["v"])
+
+
+def test_numbers_beside_texts_are_no_texts():
+    df = DataFrame.from_arrays({"x": np.arange(4)}, block_entries=2)
+    for first, other in ((1.5, "a"), (True, "a"), ("a", 1.5)):
+        with pytest.raises(colonnade.TypeMismatchError, match="are not of type 'std::string'"):
+            _ = df.define("y", lambda x: other if x else first, per_row=True, returns=str).take("y").value  # noqa: B023

@@ -558,7 +558,9 @@ def _collected(answers: list[Any]) -> Content:
     """Collects the results of single entries in one array."""
     first = answers[0]
     if isinstance(first, bool | int | float | np.generic):
-        return _layout(np.asarray(answers))
+        numbers = np.asarray(answers)
+        # NumPy makes texts of numbers beside texts.
+        return layout_of_list(answers) if numbers.dtype.kind in "SU" else _layout(numbers)
     if isinstance(first, np.ndarray) and first.ndim == 1:
         offsets = np.cumsum([0, *(len(each) for each in answers)], dtype=np.int64)
         content = _layout(np.concatenate([np.asarray(each) for each in answers]))
