@@ -996,3 +996,14 @@ def test_values_without_an_order_are_no_column(tmp_path):
                 writer.extend({"x": values})
         writer.extend({"x": [{2, 1}]})
     assert sorted(colonnade.open(tmp_path / "f.root")["x"][0]) == [1, 2]
+
+
+def test_durations_and_letters_of_several_bytes_are_no_numbers(tmp_path):
+    schema = {"i": "std::uint8_t", "f": "float", "c": "char"}
+    good = {"i": 1, "f": 1.0, "c": "a"}
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        for wrong in ({"i": np.timedelta64(5, "s")}, {"f": np.timedelta64(5, "s")}, {"c": "ä"}):
+            with pytest.raises(colonnade.TypeMismatchError, match="cannot be stored as"):
+                writer.fill(**{**good, **wrong})
+        writer.fill(**good)
+    assert colonnade.open(tmp_path / "f.root").arrays().to_list() == [{"i": 1, "f": 1.0, "c": ord("a")}]

@@ -142,6 +142,8 @@ class _Numbers(_Cell):
     def add(self, value: Any) -> None:
         value = _single(value)
         kind = self.dtype.kind
+        if isinstance(value, np.timedelta64):  # an integer for NumPy, but of which unit?
+            raise self.refuse(value)
         if kind == "b":
             if not isinstance(value, bool | np.bool_):
                 raise self.refuse(value)
@@ -152,7 +154,8 @@ class _Numbers(_Cell):
                 raise self.refuse(value)
             value = self._rounded(value)
         else:
-            if self.element == ElementType.character and isinstance(value, str | bytes) and len(value) == 1:
+            is_letter = isinstance(value, bytes) or (isinstance(value, str) and value.isascii())
+            if self.element == ElementType.character and is_letter and len(value) == 1:
                 value = ord(value)
             if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
                 raise self.refuse(value)
