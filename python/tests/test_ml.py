@@ -605,3 +605,8 @@ def test_numbers_of_numpy(frame: colonnade.DataFrame) -> None:
     batches = ml.Batches(frame, ["v"], batch_size=two, window=np.int32(99), seed=one, pad=two)  # type: ignore[arg-type]
     parts = batches.split(np.float32(0.5), seed=np.int32(-3))  # type: ignore[arg-type]
     assert sum(part.for_rank(one, two).num_rows for part in parts) == ENTRIES  # type: ignore[arg-type]
+
+
+def test_batches_say_what_they_are(frame: colonnade.DataFrame) -> None:
+    batches = ml.Batches(frame, ["x", "y"], target="flag", batch_size=100)
+    assert repr(batches) == "<Batches of 100 rows: x, y, target flag>"

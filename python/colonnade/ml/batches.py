@@ -170,6 +170,11 @@ class Batches:
         self._at = _Position()
         self._iterations = 0
 
+    def __repr__(self) -> str:
+        settings = self._settings
+        target = f", target {', '.join(settings.target)}" if settings.target else ""
+        return f"<Batches of {settings.batch_size} rows: {', '.join(settings.features)}{target}>"
+
     # ---- Parts of the rows
 
     def split(self, fraction: float, seed: int = 0) -> tuple[Batches, Batches]:
