@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace colonnade::frame {
 
@@ -254,6 +255,17 @@ void add_remainders(std::vector<Function>& table) {
   table.push_back(scaled("scalbn", [](auto x, std::int32_t exponent) { return std::scalbn(x, exponent); }));
 }
 
+// A rounded number as an integer: the nearest one where it does not fit, and 0 for NaN, as in conversions.
+// What std::lround gives there depends on the processor.
+template <class T>
+std::int64_t integer_of(T rounded) {
+  constexpr T beyond = 0x1p63F;
+  if (std::isnan(rounded)) return 0;
+  if (rounded >= beyond) return std::numeric_limits<std::int64_t>::max();
+  if (rounded < -beyond) return std::numeric_limits<std::int64_t>::min();
+  return static_cast<std::int64_t>(rounded);
+}
+
 void add_rounding(std::vector<Function>& table) {
   table.push_back(overloaded<1>("floor", [](auto x) { return std::floor(x); }));
   table.push_back(overloaded<1>("ceil", [](auto x) { return std::ceil(x); }));
@@ -261,10 +273,10 @@ void add_rounding(std::vector<Function>& table) {
   table.push_back(overloaded<1>("round", [](auto x) { return std::round(x); }));
   table.push_back(overloaded<1>("rint", [](auto x) { return std::rint(x); }));
   table.push_back(overloaded<1>("nearbyint", [](auto x) { return std::nearbyint(x); }));
-  table.push_back(to_integer("lround", [](auto x) { return static_cast<std::int64_t>(std::lround(x)); }));
-  table.push_back(to_integer("llround", [](auto x) { return static_cast<std::int64_t>(std::llround(x)); }));
-  table.push_back(to_integer("lrint", [](auto x) { return static_cast<std::int64_t>(std::lrint(x)); }));
-  table.push_back(to_integer("llrint", [](auto x) { return static_cast<std::int64_t>(std::llrint(x)); }));
+  for (const char* const name : {"lround", "llround"})
+    table.push_back(to_integer(name, [](auto x) { return integer_of(std::round(x)); }));
+  for (const char* const name : {"lrint", "llrint"})
+    table.push_back(to_integer(name, [](auto x) { return integer_of(std::nearbyint(x)); }));
 }
 
 void add_predicates(std::vector<Function>& table) {

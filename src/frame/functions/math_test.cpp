@@ -223,6 +223,19 @@ TEST(Math, RoundingToIntegersGivesIntegersOfScalarsOnly) {
             (std::vector<std::vector<float>>{{3}}));
 }
 
+TEST(Math, RoundingToIntegersGivesTheNearestOneLikeConversions) {
+  constexpr auto least = std::numeric_limits<std::int64_t>::min(),
+                 most = std::numeric_limits<std::int64_t>::max();
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (const char* const name : {"lround", "llround", "lrint", "llrint"}) {
+    const auto given = values_of<double>({1e300, -1e300, infinity, -infinity, nan, 0x1p63, -0x1p63, 0x1p62});
+    EXPECT_EQ(rows_of<std::int64_t>(*call(name, {given})),
+              (std::vector<std::int64_t>{most, least, most, least, 0, most, least, std::int64_t{1} << 62}));
+    EXPECT_EQ(rows_of<std::int64_t>(*call(name, {values_of<float>({1e30f, -1e30f})})),
+              (std::vector<std::int64_t>{most, least}));
+  }
+}
+
 TEST(Math, SmallerAndLargerTakeTheCommonType) {
   EXPECT_EQ(rows_of<double>(*call("max", {values_of<float>({1}), values_of<double>({2})})),
             (std::vector<double>{2}));
