@@ -228,3 +228,27 @@ def test_reading_ahead_has_one_default():
         assert byte_count(inspect.signature(function).parameters["read_ahead"].default) == stated
     text = (REPOSITORY / "docs" / "local-storage.md").read_text(encoding="utf-8")
     assert f"`read_ahead` bytes per column ({stated >> 20} MiB)" in " ".join(text.split())
+
+
+def test_numbers_and_flags_of_numpy_are_options(tmp_path):
+    path, other, yes, three = tmp_path / "f.root", tmp_path / "g.root", np.bool_(True), np.int64(3)
+    options = {
+        "checksums": yes,
+        "same_page_merging": yes,
+        "parallel_sealing": yes,
+        "direct_io": np.bool_(False),
+        "discard_unrepaired": yes,
+        "cluster_size": np.int64(1 << 20),
+        "clusters_per_group": three,
+        "checkpoint_every": {"clusters": three, "seconds": np.float32(30)},
+    }
+    with colonnade.create(path, "Events", {"x": "double"}, **options) as writer:
+        writer.extend({"x": np.arange(10.0)})
+    df = colonnade.DataFrame("Events", path, checksums=yes, parallel_decompression=yes)
+    assert df.snapshot(other, **options).count() == 10
+    assert colonnade.copy(path, other, overwrite=yes, check_pages=yes).entries == 10
+    colonnade.merge(other, [path], overwrite=yes, append=np.bool_(False), check_pages=yes)
+    assert not colonnade.repair(other, dry_run=yes).written
+    varied = df.vary("x", "{x + 1, x - 1}", np.int64(2))
+    assert varied.variation_names == ["nominal", "x:0", "x:1"]
+    assert df.quantile("x", exact_up_to=np.int64(100)) == 4.5

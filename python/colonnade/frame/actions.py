@@ -37,7 +37,7 @@ from .histograms import (
     to_hist,
     to_profile,
 )
-from .node import Columns, Description, Node
+from .node import Columns, Description, Node, plain_number
 from .results import (
     Display,
     GraphPoints,
@@ -234,11 +234,11 @@ class Actions(Node):
         self, texts: list[str], most: int, what: str, finish: Callable[[list[Tally]], S]
     ) -> Result[S]:
         """Book the counts of the values of each column."""
-        if isinstance(most, bool) or not isinstance(most, int) or most < 2:
+        if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 2:
             raise UsageError(f"exact_up_to={most!r} is not a number of values", "exact_up_to=1_000_000")
 
         def start() -> list[Tally]:
-            return [Tally(most) for _ in texts]
+            return [Tally(int(most)) for _ in texts]
 
         return self._accumulate(
             what,
@@ -749,7 +749,12 @@ class Actions(Node):
         # The graph has no snapshot if other processes wrote it.
         result = Result(
             self._session,
-            Booking("snapshot", self._node, tuple(self._texts(names)), json.dumps(settings)),
+            Booking(
+                "snapshot",
+                self._node,
+                tuple(self._texts(names)),
+                json.dumps(settings, default=plain_number),
+            ),
             f"snapshot to '{redacted(target)}'",
             _Written(name, files_in(target) if target.endswith("/") else target, self._session, carried),
         )

@@ -461,6 +461,7 @@ class DataFrame(Actions):
         Results are computed for variations if `variations_for` books it.
         """
         listed = names_of(columns)
+        tags = int(tags) if isinstance(tags, np.integer) else tags
         if isinstance(tags, int) and not 0 < tags <= _MAX_VARIATIONS:
             raise UsageError(f"{tags} is not a number of variations", f"1 to {_MAX_VARIATIONS}")
         named = [str(k) for k in range(tags)] if isinstance(tags, int) else names_of(tags, "variation")

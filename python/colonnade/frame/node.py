@@ -34,7 +34,7 @@ from .results import Result
 from .session import Booking, Session, Skipped
 from .values import type_name
 
-__all__ = ["Columns", "Description", "Node"]
+__all__ = ["Columns", "Description", "Node", "plain_number"]
 
 N = TypeVar("N", bound="Node")
 T = TypeVar("T")
@@ -318,7 +318,7 @@ class Node:
         convert: Callable[[object], T],
         what: str = "",
     ) -> Result[T]:
-        written = json.dumps(options, default=_plain_number)
+        written = json.dumps(options, default=plain_number)
         return Result(
             self._session,
             Booking(kind, self._node, tuple(arguments), written),
@@ -357,8 +357,8 @@ def _is_among(path: str, wanted: list[str], selected: dict[str, None]) -> bool:
     )
 
 
-def _plain_number(value: object) -> object:
-    """NumPy's numbers as Python's, for JSON."""
+def plain_number(value: object) -> object:
+    """Return a number of NumPy as one of Python, for JSON."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeMismatchError(f"a {type(value).__name__} cannot be an option of a result")

@@ -65,7 +65,7 @@ def repair(path: PathLike, data_set: str | None = None, *, dry_run: bool = False
         FormatError: the data of the last checkpoint are damaged.
     """
     found = _core.repair(
-        path_text(path), "" if data_set is None else column_name(data_set, "data set"), dry_run
+        path_text(path), "" if data_set is None else column_name(data_set, "data set"), bool(dry_run)
     )
     dropped = tuple(DroppedCluster(c.offset, c.first_entry, c.entries, c.reason) for c in found.dropped)
     return RepairReport(

@@ -822,12 +822,12 @@ def read_options(
 ) -> _core.ReadOptions:
     """Make the options of a reader; `colonnade.open` explains them."""
     options = _core.ReadOptions()
-    options.page_checksums = checksums
+    options.page_checksums = bool(checksums)
     options.read_ahead = byte_count(read_ahead)
     options.memory_budget = byte_count(memory_budget)
-    options.parallel_decompression = parallel_decompression
+    options.parallel_decompression = bool(parallel_decompression)
     options.local_io = getattr(_core.LocalIo, local_io)
-    options.direct_io = direct_io
+    options.direct_io = bool(direct_io)
     options.cache = lasting_cache(cache) or ""
     return options
 

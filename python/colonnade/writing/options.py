@@ -7,7 +7,9 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
+
+import numpy as np
 
 from colonnade import _core
 from colonnade.annotations import checked
@@ -122,22 +124,27 @@ def write_options(
     options.max_page_size = byte_count(page_size)
     options.initial_page_size = byte_count(initial_page_size)
     options.page_buffer_budget = byte_count(page_buffer_budget)
-    options.page_checksums = checksums
-    options.same_page_merging = same_page_merging
+    options.page_checksums = bool(checksums)
+    options.same_page_merging = bool(same_page_merging)
     options.max_key_size = byte_count(max_key_size)
     if not 0 < clusters_per_group < 2**32:
         raise UsageError(f"clusters_per_group={clusters_per_group} is not a number of clusters", "1024")
     options.clusters_per_group = clusters_per_group
-    options.direct_io = direct_io
-    options.parallel_sealing = parallel_sealing
+    options.direct_io = bool(direct_io)
+    options.parallel_sealing = bool(parallel_sealing)
     options.checkpoint_clusters, options.checkpoint_seconds = checkpoints(checkpoint_every)
     options.survives_machine_crash = durability == "machine"
-    options.discard_unrepaired = discard_unrepaired
+    options.discard_unrepaired = bool(discard_unrepaired)
     options.staged = cluster_order == "staged"
     options.object_per_page = object_mapping == "object_per_page"
     options.splice_size = byte_count(splice_size)
     options.object_class = object_class
     return options
+
+
+def _plain(number: Any) -> Any:
+    """A number of NumPy as one of Python."""
+    return number.item() if isinstance(number, np.number) else number
 
 
 def checkpoints(every: CheckpointEvery) -> tuple[int, float]:
@@ -158,6 +165,7 @@ def checkpoints(every: CheckpointEvery) -> tuple[int, float]:
         clusters, seconds = 0, _seconds(every, advice)
     else:
         clusters, seconds = every, 0.0
+    clusters, seconds = _plain(clusters), _plain(seconds)
     if isinstance(clusters, bool) or not isinstance(clusters, int) or not 0 <= clusters < 2**32:
         raise UsageError(f"checkpoints cannot be made every {clusters!r} clusters", advice)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
