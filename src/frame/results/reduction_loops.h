@@ -13,6 +13,10 @@ namespace colonnade::frame {
 void add_numbers(const double* numbers, std::size_t count, ExactSum<1>& sum, double& limit);
 void add_numbers_and_squares(const double* numbers, std::size_t count, ExactSum<1>& sum, ExactSum<2>& squares,
                              double& limit);
+// Adds products with weights, and of those with the numbers, except where the weight is zero.
+// `largest_weight` is the `limit` of the weights.
+void add_weighted_numbers(const double* numbers, const double* weights, std::size_t count,
+                          double largest_weight, ExactSum<2>& sum, ExactSum<3>& squares, double& limit);
 
 }  // namespace colonnade::frame
 

@@ -425,12 +425,11 @@ struct WeightedStatsState {
       const std::size_t n = std::min(Fills::chunk, fills.size() - first);
       const double* x = fills.column(0, first, n, Fills::scratch(0));
       const double* w = fills.column(1, first, n, Fills::scratch(1));
-      add_numbers_and_squares(w, n, weights, squared_weights, limit);
+      add_numbers_and_squares(w, n, weights, squared_weights, largest_weight);
+      add_weighted_numbers(x, w, n, largest_weight, sum, squares, limit);
       for (std::size_t i = 0; i < n; ++i) {
         if (w[i] == 0) continue;
         ++count;
-        sum.add_product(w[i], x[i]);
-        squares.add_product(w[i], x[i], x[i]);
         range.add(x[i]);
       }
     }
@@ -487,7 +486,7 @@ struct WeightedStatsState {
   ExactSum<2> squared_weights, sum;
   ExactSum<3> squares;
   Range range;
-  double limit = 0;  // of the weights, see add_numbers_and_squares()
+  double largest_weight = 0, limit = 0;  // see add_numbers_and_squares() and add_weighted_numbers()
 };
 
 // ---- Making them

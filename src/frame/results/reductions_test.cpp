@@ -233,6 +233,42 @@ TEST(Reductions, ChunksAreSummedExactly) {
   }
 }
 
+TEST(Reductions, WeightedStatsAreThoseOfExactSums) {
+  std::mt19937_64 random(9);
+  std::normal_distribution<double> normal;
+  for (const int range : {0, 20, 150, 700}) {
+    const auto number = [&] {
+      return std::ldexp(normal(random),
+                        static_cast<int>(random() % (2u * static_cast<unsigned>(range) + 1)) - range);
+    };
+    for (const double odd : {1., infinity, nan}) {
+      std::vector<double> numbers(3000), weights(3000);
+      std::ranges::generate(numbers, number);
+      std::ranges::generate(weights, [&] { return random() % 8 == 0 ? 0. : number(); });
+      numbers[1500] = odd;
+      weights[1500] = 0;
+      ExactSum<2> sum, expected_sum;
+      ExactSum<3> squares, expected_squares;
+      double limit = 0;
+      for (std::size_t i = 0; i < numbers.size(); i += 1000) {
+        ExactSum<1> of_weights;
+        ExactSum<2> squared;
+        double largest = 0;
+        add_numbers_and_squares(&weights[i], 1000, of_weights, squared, largest);
+        add_weighted_numbers(&numbers[i], &weights[i], 1000, largest, sum, squares, limit);
+      }
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (weights[i] == 0) continue;
+        expected_sum.add_product(weights[i], numbers[i]);
+        expected_squares.add_product(weights[i], numbers[i], numbers[i]);
+      }
+      EXPECT_EQ(sum.settled(), expected_sum.settled()) << range;
+      EXPECT_EQ(squares.settled(), expected_squares.settled()) << range;
+      EXPECT_EQ(sum.special() | squares.special(), 0);
+    }
+  }
+}
+
 TEST(Reductions, MeansAndSpreadsOfIntegersAreExact) {
   std::mt19937_64 random(8);
   const auto check = [&]<class T>(std::type_identity<T>) {
