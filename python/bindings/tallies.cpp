@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -81,6 +82,33 @@ std::tuple<Output<std::uint64_t>, std::int64_t, double, double> tally_keys(const
   }
   const auto nan = static_cast<std::int64_t>(values.size() - count);
   return {std::move(keys).take(count), nan, low + 0.0, high + 0.0};
+}
+
+// Sorts by one digit after the other, the lowest first. Digits that are the same in all keys are left out.
+Output<std::uint64_t> tally_sort(const Input<std::uint64_t>& keys) {
+  constexpr unsigned digits = 8, bits = 8;
+  const std::size_t size = keys.size();
+  Array<std::uint64_t> sorted(size), other(size);
+  {
+    const nb::gil_scoped_release released;
+    std::array<std::array<std::size_t, std::size_t{1} << bits>, digits> places{};
+    const auto digit_of = [](std::uint64_t key, unsigned digit) {
+      return key >> (bits * digit) & ((1U << bits) - 1);
+    };
+    for (std::size_t i = 0; i < size; ++i)
+      for (unsigned digit = 0; digit < digits; ++digit) ++places[digit][digit_of(keys.data()[i], digit)];
+    const std::uint64_t* from = keys.data();
+    for (unsigned digit = 0; digit < digits; ++digit) {
+      std::array<std::size_t, std::size_t{1} << bits>& place = places[digit];
+      if (std::ranges::find(place, size) != place.end()) continue;
+      std::exclusive_scan(place.begin(), place.end(), place.begin(), std::size_t{0});
+      for (std::size_t i = 0; i < size; ++i) other[place[digit_of(from[i], digit)]++] = from[i];
+      std::swap(sorted, other);
+      from = sorted.data();
+    }
+    if (from == keys.data()) std::copy_n(from, size, sorted.data());
+  }
+  return std::move(sorted).take(size);
 }
 
 // Keys in growing order, each with how often it is there. What is equal to the last one is added to it, in
@@ -187,6 +215,10 @@ void register_tallies(nb::module_& module) {
               "tuple[numpy.typing.NDArray[numpy.uint64], int, float, float]"),
       "The bits of numbers in the order of the numbers, without the last ones and without NaN; how many NaN "
       "there are, the lowest and the highest number.");
+  module.def("tally_sort", &tally_sort, nb::arg("keys"),
+             nb::sig("def tally_sort(keys: numpy.typing.NDArray[numpy.uint64]) -> "
+                     "numpy.typing.NDArray[numpy.uint64]"),
+             "Keys in growing order.");
   module.def(
       "tally_join", &tally_join, nb::arg("keys"), nb::arg("counts"), nb::arg("more"), nb::arg("more_counts"),
       nb::arg("most"),

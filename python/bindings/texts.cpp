@@ -1,6 +1,7 @@
 // The different texts of an array.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include <array>
 #include <bit>
@@ -10,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,7 +25,10 @@ namespace {
 
 using Offsets = nb::ndarray<const std::int64_t, nb::ro, nb::c_contig, nb::ndim<1>, nb::device::cpu>;
 using Characters = nb::ndarray<const std::uint8_t, nb::ro, nb::c_contig, nb::ndim<1>, nb::device::cpu>;
-using Numbers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+template <class T>
+using Output = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+using Numbers = Output<std::int64_t>;
+using Bytes = Output<std::uint8_t>;
 
 // Numbers texts in the order in which they first occur.
 class TextTable {
@@ -101,13 +106,13 @@ class TextTable {
   std::vector<std::int64_t> places_;
 };
 
-Numbers array_of(std::vector<std::int64_t> numbers) {
-  auto kept = std::make_unique<std::vector<std::int64_t>>(std::move(numbers));
-  std::int64_t* const data = kept->data();
+template <class T>
+Output<T> array_of(std::vector<T> values) {
+  auto kept = std::make_unique<std::vector<T>>(std::move(values));
+  T* const data = kept->data();
   const std::size_t size = kept->size();
-  nb::capsule owner(kept.release(),
-                    [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
-  return Numbers(data, {size}, owner);
+  nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Output<T>(data, {size}, owner);
 }
 
 std::string_view text_at(const Characters& characters, std::int64_t begin, std::int64_t end) {
@@ -128,6 +133,33 @@ std::pair<Numbers, Numbers> different_texts(const Offsets& offsets, const Charac
                                    static_cast<std::int64_t>(i));
   }
   return {array_of(std::move(table).places()), array_of(std::move(numbers))};
+}
+
+// The different texts with their counts.
+std::tuple<Numbers, Bytes, Numbers> count_texts(const Offsets& offsets, const Characters& characters,
+                                                const Offsets& counts) {
+  const std::size_t size = offsets.size() == 0 ? 0 : offsets.size() - 1;
+  const bool is_counted = counts.size() > 0;
+  if (is_counted && counts.size() != size) throw Error(ErrorKind::usage, "each text needs one count");
+  TextTable table(std::string_view(std::bit_cast<const char*>(characters.data()), characters.size()));
+  std::vector<std::int64_t> totals, ends{0};
+  std::vector<std::uint8_t> kept;
+  {
+    const nb::gil_scoped_release released;
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::string_view text = text_at(characters, offsets.data()[i], offsets.data()[i + 1]);
+      const auto number = static_cast<std::size_t>(table.number_of(text, static_cast<std::int64_t>(i)));
+      if (number == totals.size()) {
+        totals.push_back(0);
+        kept.insert(kept.end(), text.begin(), text.end());
+        ends.push_back(static_cast<std::int64_t>(kept.size()));
+      }
+      // Counts of a state from elsewhere may be anything: they wrap around.
+      const auto count = static_cast<std::uint64_t>(is_counted ? counts.data()[i] : 1);
+      totals[number] = static_cast<std::int64_t>(static_cast<std::uint64_t>(totals[number]) + count);
+    }
+  }
+  return {array_of(std::move(ends)), array_of(std::move(kept)), array_of(std::move(totals))};
 }
 
 nb::list texts(const Offsets& begins, const Offsets& ends, const Characters& characters) {
@@ -153,6 +185,14 @@ void register_texts(nb::module_& module) {
               "numpy.typing.NDArray[numpy.uint8]) -> tuple[numpy.typing.NDArray[numpy.int64], "
               "numpy.typing.NDArray[numpy.int64]]"),
       "Where each different text is first, and for each text the number of the one that it is equal to.");
+  module.def("count_texts", &count_texts, nb::arg("offsets"), nb::arg("characters"), nb::arg("counts"),
+             nb::sig("def count_texts(offsets: numpy.typing.NDArray[numpy.int64], characters: "
+                     "numpy.typing.NDArray[numpy.uint8], counts: numpy.typing.NDArray[numpy.int64]) -> "
+                     "tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8], "
+                     "numpy.typing.NDArray[numpy.int64]]"),
+             "The different texts, as offsets and characters, each with the sum of its counts; without "
+             "`counts`, each "
+             "text is there once.");
   module.def("texts", &texts, nb::arg("begins"), nb::arg("ends"), nb::arg("characters"),
              nb::sig("def texts(begins: numpy.typing.NDArray[numpy.int64], ends: "
                      "numpy.typing.NDArray[numpy.int64], characters: numpy.typing.NDArray[numpy.uint8]) -> "

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import colonnade
-from colonnade import DataFrame
+from colonnade import DataFrame, _core
 from colonnade.frame import summaries
 from colonnade.frame.summaries import Counts
 from colonnade.frame.tallies import Tally, quantiles_of
@@ -345,3 +345,11 @@ def test_luminosity_masks(tmp_path):
         colonnade.json_mask(mask)
     with pytest.raises(colonnade.StorageError, match="cannot be read"):
         colonnade.json_mask(tmp_path / "nothing.json")
+
+
+@pytest.mark.parametrize("bits", [1, 8, 20, 64])
+def test_keys_are_sorted_by_their_digits(bits):
+    rng = np.random.default_rng(bits)
+    for size in (0, 1, 1000):
+        keys = rng.integers(0, 2**bits, size, np.uint64) << np.uint64((64 - bits) // 2)
+        assert _core.tally_sort(keys).tolist() == sorted(keys.tolist())

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
+from colonnade.arrays.awkward import AwkwardBuilder
 from colonnade.arrays.lazy import Content
 
-__all__ = ["different_places", "different_texts", "texts_of"]
+__all__ = ["counted_texts", "different_texts", "texts_of"]
 
 
 def texts_of(layout: Content) -> list[str]:
@@ -24,9 +25,16 @@ def different_texts(layout: Content) -> tuple[list[str], NDArray[np.int64]]:
     return _core.texts(offsets[first], offsets[first + 1], characters), numbers
 
 
-def different_places(layout: Content) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each different text of an array of strings is first, and the number of each item's text."""
-    return _core.different_texts(*_parts(layout))
+def counted_texts(layout: Content, counts: NDArray[np.int64] | None) -> tuple[Content, NDArray[np.int64]]:
+    """Return the different texts of an array of strings, and how often each is there.
+
+    Args:
+        layout: of the array.
+        counts: of each of its items; None: one.
+    """
+    none = np.empty(0, np.int64)
+    offsets, characters, found = _core.count_texts(*_parts(layout), none if counts is None else counts)
+    return AwkwardBuilder().text(offsets, characters), found
 
 
 def _parts(layout: Content) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

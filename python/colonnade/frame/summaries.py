@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.arrays.texts import different_places, texts_of
+from colonnade.arrays.texts import counted_texts, texts_of
 from colonnade.errors import ResourceError
 
 from .results import Stats
@@ -27,7 +27,7 @@ STATISTICS = ("count", "mean", "std", "min", "25%", "50%", "75%", "max")
 
 def flat_values(array: Any) -> Any:
     """All values of an array, with lists flattened and without missing values: a NumPy array, or texts of Awkward."""
-    if isinstance(array, np.ndarray):
+    if isinstance(array, np.ndarray) or array.layout.parameter("__array__") == "string":
         return array
     flat = ak.drop_none(ak.flatten(array, axis=None) if array.ndim > 1 else array)
     return flat if flat.layout.parameter("__array__") == "string" else np.asarray(flat)
@@ -135,11 +135,9 @@ def _different_numbers(
 
 
 def _different_texts(texts: Any, counts: NDArray[np.int64] | None) -> tuple[Any, NDArray[np.int64]]:
-    """Count texts; without `counts` each of them once. Sums of counts are exact up to 2^53."""
-    first, numbers = different_places(texts.layout)
-    found = np.bincount(numbers, weights=counts, minlength=len(first)).astype(np.int64, copy=False)
-    # Packed, so that the characters of all others can go.
-    return ak.to_packed(texts[first]), found
+    """Count texts; without `counts` each of them once."""
+    different, found = counted_texts(texts.layout, counts)
+    return ak.Array(different), found
 
 
 def _check_number(different: int) -> None:

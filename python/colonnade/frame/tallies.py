@@ -78,9 +78,8 @@ class Tally:
     def _count(self) -> Tally:
         if self.waiting:
             keys = np.concatenate(self.waiting)
-            keys.sort()
             self.waiting = []
-            self._join(keys, _EACH_ONCE)
+            self._join(_core.tally_sort(keys), _EACH_ONCE)
         return self
 
     def _join(self, keys: _Keys, counts: _Counts) -> None:
