@@ -1,4 +1,4 @@
-"""Polars over data sets: lazy frames that read only the columns and clusters that a query needs."""
+"""Polars over data sets and data frames: lazy frames that read and compute only what a query needs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._core import FieldKind
 from colonnade.errors import Error, UnsupportedError
+from colonnade.frame.actions import Actions
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import open as open_data_set
-from colonnade.reading.scanning import batches_where
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,19 +22,19 @@ __all__ = ["check_types", "frame_of", "scan"]
 
 
 def scan(
-    source: DataSet | str | os.PathLike[str] | list[str],
+    source: DataSet | Actions | str | os.PathLike[str] | list[str],
     name: str = "",
     *,
     fields: Fields = None,
     **options: Any,
 ) -> pl.LazyFrame:
-    """Scan a data set.
+    """Scan a data set or a `colonnade.DataFrame`.
 
-    Polars tells which columns and rows a query needs: the columns of the condition are read first, the others only
-    where a row passes.
+    Polars tells which columns and rows a query needs. Of a data set the columns of the condition are read first, the
+    others only where a row passes; a DataFrame computes the columns that the query names.
 
     Args:
-        source: an open data set, or an argument of `colonnade.open`.
+        source: an open data set, a DataFrame, or an argument of `colonnade.open`.
         name: of the data set.
         fields: columns of the frame; by default all readable ones.
         **options: see `colonnade.open`.
@@ -44,25 +44,30 @@ def scan(
     """
     from polars.io.plugins import register_io_source
 
-    data_set = source if isinstance(source, DataSet) else open_data_set(source, name, **options)
-    selected = data_set._select(fields)
-    schema: dict[str, pl.DataType] = {}
-    for column, info in selected.items():
-        schema |= _schema_of(data_set, column, info)
+    if isinstance(source, Actions):
+        scanned: DataSet | Actions = source
+        names = source._polars_columns(fields)
+        schema = dict(frame_of(source._arrow_schema(names).empty_table()).schema)
+    else:
+        scanned = data_set = source if isinstance(source, DataSet) else open_data_set(source, name, **options)
+        selected = data_set._select(fields)
+        schema = {}
+        for column, info in selected.items():
+            schema |= _schema_of(data_set, column, info)
 
     def batches(
         columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
     ) -> Iterator[pl.DataFrame]:
         wanted = list(schema) if columns is None else columns
-        if predicate is None:
-            yield from (frame_of(batch) for batch in batches_where(data_set, wanted, last=rows))
-            return
 
         def passes(batch: Any) -> Any:
-            return frame_of(batch).select(predicate.alias("passes"))["passes"].fill_null(False).to_arrow()
+            assert predicate is not None
+            rows = frame_of(batch).with_columns(predicate.alias("passes"))
+            return rows["passes"].fill_null(False).to_arrow()
 
-        tested = predicate.meta.root_names()
-        yield from (frame_of(batch) for batch in batches_where(data_set, wanted, tested, passes, rows))
+        tested = [] if predicate is None else list(dict.fromkeys(predicate.meta.root_names()))
+        found = scanned._arrow_batches(wanted, tested, None if predicate is None else passes, rows)
+        yield from map(frame_of, found)
 
     return register_io_source(batches, schema=schema, is_pure=True, explain_name="COLONNADE")
 

@@ -155,6 +155,11 @@ def a_query(dice: random.Random, table: pa.Table) -> str:
     )
 
 
+def a_source(dice: random.Random, data_set: colonnade.DataSet) -> Any:
+    """A data set, or a data frame of it."""
+    return dice.choice([data_set, colonnade.DataFrame(data_set)])
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_duckdb(tmp_path: Path, seed: int) -> None:
     """Against DuckDB's own tables, which push no conditions into Arrow: NaN is the largest number and equals itself."""
@@ -165,7 +170,7 @@ def test_duckdb(tmp_path: Path, seed: int) -> None:
     own.sql("create table source as select * from arrow")
     with colonnade.open(put(table, tmp_path / "f.root", dice)) as data_set:
         scanned = duckdb.connect()
-        scanned.register("source", data_set.to_arrow_dataset())
+        scanned.register("source", a_source(dice, data_set).to_arrow_dataset())
         for _ in range(12):
             query = a_query(dice, table)
             expected = own.sql(query).to_arrow_table().to_pylist()
@@ -185,7 +190,7 @@ def test_polars(tmp_path: Path, seed: int) -> None:
                 a_polars_condition(dice, table),
                 dice.sample(table.column_names, dice.randint(1, 5)),
             )
-            queries = [colonnade.polars.scan(data_set), eager.lazy()]
+            queries = [colonnade.polars.scan(a_source(dice, data_set)), eager.lazy()]
             if dice.random() < 0.3:
                 first, rows = dice.randint(0, 50), dice.randint(0, 60)
                 queries = [query.slice(first, rows) for query in queries]
@@ -231,7 +236,7 @@ def test_pyarrow_datasets(tmp_path: Path, seed: int) -> None:
     table = a_table(dice, dice.choice([0, 1, 150]))
     plain = ds.InMemoryDataset(table)
     with colonnade.open(put(table, tmp_path / "f.root", dice)) as data_set:
-        scanned = data_set.to_arrow_dataset()
+        scanned = a_source(dice, data_set).to_arrow_dataset()
         for _ in range(12):
             condition = a_pyarrow_condition(dice, table)
             columns: Any = dice.choice(

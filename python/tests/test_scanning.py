@@ -121,6 +121,26 @@ def test_only_what_is_needed_is_read(events: Path) -> None:
         assert data_set.metrics.pages <= pages_of(data_set, ["n", "x"], 20)
 
 
+def test_data_frames_compute_only_what_is_asked_for(events: Path) -> None:
+    def fail(n: Any) -> Any:
+        raise AssertionError
+
+    with colonnade.open(events) as data_set:
+        frame = colonnade.DataFrame(data_set).define("twice", "2 * n").define("failing", fail, returns="int")
+        source = frame.filter("n >= 500").to_arrow_dataset()
+        query = "select sum(twice), count(*) from source where n < 600"
+        assert duckdb.sql(query).fetchall() == [(109_900, 100)]
+        assert duckdb.sql("select count(*) from source").fetchall() == [(9500,)]
+        assert source.count_rows() == 9500
+        assert source.count_rows(filter=pc.field("twice") < 1010) == 5
+        lazy = colonnade.polars.scan(frame).filter(pl.col("n") < 600)
+        assert lazy.select("twice").collect()["twice"].sum() == 359_400
+        assert lazy.head(3).select("twice").collect()["twice"].to_list() == [0, 2, 4]
+        assert colonnade.polars.scan(frame.range(7), fields="n*").select(pl.len()).collect().item() == 7
+        with pytest.raises(AssertionError):
+            source.to_table()
+
+
 def test_arrow_datasets_are_complete(events: Path) -> None:
     with colonnade.open(events) as data_set:
         scanned = data_set.to_arrow_dataset()

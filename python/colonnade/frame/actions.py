@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
@@ -50,7 +51,7 @@ from .results import (
     stats_of,
 )
 from .session import Booking, PythonCalls, Session
-from .steps import Steps, as_arrow, table_as_pandas
+from .steps import ENTRY, Steps, as_arrow, table_as_pandas
 from .summaries import Counts, Summary, flat_values
 from .tallies import Tally, quantiles_of
 from .values import (
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from colonnade.reading.dataset import Library
+    from colonnade.reading.scanning import ArrowDataset, Passes
     from colonnade.writing.options import WriteSettings
 
     from .carried import CarriedAttributes
@@ -577,6 +579,9 @@ class Actions(Node):
         """
         from colonnade.polars import frame_of
 
+        return frame_of(self.to_arrow(self._polars_columns(columns)))
+
+    def _polars_columns(self, columns: Columns) -> list[str]:
         names = self._select(columns)
         for name in names:
             kind = self._graph.column_type(self._node, self._text(name))
@@ -584,7 +589,7 @@ class Actions(Node):
                 raise UnsupportedError(
                     f"Polars has no type for '{type_name(kind)}'", "other columns", field=name
                 )
-        return frame_of(self.to_arrow(names))
+        return names
 
     def lazy_arrow(self, columns: Columns = None) -> Result[pa.Table]:
         """Book the result of `to_arrow`."""
@@ -636,6 +641,40 @@ class Actions(Node):
         stream = steps.each(step_size, "pa") if tables is None else iter(tables)
         batches = (batch for table in stream for batch in table.to_batches())
         return pyarrow.RecordBatchReader.from_batches(schema, Stream(batches))
+
+    def to_arrow_dataset(self, columns: Columns = None) -> ArrowDataset:
+        """Make a pyarrow dataset, of which DuckDB, for example, computes only the columns that a query needs.
+
+        ```python
+        events = df.to_arrow_dataset()
+        duckdb.sql("select avg(mass) from events where met > 20")
+        ```
+        """
+        from colonnade.reading.scanning import ArrowDataset
+
+        return ArrowDataset(self, columns)
+
+    def _arrow_schema(self, columns: Columns) -> pa.Schema:
+        steps = self._steps(columns)
+        return as_arrow(steps.compute_all() if steps.is_after_range else steps.compute(0, 0)).schema
+
+    def _arrow_batches(
+        self, columns: Sequence[str], tested: Sequence[str], passes: Passes | None, rows: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        names = list(dict.fromkeys([*columns, *tested]))
+        steps = self._steps(names) if names else Steps(self, {ENTRY: ENTRY})
+        left = sys.maxsize if rows is None else rows
+        for table in steps.each("64 MiB", "pa") if left else ():
+            for batch in table[:left].to_batches():
+                mask = None if passes is None else passes(batch.select(list(tested or names)))
+                kept = batch if mask is None else batch.filter(mask)
+                yield kept.select(list(columns))
+            left -= min(left, table.num_rows)
+            if not left:
+                return
+
+    def _arrow_rows(self) -> int:
+        return sum(batch.num_rows for batch in self._arrow_batches([], [], None))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return all columns as an Arrow stream, for pyarrow.table(df), polars.DataFrame(df), DuckDB."""

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .joining import Joined
-    from .scanning import ArrowDataset
+    from .scanning import ArrowDataset, Passes
 
 __all__ = ["DataSet", "Fields", "Library", "LocalIo", "ReadSettings", "read_options"]
 
@@ -729,6 +729,19 @@ class DataSet(Located):
         from colonnade.arrays.awkward import AwkwardBuilder
 
         return self._assemble(selected, start, stop, AwkwardBuilder(), ahead), stop - start
+
+    def _arrow_schema(self, fields: Fields) -> pa.Schema:
+        return self._batch(self._select(fields), 0, 0).schema
+
+    def _arrow_batches(
+        self, columns: Sequence[str], tested: Sequence[str], passes: Passes | None, rows: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        from .scanning import batches_where
+
+        return batches_where(self, columns, tested, passes, rows)
+
+    def _arrow_rows(self) -> int:
+        return self._num_entries
 
     def _batch(self, selected: dict[str, FieldInfo], start: int, stop: int, ahead: int = 0) -> pa.RecordBatch:
         import pyarrow as pa

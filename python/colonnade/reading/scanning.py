@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -20,18 +20,36 @@ from colonnade.reading.steps import with_next
 from colonnade.reading.streams import Stream
 
 if TYPE_CHECKING:
-    from .dataset import DataSet, Fields
+    from .dataset import DataSet
 
 __all__ = ["ArrowDataset", "batches_where"]
 
 _STEP = "64 MiB"
+
+Passes: TypeAlias = Callable[[pa.RecordBatch], pa.BooleanArray]
+"""Returns which rows of a batch pass a test."""
+
+
+class Scanned(Protocol):
+    """What other engines scan."""
+
+    def _arrow_schema(self, columns: Any) -> pa.Schema:
+        """Give the columns that names and wildcards choose, with their types."""
+
+    def _arrow_batches(
+        self, columns: Sequence[str], tested: Sequence[str], passes: Passes | None, rows: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Compute columns of those of the first rows that pass a test, which needs some columns."""
+
+    def _arrow_rows(self) -> int:
+        """Count the rows."""
 
 
 def batches_where(
     data_set: DataSet,
     columns: Sequence[str],
     tested: Sequence[str] = (),
-    passes: Callable[[pa.RecordBatch], pa.BooleanArray] | None = None,
+    passes: Passes | None = None,
     last: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Read columns of the entries that pass a test.
@@ -97,25 +115,23 @@ def _owned_by_arrow(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 class ArrowDataset(ds.UnionDataset):  # type: ignore[misc]
-    """A data set as a pyarrow dataset, for DuckDB and other engines.
+    """A data set or a data frame as a pyarrow dataset, for DuckDB and other engines.
 
     Scans read the columns that they project or filter by, and of entries without passing rows only the latter. What
     PyArrow scans without `scanner()`, to sort, join and unite datasets, is an UnsupportedError.
     """
 
-    def __init__(
-        self, data_set: DataSet, fields: Fields = None, condition: ds.Expression | None = None
-    ) -> None:
-        self._data_set, self._condition = data_set, condition
-        self._names = list(data_set._select(fields))
-        schema = data_set._batch(data_set._select(self._names), 0, 0).schema
+    def __init__(self, source: Scanned, columns: Any = None, condition: ds.Expression | None = None) -> None:
+        self._source, self._condition = source, condition
+        schema = source._arrow_schema(columns)
+        self._names = list(schema.names)
         arrow = ds.IpcFileFormat()
         unreadable = ds.FileSystemDataset([arrow.make_fragment(_Unreadable(bytes(64)))], schema, arrow)
         super().__init__(schema, [unreadable])
 
     def filter(self, expression: ds.Expression) -> ArrowDataset:
         """Return the dataset of the rows that pass this filter, too."""
-        return ArrowDataset(self._data_set, self._names, self._filtered(expression))
+        return ArrowDataset(self._source, self._names, self._filtered(expression))
 
     def scanner(
         self,
@@ -139,7 +155,7 @@ class ArrowDataset(ds.UnionDataset):  # type: ignore[misc]
         def passes(batch: pa.RecordBatch) -> pa.BooleanArray:
             return _values(filter, batch).fill_null(False)
 
-        found = batches_where(self._data_set, names, tested, None if filter is None else passes)
+        found = self._source._arrow_batches(names, tested, None if filter is None else passes)
         batches = map(_owned_by_arrow, found)
         return ds.Scanner.from_batches(
             Stream(batches), schema=schema, columns=columns, filter=filter, **options
@@ -149,7 +165,7 @@ class ArrowDataset(ds.UnionDataset):  # type: ignore[misc]
         """Count the rows that pass a filter."""
         condition = self._filtered(filter)
         if condition is None:
-            return self._data_set.num_entries
+            return self._source._arrow_rows()
         return int(self.scanner(columns=self._used(condition)[:1], filter=filter, **options).count_rows())
 
     def get_fragments(self, filter: ds.Expression | None = None) -> Iterator[ds.Fragment]:  # noqa: A002
@@ -157,7 +173,7 @@ class ArrowDataset(ds.UnionDataset):  # type: ignore[misc]
         raise UnsupportedError("a data set has no fragments", "scanner(), to_batches() or to_table()")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ArrowDataset, (self._data_set, self._names, self._condition)
+        return ArrowDataset, (self._source, self._names, self._condition)
 
     def _filtered(self, expression: ds.Expression | None) -> ds.Expression | None:
         if self._condition is None:
