@@ -61,18 +61,27 @@ class SlicedSum {
   V sums_[slices];
 };
 
-// Calls use(numbers...) for all numbers of some arrays, with zeros behind the last ones.
-template <class Use, class... Arrays>
-HWY_INLINE void for_each_vector(std::size_t count, const Use& use, Arrays... numbers) {
+// Calls use(numbers) for all numbers, with zeros behind the last one.
+template <class Use>
+HWY_INLINE void for_each_vector(const double* numbers, std::size_t count, const Use& use) {
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) use(hn::LoadU(D(), numbers + i)...);
+  for (; i + lanes <= count; i += lanes) use(hn::LoadU(D(), numbers + i));
   if (i == count) return;
-  const auto rest_of = [&](const double* all) HWY_ATTR {
-    double rest[lanes] = {};
-    std::copy(all + i, all + count, rest);
-    return hn::LoadU(D(), rest);
-  };
-  use(rest_of(numbers)...);
+  double rest[lanes] = {};
+  std::copy(numbers + i, numbers + count, rest);
+  use(hn::LoadU(D(), rest));
+}
+
+// The same for two arrays.
+template <class Use>
+HWY_INLINE void for_each_pair(const double* first, const double* second, std::size_t count, const Use& use) {
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) use(hn::LoadU(D(), first + i), hn::LoadU(D(), second + i));
+  if (i == count) return;
+  double rest[lanes] = {}, second_rest[lanes] = {};
+  std::copy(first + i, first + count, rest);
+  std::copy(second + i, second + count, second_rest);
+  use(hn::LoadU(D(), rest), hn::LoadU(D(), second_rest));
 }
 
 struct Numbers {
@@ -86,13 +95,10 @@ struct Numbers {
   bool add_slices(const double* numbers, std::size_t count, double limit) const {
     SlicedSum<slices> sliced(limit);
     M wrong = hn::Ne(hn::Zero(D()), hn::Zero(D()));
-    for_each_vector(
-        count,
-        [&](V x) HWY_ATTR {
-          const M beyond = hn::Not(hn::Le(hn::Abs(x), set(limit)));
-          wrong = hn::Or(wrong, hn::Or(beyond, hn::Ne(sliced.add(x), hn::Zero(D()))));
-        },
-        numbers);
+    for_each_vector(numbers, count, [&](V x) HWY_ATTR {
+      const M beyond = hn::Not(hn::Le(hn::Abs(x), set(limit)));
+      wrong = hn::Or(wrong, hn::Or(beyond, hn::Ne(sliced.add(x), hn::Zero(D()))));
+    });
     if (!hn::AllFalse(D(), wrong)) return false;
     sliced.add_to(sum);
     return true;
@@ -113,19 +119,16 @@ struct NumbersAndSquares {
     SlicedSum<slices> sliced(limit);
     SlicedSum<slices + 1> rounded(limit * limit), lost(limit * limit * 0x1p-53);
     M wrong = hn::Ne(hn::Zero(D()), hn::Zero(D()));
-    for_each_vector(
-        count,
-        [&](V x) HWY_ATTR {
-          const V size = hn::Abs(x);
-          const M beyond = hn::Not(hn::Le(size, set(limit)));
-          // What rounding takes away from the square of a smaller number may be below the smallest double.
-          const M tiny = hn::And(hn::Lt(size, set(0x1p-480)), hn::Ne(x, hn::Zero(D())));
-          const DD square = square_of(x);
-          const V below = hn::Or(hn::Abs(sliced.add(x)),
-                                 hn::Or(hn::Abs(rounded.add(square.hi)), hn::Abs(lost.add(square.lo))));
-          wrong = hn::Or(wrong, hn::Or(hn::Or(beyond, tiny), hn::Ne(below, hn::Zero(D()))));
-        },
-        numbers);
+    for_each_vector(numbers, count, [&](V x) HWY_ATTR {
+      const V size = hn::Abs(x);
+      const M beyond = hn::Not(hn::Le(size, set(limit)));
+      // What rounding takes away from the square of a smaller number may be below the smallest double.
+      const M tiny = hn::And(hn::Lt(size, set(0x1p-480)), hn::Ne(x, hn::Zero(D())));
+      const DD square = square_of(x);
+      const V below = hn::Or(hn::Abs(sliced.add(x)),
+                             hn::Or(hn::Abs(rounded.add(square.hi)), hn::Abs(lost.add(square.lo))));
+      wrong = hn::Or(wrong, hn::Or(hn::Or(beyond, tiny), hn::Ne(below, hn::Zero(D()))));
+    });
     if (!hn::AllFalse(D(), wrong)) return false;
     sliced.add_to(sum);
     rounded.add_to(squares);
@@ -156,26 +159,23 @@ struct Weighted {
     SlicedSum<slices + 2> squared(twice), squares_lost(twice * 0x1p-53), lost_squared(twice * 0x1p-53),
         lost_twice(twice * 0x1p-106);
     M wrong = hn::Ne(hn::Zero(D()), hn::Zero(D()));
-    for_each_vector(
-        count,
-        [&](V number, V weight) HWY_ATTR {
-          const M counts = hn::Ne(weight, hn::Zero(D()));
-          const V x = hn::IfThenElseZero(counts, number);
-          const auto is_unusual = [&](V size, double most) HWY_ATTR {
-            const M tiny = hn::And(hn::Lt(size, set(0x1p-200)), hn::Ne(size, hn::Zero(D())));
-            return hn::Or(tiny, hn::Not(hn::Le(size, set(most))));
-          };
-          const DD product_once = product(weight, x);
-          const DD square = product(product_once.hi, x), of_lost = product(product_once.lo, x);
-          const auto rest = [&](auto& to, V term) HWY_ATTR { return hn::Abs(to.add(term)); };
-          const V below = hn::Or(hn::Or(hn::Or(rest(rounded, product_once.hi), rest(lost, product_once.lo)),
-                                        hn::Or(rest(squared, square.hi), rest(squares_lost, square.lo))),
-                                 hn::Or(rest(lost_squared, of_lost.hi), rest(lost_twice, of_lost.lo)));
-          wrong = hn::Or(wrong, hn::Or(hn::Or(is_unusual(hn::Abs(x), limit),
-                                              is_unusual(hn::Abs(weight), largest_weight)),
-                                       hn::Ne(below, hn::Zero(D()))));
-        },
-        numbers, weights);
+    for_each_pair(numbers, weights, count, [&](V number, V weight) HWY_ATTR {
+      const M counts = hn::Ne(weight, hn::Zero(D()));
+      const V x = hn::IfThenElseZero(counts, number);
+      const auto is_unusual = [&](V size, double most) HWY_ATTR {
+        const M tiny = hn::And(hn::Lt(size, set(0x1p-200)), hn::Ne(size, hn::Zero(D())));
+        return hn::Or(tiny, hn::Not(hn::Le(size, set(most))));
+      };
+      const DD product_once = product(weight, x);
+      const DD square = product(product_once.hi, x), of_lost = product(product_once.lo, x);
+      const auto rest = [&](auto& to, V term) HWY_ATTR { return hn::Abs(to.add(term)); };
+      const V below = hn::Or(hn::Or(hn::Or(rest(rounded, product_once.hi), rest(lost, product_once.lo)),
+                                    hn::Or(rest(squared, square.hi), rest(squares_lost, square.lo))),
+                             hn::Or(rest(lost_squared, of_lost.hi), rest(lost_twice, of_lost.lo)));
+      wrong = hn::Or(
+          wrong, hn::Or(hn::Or(is_unusual(hn::Abs(x), limit), is_unusual(hn::Abs(weight), largest_weight)),
+                        hn::Ne(below, hn::Zero(D()))));
+    });
     if (!hn::AllFalse(D(), wrong)) return false;
     rounded.add_to(sum);
     lost.add_to(sum);
@@ -195,13 +195,10 @@ void add_chunk(const double* numbers, std::size_t count, const Terms& terms, dou
       return;
     V sizes = hn::Zero(D());
     M finite = hn::Eq(hn::Zero(D()), hn::Zero(D()));
-    for_each_vector(
-        count,
-        [&](V x) HWY_ATTR {
-          sizes = larger(hn::Abs(x), sizes);
-          finite = hn::And(finite, hn::IsFinite(x));
-        },
-        numbers);
+    for_each_vector(numbers, count, [&](V x) HWY_ATTR {
+      sizes = larger(hn::Abs(x), sizes);
+      finite = hn::And(finite, hn::IsFinite(x));
+    });
     const double largest = hn::GetLane(hn::MaxOfLanes(D(), sizes));
     if (hn::AllTrue(D(), finite) && Terms::takes(largest)) {
       limit = std::ldexp(1., std::ilogb(largest) + 1);
