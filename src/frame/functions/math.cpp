@@ -91,13 +91,16 @@ Function exact(const std::string& name, Operation operation) {
 }
 
 // C++ requires equal types; here the arguments are converted to their common type.
-Function either_of_two(const std::string& name, Operation operation) {
-  auto bind = [name, operation](const Call& call) -> Bound {
+Function either_of_two(const std::string& name, Operation operation, const Loops& own) {
+  auto bind = [name, operation, own](const Call& call) -> Bound {
     if (auto refused = refuse(call, 2, 2)) return *refused;
     const ElementType a = item_of(call.arguments[0]);
     const ElementType b = item_of(call.arguments[1]);
     const ElementType common = a == b ? a : common_element(a, b);
-    return bound(call, {common, {common, common}, element_loop(operation, common)}, name);
+    ElementLoop loop = element_loop(operation, common);
+    if (own.of_float != nullptr && common == ElementType::float32) loop = own.of_float;
+    if (own.of_double != nullptr && common == ElementType::float64) loop = own.of_double;
+    return bound(call, {common, {common, common}, loop}, name);
   };
   return {name, fmt::format("{}(a, b)", name), std::move(bind)};
 }

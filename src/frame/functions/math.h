@@ -79,8 +79,8 @@ Function of_double_kernel(const std::string& name, std::size_t count, Mathematic
 
 // With an operation of the vector kernels: |x| and the square root.
 Function exact(const std::string& name, Operation operation);
-// The smaller or the larger of two numbers.
-Function either_of_two(const std::string& name, Operation operation);
+// The smaller or the larger of two numbers. Floating-point numbers may have loops of their own.
+Function either_of_two(const std::string& name, Operation operation, const Loops& own = {});
 
 }  // namespace math
 

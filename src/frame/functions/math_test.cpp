@@ -279,6 +279,21 @@ TEST(TMath, HasItsOwnLogarithm) {
             (std::vector<double>{std::log(8.0) / std::log(2.0), std::log(10.0) / std::log(2.0)}));
 }
 
+TEST(TMath, TakesTheSecondOneBesideNan) {
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  const auto a = values_of<double>({nan, 1, 1, 2}), b = values_of<double>({0, nan, 2, 1});
+  const auto least = rows_of<double>(*call("TMath::Min", {a, b}));
+  const auto most = rows_of<double>(*call("TMath::Max", {a, b}));
+  EXPECT_EQ(least[0], 0);
+  EXPECT_EQ(most[0], 0);
+  EXPECT_TRUE(std::isnan(least[1]) && std::isnan(most[1]));
+  EXPECT_EQ((std::vector(least.begin() + 2, least.end())), (std::vector<double>{1, 1}));
+  EXPECT_EQ((std::vector(most.begin() + 2, most.end())), (std::vector<double>{2, 2}));
+  const auto zeros =
+      rows_of<float>(*call("TMath::Min", {values_of<float>({-0.f, 0}), values_of<float>({0, -0.f})}));
+  EXPECT_TRUE(std::signbit(zeros[0]) && !std::signbit(zeros[1]));
+}
+
 TEST(TMath, KeepsIntegersWhereRootDoes) {
   EXPECT_EQ(rows_of<int>(*call("TMath::Abs", {values_of<int>({-3})})), (std::vector<int>{3}));
   EXPECT_EQ(rows_of<int>(*call("TMath::Max", {values_of<int>({-3}), constant_of<int>(1, 2)})),

@@ -200,6 +200,20 @@ Function sign_function() {
           }};
 }
 
+// The second one if either is NaN.
+struct SmallerOfTwo {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a <= b ? a : b;
+  }
+};
+struct LargerOfTwo {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a >= b ? a : b;
+  }
+};
+
 struct InRange {
   template <class T>
   T operator()(T low, T high, T x) const {
@@ -308,8 +322,8 @@ std::vector<Function> tmath_functions() {
   add_rounding(table);
   add_predicates(table);
   table.push_back(absolute());
-  table.push_back(math::either_of_two("TMath::Min", Operation::minimum));
-  table.push_back(math::either_of_two("TMath::Max", Operation::maximum));
+  table.push_back(math::either_of_two("TMath::Min", Operation::minimum, math::loops_of<SmallerOfTwo, 2>()));
+  table.push_back(math::either_of_two("TMath::Max", Operation::maximum, math::loops_of<LargerOfTwo, 2>()));
   table.push_back(sign_function());
   table.push_back(range_function());
   table.push_back(gauss_function());

@@ -516,7 +516,6 @@ TEST_F(S3Faults, RemovesOneByOneWhereBatchesAreNotKnown) {
   EXPECT_FALSE(server.requests().at(0).header("content-md5").empty());
 }
 
-// Which of many could not be removed, whatever the first one was; what may pass is tried again.
 // Of a server that pays no attention to the prefix of a listing.
 TEST_F(S3Faults, RemovesNothingOutsideOfAStore) {
   const std::string rest = "/00000007/0000000000000001/0000000000000000/0000000000000000";
@@ -539,6 +538,7 @@ TEST_F(S3Faults, RemovesNothingOutsideOfAStore) {
   EXPECT_THAT(body, Not(HasSubstr("other")));
 }
 
+// Which of many could not be removed, whatever the first one was; what may pass is tried again.
 TEST_F(S3Faults, SeesWhatABatchDidNotRemove) {
   std::string rest;
   const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
