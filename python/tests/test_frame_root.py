@@ -417,6 +417,12 @@ def test_extra_arguments_of_callables(frame):
         frame.Define("z", lambda x: x, extra_args={"v": 1})
     with pytest.raises(colonnade.UsageError, match="not for expressions"):
         frame.Filter("x > u", extra_args={"u": 1})
+    for function in (len, np.sin, lambda *x: 1):
+        with pytest.raises(colonnade.UsageError, match="whose parameters have names"):
+            frame.Define("z", function, ["x"], {"u": 1})
+    for extra in (3, ["u"], np.arange(3)):
+        with pytest.raises(colonnade.TypeMismatchError, match="has no names; try: extra_args="):
+            frame.Filter(lambda x, u: x > u, ["x"], "above", extra)
     moved = frame.RedefineSlot("x", lambda slot, x: x + 1, ["x"])
     moved = moved.RedefineSlotEntry("x", lambda slot, entry, x: x + 0 * entry, ["x"])
     np.testing.assert_array_equal(moved.AsNumpy(["x"])["x"], X + 1)

@@ -234,8 +234,9 @@ bool is_answer(const XrdStatus& status, std::uint32_t number) noexcept {
 
 int permissions_in(std::string_view text) noexcept {
   unsigned bits = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, failure] = std::from_chars(text.data(), end, bits, 8);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [rest, failure] = std::from_chars(begin, end, bits, 8);
   return failure == std::errc() && rest == end ? static_cast<int>(bits & 0777) : 0;
 }
 

@@ -19,7 +19,7 @@ from colonnade.frame.dataframe import DataFrame, run_graphs, variations_for
 from colonnade.frame.expressions import Expression
 from colonnade.frame.results import Result
 from colonnade.frame.sample_info import SampleInfo
-from colonnade.misuse import advised, column_name, files_of, function_of, path_text, thread_count
+from colonnade.misuse import advised, column_name, files_of, function_of, mapping_of, path_text, thread_count
 
 from .chains import TChain
 from .histograms import GraphView, HistogramView, ManyAxesView, ProfileView, StatsView, refuse
@@ -546,7 +546,7 @@ class RDataFrame:
     def HasColumn(self, name: str) -> bool:
         """Return whether there is already a column of that name."""
         # The sample is only in expressions, for ROOT.
-        return name != "rdfsampleinfo_" and self._frame.has_column(name)
+        return self._frame.has_column(name) and name != "rdfsampleinfo_"
 
     def Describe(self) -> DescriptionView:
         """Return a text about the source, the columns and the nodes."""
@@ -597,8 +597,8 @@ class RDataFrame:
             _check_no_extra(extra)
             return value, {}
         inputs = self._inputs(columns)
-        if extra:
-            value, inputs = with_extra(value, inputs, extra)
+        if extra is not None:
+            value, inputs = with_extra(value, inputs, mapping_of(extra, 'extra_args={"offset": 1}'))
         return value, {"columns": inputs, "per_row": True}
 
     def _named(self, columns: Any) -> list[str]:
@@ -662,7 +662,7 @@ class RDataFrame:
 
 
 def _check_no_extra(extra: Mapping[str, Any] | None) -> None:
-    if extra:
+    if extra is not None:
         raise UsageError("extra_args are for callables, not for expressions", "the values in the text")
 
 

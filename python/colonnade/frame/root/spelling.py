@@ -37,10 +37,10 @@ def with_extra(
     function: Callable[..., Any], columns: Sequence[str] | None, extra: Mapping[str, Any]
 ) -> tuple[Callable[..., Any], list[str]]:
     """Return a callable of columns alone, and these; `extra` are values of other parameters, by name."""
-    names = list(inspect.signature(getattr(function, "py_func", function)).parameters)
+    names = _parameters(function)
     unknown = [name for name in extra if name not in names]
     if unknown:
-        raise UsageError(f"a callable has no parameter '{unknown[0]}' of extra_args", ", ".join(names))
+        raise UsageError(f"a callable has no parameter {unknown[0]!r} of extra_args", ", ".join(names))
     given = dict(zip(names, columns or [], strict=False))
     if len(columns or []) > len(names):
         raise UsageError(f"{len(columns or [])} columns are given for the parameters {', '.join(names)}")
@@ -53,3 +53,17 @@ def with_extra(
         name: kind for name, kind in getattr(function, "__annotations__", {}).items() if name == "return"
     }
     return call, [given.get(name, name) for name in free]
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """The names of a callable's parameters, each of which can be given by name."""
+    try:
+        parameters = inspect.signature(getattr(function, "py_func", function)).parameters.values()
+    except (TypeError, ValueError):  # a function in C
+        parameters = ()
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    if not parameters or any(each.kind not in named for each in parameters):
+        raise UsageError(
+            "extra_args are for callables whose parameters have names", "a function or lambda of the columns"
+        )
+    return [each.name for each in parameters]
