@@ -58,9 +58,9 @@ def with_extra(
 def _parameters(function: Callable[..., Any]) -> list[str]:
     """The names of a callable's parameters, each of which can be given by name."""
     try:
-        parameters = inspect.signature(getattr(function, "py_func", function)).parameters.values()
+        parameters = list(inspect.signature(getattr(function, "py_func", function)).parameters.values())
     except (TypeError, ValueError):  # a function in C
-        parameters = ()
+        parameters = []
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     if not parameters or any(each.kind not in named for each in parameters):
         raise UsageError(
