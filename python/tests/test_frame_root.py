@@ -9,6 +9,7 @@ import re
 import awkward as ak
 import hist
 import numpy as np
+import pandas
 import pytest
 
 import colonnade
@@ -522,7 +523,6 @@ def test_once_is_called_once(file, monkeypatch):
 
 
 def test_namespaces_of_root(file, capsys):
-    pandas = pytest.importorskip("pandas")
     frame = ROOT.RDF.FromPandas(pandas.DataFrame({"x": [1, 2, 3], "y": [4.5, 5, 6]}))
     assert frame.Define("z", "x + y").Sum("z").GetValue() == 21.5
     assert ROOT.ROOT.RDataFrame is RDataFrame

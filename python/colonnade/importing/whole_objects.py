@@ -118,9 +118,9 @@ def check_sizes(byte_offsets: Any, size: int) -> None:
 def bare_items(data: Any, byte_offsets: Any, list_header: int, size: int) -> tuple[Any, Any] | None:
     """Return the items of lists, of a size, without headers; None if items have no headers of their own.
 
-    Those of vectors that are not split may have some, and so do objects that are members of split objects and of a
-    split vector's items, and the only members of these.
-    uproot takes their bytes for values.
+    Items of vectors that are not split may have headers. So do objects that are members of split objects or of the
+    items of a split vector, and objects that are the only member of such an object. uproot takes the headers for
+    values.
     """
     offsets = np.asarray(byte_offsets, np.int64)
     within = np.arange(offsets[0], offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
