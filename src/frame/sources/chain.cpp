@@ -154,8 +154,8 @@ std::uint64_t Chain::entries() const {
 
 std::optional<std::uint32_t> Chain::find(std::string_view path) {
   if (const auto known = by_path_.find(path); known != by_path_.end()) return known->second;
-  if (finders_.empty())
-    for (const Schema& schema : files_.schemas()) finders_.emplace_back(schema.descriptor);
+  while (finders_.size() < files_.schemas().size())
+    finders_.emplace_back(files_.schemas()[finders_.size()].descriptor);
   Column column;
   column.path = path;
   column.shapes.resize(files_.schemas().size());
