@@ -379,6 +379,11 @@ def test_an_interrupted_merge_goes_on(made, tmp_path, way, stop_at, append):
 
 def test_an_interrupted_append_goes_on(made, tmp_path):
     out = tmp_path / "out.root"
+    # With many clusters: two or three are on their way when the merge is stopped.
+    with colonnade.create(made[2], "Events") as writer:
+        for first in range(0, 10_000, 200):
+            writer.extend({"x": [2.0] * 200, "n": [row % 2000 for row in range(first, first + 200)]})
+            writer.commit_cluster()
     colonnade.merge(out, made[:2])
 
     def stop(progress):
@@ -397,6 +402,21 @@ def test_small_clusters_become_large(made, tmp_path):
     report = colonnade.merge(tmp_path / "out.root", made, cluster_size="10 MB", verify="values")
     assert report.data_sets[0].clusters == 1
     assert report.data_sets[0].mode == "decode"
+
+
+@pytest.mark.parametrize("container", ["root", "bare"])
+@pytest.mark.parametrize("checked", [True, False])
+def test_small_clusters_stay_small(tmp_path, container, checked):
+    """Where the system could copy each cluster by itself, which would put each into blocks of its own."""
+    sources, out = [tmp_path / "a.root", tmp_path / "b.root"], tmp_path / "out.root"
+    for source in sources:
+        with colonnade.create(source, "Events", container=container) as writer:
+            for number in range(300):
+                writer.extend({"x": [float(number)] * 40})
+                writer.commit_cluster()
+    colonnade.merge(out, sources, check_pages=checked, container=container)
+    assert colonnade.open(out)["x"].to_list() == [float(row // 40 % 300) for row in range(24_000)]
+    assert out.stat().st_size < 1.1 * sum(source.stat().st_size for source in sources)
 
 
 def test_object_stores_too(made, tmp_path):

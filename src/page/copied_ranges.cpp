@@ -15,16 +15,35 @@ bool CopiedRanges::fits(const PageDescriptor& page) const noexcept {
 }
 
 bool CopiedRanges::takes(std::span<const SealedPage> pages, bool at_any_rate) const {
-  constexpr std::uint64_t worthwhile = std::uint64_t{64} << 10;
   if (pages.empty() || !is_possible()) return false;
-  std::vector<CopiedPage> wanted;
-  std::uint64_t bytes = 0;
+  std::vector<CopiedPage> wanted = pages_;
+  Stretches stretches{.bytes = bytes_};
   for (const SealedPage& page : pages) {
     if (!fits(page.description) || page.other.size() > 0) return false;
     wanted.push_back({page.description.locator.offset, stored_size(page.description), 0});
-    bytes += wanted.back().size;
+    stretches.bytes += wanted.back().size;
   }
-  return at_any_rate || merge(std::move(wanted)).size() * worthwhile <= std::max(bytes, worthwhile);
+  if (at_any_rate) return true;
+  stretches.count = merge(std::move(wanted)).size();
+  return stretches.are_long();
+}
+
+bool CopiedRanges::takes_all(const StreamOptions& how) const {
+  if (!is_possible()) return false;
+  Stretches stretches;
+  for (std::size_t cluster = how.first_cluster; cluster < how.end_cluster; ++cluster) {
+    std::vector<CopiedPage> wanted;
+    for (const ColumnRange& range : source_.descriptor().clusters[cluster].columns) {
+      if (range.column >= how.columns.size() || !how.columns[range.column]) continue;
+      for (const PageDescriptor& page : range.pages) {
+        if (!fits(page) || how.converted_bytes(range.column, page) > 0) return false;
+        wanted.push_back({page.locator.offset, stored_size(page), 0});
+        stretches.bytes += wanted.back().size;
+      }
+    }
+    stretches.count += merge(std::move(wanted)).size();
+  }
+  return stretches.are_long();
 }
 
 void CopiedRanges::add(const SealedPage& page, std::size_t part) {

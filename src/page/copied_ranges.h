@@ -25,8 +25,11 @@ class CopiedRanges {
   // Whether any pages can be copied as ranges.
   bool is_possible() const noexcept { return largest_ > 0; }
   bool fits(const PageDescriptor& page) const noexcept;
-  // Whether to copy these pages as ranges: all are unchanged, and they lie in few places.
+  // Whether to copy these pages as ranges: all are unchanged and, unless `at_any_rate`, they lie in few
+  // places together with those that wait.
   bool takes(std::span<const SealedPage> pages, bool at_any_rate) const;
+  // Whether to copy all pages of the stream as ranges, by the same rule: none needs to be read.
+  bool takes_all(const StreamOptions& how) const;
   void add(const SealedPage& page, std::size_t part);
   bool is_enough() const noexcept { return bytes_ >= std::uint64_t{16} << 20; }
   std::span<const CopiedPage> pages() const noexcept { return pages_; }
@@ -35,6 +38,14 @@ class CopiedRanges {
   void clear();
 
  private:
+  // Each costs a key and, so that blocks can be shared, up to 4 KiB.
+  struct Stretches {
+    std::size_t count = 0;
+    std::uint64_t bytes = 0;
+
+    bool are_long() const noexcept { return count <= bytes >> 16; }
+  };
+
   std::vector<container::FileRange> merge(std::vector<CopiedPage> pages) const;
 
   const PageSource& source_;

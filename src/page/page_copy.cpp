@@ -92,18 +92,6 @@ class Converter {
   const PageCopyOptions& options_;
 };
 
-// Whether no page needs to be read: none is to be changed, and the system copies all.
-bool needs_no_bytes(const PageSource& source, const StreamOptions& how, const CopiedRanges& ranges) {
-  if (!ranges.is_possible()) return false;
-  for (std::size_t cluster = how.first_cluster; cluster < how.end_cluster; ++cluster)
-    for (const ColumnRange& range : source.descriptor().clusters[cluster].columns) {
-      if (range.column >= how.columns.size() || !how.columns[range.column]) continue;
-      for (const PageDescriptor& page : range.pages)
-        if (!ranges.fits(page) || how.converted_bytes(range.column, page) > 0) return false;
-    }
-  return true;
-}
-
 // ---- writing ----
 
 // Puts pieces into the sink, in a thread of its own. Everything but the thread's own work is called by one.
@@ -388,7 +376,7 @@ bool copy_pages(const PageSource& source, std::size_t first_cluster,
   how.converted_bytes = [&](std::uint32_t column, const PageDescriptor& page) {
     return converter.bytes(column, page);
   };
-  how.reads = options.check_pages || !needs_no_bytes(source, how, CopiedRanges(source, sink));
+  how.reads = options.check_pages || !CopiedRanges(source, sink).takes_all(how);
   SealedPageStream stream(source, how);
   PieceWriter writer(source, target_of, sink, options, how.reads);
   const auto wants_more = [&] {
