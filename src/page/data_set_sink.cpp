@@ -108,9 +108,9 @@ bool DataSetSink::checkpoints() const noexcept {
 }
 
 // A linked data set is committed as often as the one that checkpoints. Without the option, callers may commit
-// as often.
+// as often, or continue a data set as often.
 bool DataSetSink::merges_groups() const noexcept {
-  return checkpoints() || is_linked_ || footer_;
+  return checkpoints() || is_linked_ || footer_ || was_resumed_;
 }
 
 DataSetSink::DescriptorCounts DataSetSink::counts() const noexcept {
@@ -233,15 +233,16 @@ void DataSetSink::group_clusters() {
 }
 
 // Like group_clusters(), but includes the last groups: those that are less than twice as large as what
-// follows them, or all, within the maximum size of a group. Checkpoints then leave about as many groups as
-// the logarithm of the number of clusters, and rewrite each page list about as often.
+// follows them, or all of this run, within the maximum size of a group. Checkpoints then leave about as many
+// groups as the logarithm of the number of clusters, and rewrite each page list about as often. So do runs.
 void DataSetSink::merge_groups(bool all) {
   std::vector<ClusterGroup>& groups = descriptor_.cluster_groups;
   std::size_t count = descriptor_.clusters.size() - grouped_clusters_;
   std::size_t kept = groups.size();
-  while (kept > groups_before_) {
+  while (kept > 0) {
     const std::size_t before = groups[kept - 1].clusters;
-    if (before + count > options_.clusters_per_group || (!all && before >= 2 * count)) break;
+    const bool is_small = before < 2 * count || (all && kept > groups_before_);
+    if (before + count > options_.clusters_per_group || !is_small) break;
     count += before;
     --kept;
   }
@@ -253,6 +254,7 @@ void DataSetSink::merge_groups(bool all) {
   for (std::size_t i = kept; i < groups.size(); ++i) container_->retire_blob(groups[i].page_list.locator);
   groups.resize(kept);
   groups.push_back(merged);
+  groups_before_ = std::min(groups_before_, kept);
 }
 
 bool DataSetSink::has_groups_to_merge() const noexcept {
@@ -308,7 +310,7 @@ void DataSetSink::commit(bool is_last) {
 
 // ---- Linked data sets
 
-std::shared_ptr<DataSetSink> DataSetSink::make_linked() const {
+WriteOptions DataSetSink::options_of_linked() const {
   WriteOptions options = options_;
   options.checkpoint_every = {};  // its clusters are committed with those of this data set
   options.description.clear();
@@ -317,8 +319,12 @@ std::shared_ptr<DataSetSink> DataSetSink::make_linked() const {
   options.max_page_size =
       std::max(options.max_page_size,
                static_cast<std::size_t>(std::min<std::uint64_t>(usual_page, container_->max_key_size() / 2)));
-  auto linked =
-      std::make_shared<DataSetSink>(std::make_unique<container::LinkedWriter>(*container_), options);
+  return options;
+}
+
+std::shared_ptr<DataSetSink> DataSetSink::make_linked() const {
+  auto linked = std::make_shared<DataSetSink>(std::make_unique<container::LinkedWriter>(*container_),
+                                              options_of_linked());
   linked->is_linked_ = true;
   return linked;
 }

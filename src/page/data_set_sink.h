@@ -77,6 +77,7 @@ class DataSetSink {
   // Makes the sink of a data set that the footer of this one may link to, without fields yet; this sink must
   // outlive it. After start() or resume(), link() links it: from then on it is committed with this one.
   std::shared_ptr<DataSetSink> make_linked() const;
+  WriteOptions options_of_linked() const;
   // `flush` writes the open cluster of the linked data set; it is called before each commit, with no other
   // thread inside. Replaces a record of the same name.
   void link(const std::string& name, std::shared_ptr<DataSetSink> linked, std::function<void()> flush);
@@ -167,7 +168,7 @@ class DataSetSink {
   bool is_linked_ = false;
   std::vector<Linked> linked_;
   bool links_changed_ = false;     // since the last commit
-  std::size_t groups_before_ = 0;  // existing cluster groups, which stay unchanged
+  std::size_t groups_before_ = 0;  // cluster groups of earlier runs
   Clock::time_point committed_at_ = Clock::now();
 };
 

@@ -574,7 +574,7 @@ class Copy {
         last->clusters += clusters - counted;
         counted = clusters;
       }
-    sink_->link(dataset::write_provenance(sink_->container_to_link(), sink_->options(),
+    sink_->link(dataset::write_provenance(sink_->container_to_link(), sink_->options_of_linked(),
                                           sink_->descriptor().writer, inputs_));
   }
 

@@ -182,7 +182,6 @@ AttributeSetRecord write_provenance(container::WriteContainer& container, const 
                                     const std::string& writer, const std::vector<InputRecord>& inputs) {
   AttributeSetRecord record{.schema_major = 1, .schema_minor = 0, .name = provenance_name};
   WriteOptions own = options;
-  own.checkpoint_every = {};
   own.parallel_sealing = false;
   auto linked = std::make_unique<container::LinkedWriter>(container);
   const container::LinkedWriter& written = *linked;

@@ -118,6 +118,30 @@ TEST(ResumedWriter, GoesOnInObjectStores) {
   io::remove_memory_store(store);
 }
 
+// Or each run would write a footer that lists all runs before.
+TEST(ResumedWriter, JoinsTheGroupsOfEarlierRuns) {
+  const MemoryFile root_file, bare_file;
+  for (const std::string& uri : {root_file.uri(), bare_file.uri(), std::string(store)}) {
+    std::shared_ptr<std::int32_t> x;
+    std::shared_ptr<std::vector<float>> v;
+    const WriteOptions options{
+        .clusters_per_group = 64,
+        .container = uri == bare_file.uri() ? Container::bare_file : Container::root_file};
+    auto writer = Writer::recreate(model_of(x, v), "Data", uri, options);
+    for (std::size_t run = 1; run <= 100; ++run) {
+      fill(*writer, *x, *v, 3);
+      writer->close();
+      ASSERT_LE(Reader::open("Data", uri)->descriptor().cluster_groups.size(), 9u) << run;
+      writer = Writer::resume(model_of(x, v), "Data", uri, options);
+    }
+    writer->close();
+    EXPECT_EQ(good_entries(uri), 300u);
+    const auto groups = Reader::open("Data", uri)->descriptor().cluster_groups;
+    EXPECT_EQ(groups.front().clusters, 64u);
+  }
+  io::remove_memory_store(store);
+}
+
 TEST(ResumedWriter, LateFieldsBeginWhereTheyAreAdded) {
   const MemoryFile file;
   std::shared_ptr<std::int32_t> x;
