@@ -193,6 +193,20 @@ def test_appended_is_as_merged_at_once(tmp_path, sample, cut, mode):
     data_set.verify()
 
 
+def test_what_does_not_fit_what_is_there_is_named(tmp_path):
+    """In mode filter the fields of an existing output stay: the input that lacks one is at fault, not the others."""
+    paths = [tmp_path / f"in{number}.root" for number in range(3)]
+    for path, names in zip(paths, ["ab", "a", "c"], strict=True):
+        write(path, dict.fromkeys(names, "int"), [dict.fromkeys(names, 1)])
+    out = tmp_path / "out.root"
+    colonnade.merge(out, paths[:1], mode="filter")
+    with pytest.raises(colonnade.SchemaError, match="in this one there is no field 'b'") as caught:
+        colonnade.merge(out, paths[:2], mode="filter", append=True)
+    assert caught.value.uri == str(paths[1])
+    with pytest.raises(colonnade.SchemaError, match="there is no field that all sources have"):
+        colonnade.merge(tmp_path / "none.root", paths[1:], mode="filter")
+
+
 @QUIET
 @given(
     sample=files(),

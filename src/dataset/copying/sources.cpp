@@ -187,30 +187,41 @@ void CopySources::check_wanted() const {
 
 // ---- Making one schema of them
 
-// Only fields that are in all schemas, by their paths, and projected ones whose source is.
-void CopySources::keep_common() {
-  std::set<std::string> common;
-  for (std::size_t i = 0; i < schemas_.size(); ++i) {
-    std::set<std::string> own;
-    for (const FieldDescriptor& field : schemas_[i].whole.fields) {
-      const std::string path = schemas_[i].whole.path_of(field.id);
-      if (schemas_[i].wanted[field.id] && (i == 0 || common.contains(path))) own.insert(path);
+namespace {
+
+std::set<std::string> paths_of(const Descriptor& schema, const std::vector<bool>& wanted) {
+  std::set<std::string> paths;
+  for (const FieldDescriptor& field : schema.fields)
+    if (wanted.empty() || wanted[field.id]) paths.insert(schema.path_of(field.id));
+  return paths;
+}
+
+}  // namespace
+
+// Only fields that are in all schemas, by their paths, and projected ones whose source is. What is there has
+// its fields already: a source that lacks one of them does not fit.
+void CopySources::keep_common(const Descriptor* there) {
+  std::set<std::string> common =
+      there != nullptr ? paths_of(*there, {}) : paths_of(schemas_.front().whole, schemas_.front().wanted);
+  if (there == nullptr)
+    for (const Schema& schema : schemas_) {
+      const std::set<std::string> own = paths_of(schema.whole, schema.wanted);
+      std::erase_if(common, [&](const std::string& path) { return !own.contains(path); });
     }
-    common = std::move(own);
-  }
   for (Schema& schema : schemas_) {
     const Descriptor& whole = schema.whole;
     for (const FieldDescriptor& field : whole.fields)
-      schema.wanted[field.id] = common.contains(whole.path_of(field.id)) &&
+      schema.wanted[field.id] = schema.wanted[field.id] && common.contains(whole.path_of(field.id)) &&
                                 (!field.source_field || common.contains(whole.path_of(*field.source_field)));
   }
   if (common.empty())
-    throw Error(ErrorKind::schema, "the sources have no field in common", "take those that any has (union)",
+    throw Error(ErrorKind::schema, "there is no field that all sources have",
+                "take those that any has (union)",
                 {.uri = sources_.front().place.uri, .data_set = sources_.front().place.data_set});
 }
 
 void CopySources::plan(bool keeps_pages, const Descriptor* there, std::uint64_t behind) {
-  if (options_.fields == MergeMode::filter) keep_common();
+  if (options_.fields == MergeMode::filter) keep_common(there);
   for (Schema& schema : schemas_) {
     const DataSetPlace& place = sources_[schema.first].place;
     with_context({.uri = place.uri, .data_set = place.data_set}, [&] {

@@ -72,7 +72,7 @@ class CopySources {
   std::size_t find_schema(const page::PageSource& source, std::size_t number);
   void want_fields(const page::PageSource& source, Schema& schema) const;
   void check_wanted() const;
-  void keep_common();
+  void keep_common(const Descriptor* there);
   void merge(const Descriptor* there, bool keeps_pages, std::uint64_t behind);
   void add_type_infos();
 
