@@ -61,3 +61,26 @@ def test_root_reads_where_entries_came_from(root, tmp_path):
     assert inputs["name"] == "merged_inputs"
     ranges = [(begin, length, data["uri"], data["data_set"]) for begin, length, data in inputs["entries"]]
     assert ranges == [(0, 10, str(paths[0]), "Events"), (10, 11, str(paths[1]), "Events")]
+
+
+def test_root_merges_records_that_later_inputs_have_more_members_of(root, tmp_path):
+    """ROOT's merger takes pages of one column for those of another unless fields are numbered depth first."""
+    first, second, out = tmp_path / "first.root", tmp_path / "second.root", tmp_path / "out.root"
+    schemas = [
+        {"r": {"a": "int"}, "l": [{"u": "short"}], "n": "long"},
+        {"r": {"b": "std::string", "a": "int"}, "l": [{"w": "double", "u": "short"}], "n": "long"},
+    ]
+    for path, schema in zip([first, second], schemas, strict=True):
+        with colonnade.create(path, "Events", schema, compression="zstd") as writer:
+            for number in range(10):
+                values = {"a": number, "b": f"text {number}", "u": number, "w": number / 2}
+                writer.fill(
+                    r={name: values[name] for name in schema["r"]},
+                    l=[{name: values[name] for name in schema["l"][0]}] * (number % 3),
+                    n=-number,
+                )
+    colonnade.merge(out, [first, second], mode="union", verify="values")
+    root.call("hadd", [str(out)], str(tmp_path / "again.root"))
+    assert (
+        colonnade.open(tmp_path / "again.root").arrays().to_list() == colonnade.open(out).arrays().to_list()
+    )

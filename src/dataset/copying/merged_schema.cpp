@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_set>
+#include <utility>
 
 #include "colonnade/error.h"
 
@@ -288,10 +289,66 @@ void MergedSchema::finish() {
     to_.aliases = std::move(aliases);
   }
   if (options_.behind) return;
+  number_depth_first();
   to_.header_fields = static_cast<std::uint32_t>(to_.fields.size());
   to_.header_columns = static_cast<std::uint32_t>(to_.columns.size());
   to_.header_aliases = static_cast<std::uint32_t>(to_.aliases.size());
   to_.header_type_infos = static_cast<std::uint32_t>(to_.type_infos.size());
+}
+
+// Members that a later input adds to a record come behind all fields. Any order is valid, but ROOT's merger
+// takes the pages of one column for those of another unless fields are numbered depth first.
+void MergedSchema::number_depth_first() {
+  std::vector<std::uint32_t> order;
+  const auto visit = [&](const auto& self, std::uint32_t id) -> void {
+    order.push_back(id);
+    for (const std::uint32_t child : to_.fields[id].children) self(self, child);
+  };
+  for (const std::uint32_t id : to_.top_level_fields()) visit(visit, id);
+  if (std::is_sorted(order.begin(), order.end())) return;
+  std::vector<std::uint32_t> columns;
+  for (const std::uint32_t id : order) {
+    if (to_.fields[id].source_field) continue;
+    for (const ColumnIds& group : to_.fields[id].representations)
+      columns.insert(columns.end(), group.begin(), group.end());
+  }
+  renumber(order, columns);
+}
+
+namespace {
+
+std::vector<std::uint32_t> inverse(const std::vector<std::uint32_t>& order) {
+  std::vector<std::uint32_t> place(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  return place;
+}
+
+}  // namespace
+
+void MergedSchema::renumber(const std::vector<std::uint32_t>& fields,
+                            const std::vector<std::uint32_t>& columns) {
+  const std::vector<std::uint32_t> field_at = inverse(fields);
+  const std::vector<std::uint32_t> column_at = inverse(columns);
+  const auto old_fields = std::exchange(to_.fields, {});
+  const auto old_columns = std::exchange(to_.columns, {});
+  for (const std::uint32_t id : fields) {
+    FieldDescriptor& field = to_.fields.emplace_back(old_fields[id]);
+    field.id = field_at[id];
+    field.parent = field_at[field.parent];
+    for (std::uint32_t& child : field.children) child = field_at[child];
+    if (field.source_field) field.source_field = field_at[*field.source_field];
+    for (ColumnIds& group : field.representations)
+      for (std::uint32_t& column : group) column = column_at[column];
+  }
+  for (const std::uint32_t id : columns) {
+    ColumnDescriptor& column = to_.columns.emplace_back(old_columns[id]);
+    column.id = column_at[id];
+    column.field = field_at[column.field];
+  }
+  for (AliasColumnDescriptor& alias : to_.aliases)
+    alias = {column_at[alias.physical_column], field_at[alias.field]};
+  known_.clear();
+  for (const FieldDescriptor& field : to_.fields) index(field.id);
 }
 
 // ---- mapping ----

@@ -72,6 +72,9 @@ class MergedSchema {
   std::size_t find_group(const Descriptor& from, const ColumnIds& group, std::uint32_t field) const;
   void add_group(const Descriptor& from, const ColumnIds& group, std::uint32_t into);
   void widen(const Descriptor& from, const ColumnIds& group, std::uint32_t into);
+  void number_depth_first();
+  // In this order.
+  void renumber(const std::vector<std::uint32_t>& fields, const std::vector<std::uint32_t>& columns);
   void project(const Descriptor& from, const std::vector<std::uint32_t>& map);
   void map_level(const Descriptor& from, const std::vector<std::uint32_t>& fields, std::uint32_t parent,
                  std::uint32_t from_parent, SchemaMap& map) const;
