@@ -26,6 +26,7 @@ ONE = FIXTURES / "trees" / "arrays_of_one.root"
 MEMBERS = FIXTURES / "trees" / "member_objects.root"
 OFFSETS = FIXTURES / "trees" / "offset_maps.root"
 CONTAINERS = FIXTURES / "trees" / "container_arrays.root"
+OTHERS = FIXTURES / "trees" / "other_containers.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
 
@@ -956,3 +957,29 @@ def test_arrays_of_containers_in_objects(tmp_path):
         assert found["o"].to_list() == expected
         assert found.schema["o.table"].type == "std::array<std::array<std::string,3>,2>"
         assert found.schema["o.sets"].type == "std::array<std::set<std::int32_t>,2>"
+
+
+def test_containers_that_uproot_does_not_know(tmp_path):
+    report = colonnade.import_tree(OTHERS, tmp_path / "copy.root", verify=True)
+    assert report.verified
+    expected = [
+        {
+            "object": {
+                "before": e,
+                "equal": sorted([e, e, -e]),
+                "unordered": [e],
+                "points": [{"id": e, "x": 0.5 * e}] * (e % 3),
+                "after": -e,
+            },
+            "numbers": [e] * (e % 4),
+            "texts": sorted(["b", "a" * (300 if e % 2 else e), "b"]),
+            "nested": [["x", "y" * e]] * (e % 3),
+            "lists": [(k, [float(e)] * (k + 1)) for k in range(e % 3)],
+            "pairs": [("key", k) for k in range(e % 3)],
+        }
+        for e in range(9)
+    ]
+    for found in (colonnade.open(OTHERS, "Events"), colonnade.open(tmp_path / "copy.root")):
+        assert found.arrays().to_list() == expected
+        assert found.schema["numbers"].type == "std::vector<std::int32_t>"
+        assert found.arrays(entry_start=3, entry_stop=5).to_list() == expected[3:5]

@@ -27,6 +27,7 @@ from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import FormatError
 from colonnade.schema.spec import Spec
 
+from .containers import interpretation_of
 from .reduced_precision import comment_of
 from .whole_objects import (
     dimensions_of_members,
@@ -443,7 +444,7 @@ class _Planner:
             _check_std_array(branch)
             _check_arrays(branch)
             _check_objects(branch)
-            interpretation = with_dimensions(branch.interpretation, branch)
+            interpretation = with_dimensions(interpretation_of(branch), branch)
             form = interpretation.awkward_form(self._tree.file)
             objects = has_objects(branch)
             dimensions = dimensions_of_members(branch) if objects else {}
@@ -479,7 +480,7 @@ def is_array_of_objects(branch: Any) -> bool:
 
 def is_array_of_containers(branch: Any) -> bool:
     """True for members such as `std::string t[2]` and `std::array<std::vector<int>,2> v`."""
-    array: Any = getattr(branch.interpretation, "model", None)
+    array: Any = getattr(interpretation_of(branch), "model", None)
     is_array = hasattr(array, "speedbump") and hasattr(array.values, "header") and len(array.inner_shape) > 0
     return is_array and getattr(branch.streamer, "array_length", 0) > 0 and branch.count_leaf is None
 
@@ -575,7 +576,7 @@ def _check_arrays(branch: Any) -> None:
     if len(leaves) > 1 and is_array:
         raise _UnfitError("uproot cannot read leaf lists with arrays or texts")
     try:
-        content: Any = getattr(branch.interpretation, "content", None)
+        content: Any = getattr(interpretation_of(branch), "content", None)
     except UnboundLocalError as error:  # it takes the brackets for a range
         raise _UnfitError(
             "uproot cannot read a Float16_t with other brackets than those of a range"
@@ -617,6 +618,8 @@ def short_reason(error: BaseException) -> str:
     if kind == "UnknownInterpretation":
         return "uproot does not know how its values are stored"
     text = str(error).partition("\nin file")[0].partition("\nin object")[0]
+    if text.startswith("need at least one array to concatenate"):
+        return "it has empty maps in lists, which uproot cannot read"
     if text.startswith("memberwise serialization"):
         return "its items are stored member by member, which uproot cannot read"
     lines = [line.strip() for line in text.splitlines() if line.strip()]

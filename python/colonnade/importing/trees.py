@@ -50,6 +50,7 @@ from colonnade.writing.options import (
     write_options,
 )
 
+from .containers import interpretation_of
 from .reduced_precision import as_root_reads, comment_of
 from .tree_schema import (
     NOTHING_STORED,
@@ -813,7 +814,7 @@ def _interpretation(branch: Any) -> Any:
 
 def _as_stored(branch: Any) -> Any:
     """The interpretation of uproot for what a branch has: arrays, reduced numbers, objects without a header."""
-    found = with_dimensions(branch.interpretation, branch)
+    found = with_dimensions(interpretation_of(branch), branch)
     content: Any = getattr(found, "content", None)
     if is_array_of_objects(branch) and hasattr(content, "model"):  # it would take their headers for values
         array = _uproot().containers.AsArray(False, False, content.model, content.inner_shape)

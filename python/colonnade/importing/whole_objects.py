@@ -19,6 +19,7 @@ import numpy as np
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 
+from .containers import interpretation_of
 from .reduced_precision import Precision, precision_of
 
 __all__ = [
@@ -45,12 +46,12 @@ _CHECKSUM = 4
 
 def has_objects(branch: Any) -> bool:
     """True if values are objects: whether uproot can read them depends on how they are stored."""
-    return any(kind in repr(branch.interpretation) for kind in ("AsObjects", "AsStridedObjects"))
+    return any(kind in repr(interpretation_of(branch)) for kind in ("AsObjects", "AsStridedObjects"))
 
 
 def without_header(branch: Any) -> Any | None:
     """Return how to read a branch of an object that is not split; None of other branches."""
-    found = branch.interpretation
+    found = interpretation_of(branch)
     model = getattr(found, "model", None)
     kind = type(found).__name__
     if kind == "AsStridedObjects" and any(name.startswith("@") for name in found.from_dtype.names or ()):

@@ -1,0 +1,40 @@
+"""Containers of C++ that uproot does not know, and ROOT stores like others that it does."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["interpretation_of"]
+
+_LIKE = {
+    "deque": "vector",
+    "forward_list": "vector",
+    "multiset": "vector",
+    "unordered_set": "vector",
+    "unordered_multiset": "vector",
+    "multimap": "map",
+    "unordered_map": "map",
+    "unordered_multimap": "map",
+}
+"""Sets with equal items, or in no order, are no `std::set` of a field."""
+_UNKNOWN = re.compile(rf"\b({'|'.join(_LIKE)})(?=\s*<)")
+
+
+def interpretation_of(branch: Any) -> Any:
+    """Return uproot's interpretation of a branch, also of containers that uproot (up to 5.7) does not know."""
+    found = branch.interpretation
+    if "Unknown_" not in repr(found) or branch.branches or getattr(branch.streamer, "array_length", 0):
+        return found
+    is_top = branch.top_level and branch.has_member("fClassName")
+    name = str(branch.member("fClassName") if is_top else getattr(branch.streamer, "typename", ""))
+    like = _UNKNOWN.sub(lambda kind: _LIKE[kind[1]], name)
+    if like == name or name.endswith("*"):
+        return found
+    from uproot.containers import AsArray
+    from uproot.interpretation.identify import parse_typename
+    from uproot.interpretation.objects import AsObjects
+
+    is_in_list = not is_top and branch.count_leaf is not None
+    model = parse_typename(like, file=branch.file, outer_header=not is_in_list, string_header=not is_top)
+    return AsObjects(AsArray(True, False, model, ()) if is_in_list else model, branch).simplify()
