@@ -13,7 +13,15 @@ import pytest
 
 import colonnade
 from colonnade import DataFrame, RDataFrame, _core, root
-from colonnade.errors import FileMissingError, FormatError, NotFoundError, StorageError, UsageError
+from colonnade.errors import (
+    ConversionError,
+    FileMissingError,
+    FormatError,
+    NotFoundError,
+    StorageError,
+    TypeMismatchError,
+    UsageError,
+)
 from colonnade.frame.sample_info import SampleInfo
 
 SIZES = {"signal_a": 5, "signal_b": 7, "background": 11}
@@ -151,7 +159,54 @@ def test_roots_spelling(path: Path) -> None:
     np.testing.assert_array_equal(values["xsec"], EXPECTED)
     assert values["id"].tolist() == [7] * 12 + [0] * 11
     assert set(values["name"]) == {"signaldata", "backgroundmc"}
-    assert sorted(set(values["n"].tolist())) == [5, 12, 24]
+    assert sorted(set(values["n"].tolist())) == [5, 7, 12]
+
+
+@pytest.mark.parametrize("options", [{}, {"executor": 1}])
+def test_expressions_ask_samples_as_in_root(path: Path, options: dict[str, Any]) -> None:
+    df = root.RDF.Experimental.FromSpec(str(path), **options)
+    asked = {
+        "xsec": 'rdfsampleinfo_.GetD("xsec")',
+        "id": 'rdfsampleinfo_.GetI("id") * 2 // GetI("none")',
+        "kind": 'auto name = rdfsampleinfo_.GetSampleName(); return name + rdfsampleinfo_.GetS("kind");',
+        "n": "rdfsampleinfo_.NEntries() + 100 * rdfsampleinfo_.GetSampleId()",
+        "range": "rdfsampleinfo_.EntryRange().second - rdfsampleinfo_.EntryRange().first",
+        "empty": "rdfsampleinfo_.Empty()",
+        "text": '"rdfsampleinfo_.GetI(0)"',
+    }
+    for name, text in asked.items():
+        df = df.DefinePerSample(name, text)
+    values = df.RedefinePerSample("text", 'rdfsampleinfo_.GetS("kind")').AsNumpy(list(asked))
+    np.testing.assert_array_equal(values["xsec"], EXPECTED)
+    assert values["id"].tolist() == [14] * 12 + [-2] * 11
+    assert list(values["kind"]) == ["signaldata"] * 12 + ["backgroundmc"] * 11
+    assert values["n"].tolist() == [5] * 5 + [7] * 7 + [111] * 11
+    assert values["range"].tolist() == [5] * 5 + [7] * 7 + [11] * 11
+    assert not values["empty"].any()
+    assert values["text"][0] == "data"
+
+
+def test_what_samples_do_not_answer(path: Path, specification: dict[str, Any]) -> None:
+    specification["samples"]["signal"]["metadata"]["own"] = 1 << 40
+    path.write_text(json.dumps(specification))
+    df = root.RDF.Experimental.FromSpec(str(path))
+    for text, kind, problem in (
+        ('rdfsampleinfo_.GetD("none")', NotFoundError, "no 'none' in its metadata"),
+        ('rdfsampleinfo_.GetI("xsec")', TypeMismatchError, "is 1.5, and not a whole number"),
+        ('rdfsampleinfo_.GetS("xsec")', TypeMismatchError, "not a text; try: GetD"),
+        ('rdfsampleinfo_.GetI("own")', ConversionError, "is no 'int'"),
+        ("rdfsampleinfo_.GetD(xsec)", UsageError, "takes the name of a value, in quotes"),
+        ("rdfsampleinfo_.NEntries(1)", UsageError, "takes nothing"),
+        ("rdfsampleinfo_.EntryRange()", UsageError, "EntryRange\\(\\).first"),
+        ("rdfsampleinfo_.GetX()", NotFoundError, "unknown method 'GetX'"),
+    ):
+        with pytest.raises(kind, match=problem):
+            df.DefinePerSample("z", text)
+    # Only the rows of a sample ask it.
+    text = 'rdfsampleinfo_.GetSampleName() == "signal" ? rdfsampleinfo_.GetD("own") : 2'
+    assert df.DefinePerSample("z", text).Min("z").GetValue() == 2
+    with pytest.raises(NotFoundError, match="sample 'background' has no 'own'"):
+        df.DefinePerSample("z", 'rdfsampleinfo_.GetD("own")').Sum("z").GetValue()
 
 
 def test_what_is_no_specification(specification: dict[str, Any], tmp_path: Path) -> None:

@@ -162,6 +162,8 @@ class Session:
         """A pickled function that each process calls once before its first task: see `Plan.set_up`."""
         self.functions: dict[str, Callable[..., Any]] = {}
         """User functions that expressions can call."""
+        self.answers: dict[str, str] = {}
+        """Functions that have the answers to what expressions ask about samples, in ROOT's dialect."""
         self.bookings: dict[int, Booking] = {}
         self.joins: list[tuple[_core.Join, str]] = []
         """Joins whose tables of keys must exist before tasks need them, with their names."""

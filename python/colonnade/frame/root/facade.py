@@ -18,13 +18,13 @@ from colonnade.frame.callables import pickled
 from colonnade.frame.dataframe import DataFrame, run_graphs, variations_for
 from colonnade.frame.expressions import Expression
 from colonnade.frame.results import Result
-from colonnade.frame.sample_info import SampleInfo
 from colonnade.misuse import advised, column_name, files_of, function_of, mapping_of, path_text, thread_count
 
 from .chains import TChain
 from .histograms import GraphView, HistogramView, ManyAxesView, ProfileView, StatsView, refuse
 from .models import histogram_tuple, is_model, profile_tuple, snapshot_settings
 from .results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
+from .samples import of_sample, with_answers
 from .spelling import also_named, with_extra
 from .templates import Templated
 
@@ -207,12 +207,12 @@ class RDataFrame:
     @also_named(expression="value")
     def DefinePerSample(self, name: str, value: Any) -> RDataFrame:
         """Add a column whose value depends on the file alone; a callable gets the number 0 and the file's name."""
-        return self._at(self._frame.define_per_sample(name, _of_sample(value)))
+        return self._at(self._frame.define_per_sample(name, self._sample_value(value)))
 
     @also_named(expression="value")
     def RedefinePerSample(self, name: str, value: Any) -> RDataFrame:
         """Give a column other values that depend on the file alone."""
-        return self._at(self._frame.redefine_per_sample(name, _of_sample(value)))
+        return self._at(self._frame.redefine_per_sample(name, self._sample_value(value)))
 
     @also_named(alias="name", columnName="column")
     def Alias(self, name: str, column: str) -> RDataFrame:
@@ -566,6 +566,10 @@ class RDataFrame:
 
     # ---- Inside
 
+    def _sample_value(self, value: Any) -> Any:
+        """The value of a column of `DefinePerSample`."""
+        return with_answers(self._frame, of_sample(value))
+
     def _above(self, kind: str) -> list[tuple[str, list[str], list[str]]]:
         """Name, columns and tags of the nodes of a kind; for the top the filters of the whole graph."""
         frame = self._frame
@@ -734,12 +738,6 @@ def _graph_names(x: Any, y: Any) -> dict[str, str]:
     return {"name": f"{y}_vs_{x}", "title": f"{y} vs {x}"}
 
 
-def _of_sample(value: Any) -> Any:
-    if isinstance(value, str | Expression) or not callable(value):
-        return value
-    return lambda info: value(0, SampleInfoView(info))
-
-
 def _rows(array: Any) -> Any:
     """Values one by one, numbers as Python has them."""
     return (
@@ -751,75 +749,6 @@ def _item(value: Any) -> Any:
     if not isinstance(value, ak.Array) or value.ndim != 1 or value.layout.is_option or value.layout.is_union:
         return value
     return np.asarray(value)
-
-
-class SampleInfoView:
-    """A file of the source, with the methods of RSampleInfo."""
-
-    def __init__(self, info: SampleInfo) -> None:
-        self._info = info
-
-    def AsString(self) -> str:
-        """Return its name with that of the data set, "f.root/Events"."""
-        return str(self._info)
-
-    def Contains(self, text: str) -> bool:
-        """Return whether the name contains a text."""
-        return text in str(self._info)
-
-    def Empty(self) -> bool:
-        """Return whether there is no name."""
-        return not self._info
-
-    def EntryRange(self) -> tuple[int, int]:
-        """Return its first entry, counted through all files, and the entry after its last."""
-        return self._info.entries
-
-    def NEntries(self) -> int:
-        """Return its number of entries."""
-        return self._info.entries[1] - self._info.entries[0]
-
-    def NEntriesTotal(self) -> int:
-        """Return the number of entries of the file, all of which are looked at together here."""
-        return self.NEntries()
-
-    def GetSampleName(self) -> str:
-        """Return the name of its sample in the specification."""
-        self._check_sample()
-        return self._info.sample
-
-    def GetSampleId(self) -> int:
-        """Return the number of its sample in the specification."""
-        self._check_sample()
-        return self._info.sample_id
-
-    def GetI(self, key: str) -> int:
-        """Return a whole number of the metadata."""
-        return int(self._info.value(key))
-
-    def GetD(self, key: str) -> float:
-        """Return a number of the metadata."""
-        return float(self._info.value(key))
-
-    def GetS(self, key: str) -> str:
-        """Return a text of the metadata."""
-        return str(self._info.value(key))
-
-    def _check_sample(self) -> None:
-        if not self._info.sample:
-            raise UsageError(f"'{self._info}' belongs to no sample", "FromSpec, which knows samples")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SampleInfoView) and str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash(str(self))
-
-    def __str__(self) -> str:
-        return str(self._info)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        refuse("a sample", name, "AsString(), GetSampleName(), GetD(key)")
 
 
 # ---- Functions
