@@ -494,6 +494,21 @@ def test_display_of_lists_in_lists_has_the_digits_of_root():
     assert "{ 1.50000f, 1.00000e+30f }" in shown
 
 
+def test_columns_are_as_wide_as_the_dots_of_a_long_list():
+    display = colonnade.RDataFrame(1).Define("w", "ROOT::RVecI(12, 3)").Display(["w"])
+    assert display.AsString().startswith("+-----+-----+\n| Row | w   | \n")
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"), [([], "no columns are named"), (["x", "x"], "a column is named twice")]
+)
+def test_snapshots_name_each_column_once(tmp_path, columns, problem):
+    frame = colonnade.RDataFrame(1).Define("x", "1")
+    with pytest.raises(colonnade.UsageError, match=problem):
+        frame.Snapshot("Events", str(tmp_path / "out.root"), columns)
+    assert not list(tmp_path.iterdir())
+
+
 def test_means_of_graphs(frame):
     graph = frame.Graph("x", "w")
     assert graph.GetMean() == pytest.approx(X.mean())

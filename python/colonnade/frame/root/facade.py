@@ -480,8 +480,12 @@ class RDataFrame:
                 f"Snapshot({target!r}, {name!r}), the name of the data set first",
             )
         settings = snapshot_settings(options)
+        named = [] if not _is_unnamed(columns) and not _listed(columns) else self._named(columns)
+        if not named or len(set(named)) < len(named):
+            what = "a column is named twice" if named else "no columns are named"
+            raise UsageError(f"{what} for a snapshot", 'each one once, or "" for all columns')
         result: Result[DataFrame] = self._frame.snapshot(
-            target, name, self._named(columns), lazy=True, **cast("Any", settings.writing)
+            target, name, named, lazy=True, **cast("Any", settings.writing)
         )
         if settings.with_variations:
             variations_for(result)

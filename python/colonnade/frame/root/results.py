@@ -194,9 +194,9 @@ class DisplayView:
         return self._table(None)
 
     def _table(self, most_items: int | None) -> str:
-        shown, full = self._rows(most_items), self._rows(None)
-        # A column is as wide as all of its items, as in ROOT.
-        widths = [max(len(line) for row in shown + full for line in row[k]) for k in range(len(full[0]))]
+        shown, every = self._rows(most_items), self._rows(self._most_items) + self._rows(None)
+        # A column is as wide as all of its items, and as the dots behind the first ones, as in ROOT.
+        widths = [max(len(line) for row in every for line in row[k]) for k in range(len(shown[0]))]
         rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
         return rule + "".join(_drawn(row, widths) + rule for row in shown)
 
