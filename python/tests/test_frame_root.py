@@ -494,6 +494,17 @@ def test_display_of_lists_in_lists_has_the_digits_of_root():
     assert "{ 1.50000f, 1.00000e+30f }" in shown
 
 
+def test_the_size_of_a_defined_list_is_no_column(frame):
+    node = frame.Define("v", "ROOT::RVecI{1, 2}").Define("R_rdf_sizeof_w", "3")
+    assert [node.HasColumn(name) for name in ("v", "#v", "R_rdf_sizeof_v", "R_rdf_sizeof_w")] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert node.Define("n", "#v").Max("n").GetValue() == 2
+
+
 def test_columns_are_as_wide_as_the_dots_of_a_long_list():
     display = colonnade.RDataFrame(1).Define("w", "ROOT::RVecI(12, 3)").Display(["w"])
     assert display.AsString().startswith("+-----+-----+\n| Row | w   | \n")

@@ -549,8 +549,12 @@ class RDataFrame:
     @also_named(columnName="name")
     def HasColumn(self, name: str) -> bool:
         """Return whether there is already a column of that name."""
-        # The sample is only in expressions, for ROOT.
-        return self._frame.has_column(name) and name != "rdfsampleinfo_"
+        if not self._frame.has_column(name):
+            return False
+        # The sample, and "#x", are only in expressions, for ROOT; only sources have sizes as columns.
+        of = name.removeprefix("#").removeprefix("R_rdf_sizeof_")
+        is_size = of != name and (name[0] == "#" or of in self._frame.defined_column_names)
+        return name != "rdfsampleinfo_" and (not is_size or name in self._frame.column_names)
 
     def Describe(self) -> DescriptionView:
         """Return a text about the source, the columns and the nodes."""
