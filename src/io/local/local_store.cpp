@@ -586,6 +586,7 @@ void LocalStore::sync_folder_of_store() const {
 }
 
 void LocalStore::sync() {
+  const auto turn = pending_.turn();
   PendingValues::Taken taken = pending_.take();
   try {
     if (taken.created) {

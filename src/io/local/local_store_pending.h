@@ -38,6 +38,12 @@ class PendingValues {
     change([&] { taken_.root = true; });
   }
 
+  // Held while changes are flushed. A sync() that finds none must not return before another one has flushed
+  // those that it took. A child flushes everything, and may not wait for a thread of its parent.
+  std::unique_lock<std::mutex> turn() {
+    return is_child() ? std::unique_lock<std::mutex>() : std::unique_lock(flushing_);
+  }
+
   Taken take() {
     Taken result;
     if (is_child()) {
@@ -70,6 +76,7 @@ class PendingValues {
   }
 
   const Process process_;
+  std::mutex flushing_;
   std::mutex mutex_;
   Taken taken_;
 };

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <thread>
 
 #include "base/test_folder.h"
+#include "io/local/local_store.h"
 #include "io/object_store.h"
 
 namespace colonnade::io {
@@ -40,6 +43,33 @@ TEST(LocalStoreThreads, ReadAndReplaceTheSameValues) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// The values that one thread is flushing are among those that the other has written.
+TEST(LocalStoreThreads, DoNotReturnFromSyncBeforeTheValuesAreOnTheDevice) {
+  const TestFolder folder;
+  std::shared_ptr<ObjectStore> store;
+  std::future<void> other;
+  bool may_wait = false;
+  std::future_status status = std::future_status::ready;
+  StoreCalls calls = StoreCalls::of_system();
+  calls.fsync = [&](int) {
+    if (may_wait && !other.valid()) {
+      other = std::async(std::launch::async, [&] { store->sync(); });
+      status = other.wait_for(std::chrono::milliseconds(100));  // it can't end: nothing has been flushed
+    }
+    return 0;
+  };
+  store = open_local_store("obj://" + folder.path().string(), {.create = true}, calls);
+  store->sync();
+  const Bytes value(5);
+  const UpdateItem item{1, {value}};
+  store->update({1, 2}, 3, {&item, 1});
+  may_wait = true;
+  store->sync();
+  ASSERT_TRUE(other.valid());
+  other.get();
+  EXPECT_EQ(status, std::future_status::timeout);
 }
 
 }  // namespace
