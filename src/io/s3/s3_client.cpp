@@ -11,6 +11,7 @@
 #include <array>
 #include <charconv>
 #include <random>
+#include <unordered_set>
 #include <utility>
 
 #include "base/base64.h"
@@ -251,6 +252,7 @@ class Client final : public S3ClientWithCaller {
   void list(const std::string& prefix, const std::string& delimiter, const std::string& after,
             const std::function<bool(S3Listing&&)>& take) const override {
     std::string token;
+    std::unordered_set<std::string> seen;  // a listing that turns in circles would never end
     while (true) {
       S3Call call{.action = "list"};
       call.query = {{"list-type", "2"}, {"prefix", prefix}, {"encoding-type", "url"}};
@@ -261,7 +263,8 @@ class Client final : public S3ClientWithCaller {
       const XmlElement document = listing(call);
       if (!take(listing_of(document)) || document.child_text("IsTruncated") != "true") return;
       const std::string next = document.child_text("NextContinuationToken");
-      if (next.empty() || next == token) throw bad_answer(prefix, "list", "a listing that does not go on");
+      if (next.empty() || !seen.insert(next).second)
+        throw bad_answer(prefix, "list", "a listing that does not go on");
       token = next;
     }
   }

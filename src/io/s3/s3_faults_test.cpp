@@ -1,5 +1,6 @@
 // What the client does when the server, or the way to it, does not do what it should: answers that real
 // servers do not give on demand come from a server within this program.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -503,6 +504,20 @@ TEST_F(S3Faults, DoesNotFollowListingsThatTurnInCircles) {
   const auto all = [](S3Listing&&) { return true; };
   EXPECT_EQ(error_of([&] { client_of(server)->list("", "", "", all); }).kind(), ErrorKind::io);
   EXPECT_EQ(server.requests().size(), 2u);
+}
+
+TEST_F(S3Faults, DoesNotFollowListingsWhoseTokensAlternate) {
+  const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+    const bool was_one = request.target.find("continuation-token=one") != std::string::npos;
+    return {.body = fmt::format("<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>{}"
+                                "</NextContinuationToken></ListBucketResult>",
+                                was_one ? "two" : "one")};
+  });
+  int taken = 0;
+  const auto some = [&](S3Listing&&) { return ++taken < 10; };
+  const Error error = error_of([&] { client_of(server)->list("", "", "", some); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_EQ(server.requests().size(), 3u);
 }
 
 TEST_F(S3Faults, RemovesOneByOneWhereBatchesAreNotKnown) {
