@@ -186,9 +186,11 @@ class CachedWritable final : public LocalWritable {
       if (done < 0 && errno == EINTR) continue;
       if (done == 0) fail_truncated(from.uri(), static_cast<std::uint64_t>(source), from.size());
       if (done < 0) {
-        if (errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == EFBIG)
+        if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
           fail_system(uri_, fmt::format("copy {} bytes", size), errno, static_cast<std::uint64_t>(target));
-        copies_ = false;  // between these two the system does not copy
+        // EIO does not say which of the files is damaged: reading and writing does. Other codes: between
+        // these two the system does not copy.
+        if (errno != EIO) copies_ = false;
         return static_cast<void>(WritableFile::copy(static_cast<std::uint64_t>(target), from,
                                                     static_cast<std::uint64_t>(source), size));
       }

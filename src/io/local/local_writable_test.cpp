@@ -20,6 +20,7 @@
 #include "base/test_errors.h"
 #include "colonnade/warning.h"
 #include "io/conformance_test.h"
+#include "io/local/read_calls.h"
 #include "io/local/write_calls.h"
 #include "io/local/write_staging.h"
 #include "io/local/write_test_tools.h"
@@ -636,8 +637,24 @@ TEST_F(SystemCopies, WhatTheSystemDoesNotCopyIsReadAndWritten) {
   }
 }
 
+// The system does not say which of the two files is damaged.
+TEST_F(SystemCopies, AnErrorOfADeviceIsThatOfTheFileThatHasIt) {
+  const CopyPlan plan{100, 250'000, 4196};
+  Copying how{.refuses_copying = EIO};
+  copy(how, plan);
+  expect_copied(plan);
+  EXPECT_TRUE(may_go_on_);
+  ReadCalls reads = ReadCalls::of_system();
+  reads.preadv = [](int, const iovec*, int, off_t) -> ssize_t {
+    errno = EIO;
+    return -1;
+  };
+  source_ = open_local_for_reading(from_, {}, reads);
+  EXPECT_EQ(error_of([&] { copy(how, plan); }).context().uri, from_);
+}
+
 TEST_F(SystemCopies, WhatFailsIsAnError) {
-  for (const int failure : {ENOSPC, EIO, EFBIG, EDQUOT}) {
+  for (const int failure : {ENOSPC, EFBIG, EDQUOT}) {
     Copying how{.refuses_copying = failure};
     const Error error = error_of([&] { copy(how, {100, 250'000, 4}); });
     EXPECT_EQ(error.kind(), ErrorKind::io);
