@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/test_errors.h"
 #include "base/test_folder.h"
@@ -378,6 +379,36 @@ TEST_F(HttpFaults, WhatWasRenamedBeforeAnAnswerWasLostIsRenamed) {
       }
       EXPECT_THAT(folder.files(), testing::ElementsAre(testing::Pair("/f.root", "1234567")));
     }
+}
+
+// A server that cannot rename. The first answer to the file is lost, so that the repetition finds a file: the
+// one that was sent, or another program's.
+TEST_F(HttpFaults, WhatWasWrittenBeforeAnAnswerWasLostIsNotAnotherPrograms) {
+  const std::string sent(5'000'000, 's');
+  for (const bool is_ours : {true, false}) {
+    std::string there;
+    bool is_first = true;
+    const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+      if (request.method == "MOVE") return {.status = 405};
+      const bool is_file = request.target == "/f.root";
+      if (request.method == "DELETE" || (request.method == "PUT" && !is_file)) return {.status = 204};
+      if (request.method != "PUT") {
+        if (!is_file || there.empty()) return {.status = 404};
+        return HttpContent{.bytes = there}.answer_to(request);
+      }
+      if (!there.empty()) return {.status = 412};
+      there = request.body;
+      if (!is_ours) there.back() = 'x';
+      return {.drops = std::exchange(is_first, false), .stays = is_ours};
+    });
+    const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create_new);
+    file->write(0, as_bytes(sent));
+    if (is_ours)
+      EXPECT_NO_THROW(file->close());
+    else
+      EXPECT_THAT(error_of([&] { file->close(); }).problem(), HasSubstr("another program"));
+    EXPECT_EQ(there == sent, is_ours);
+  }
 }
 
 TEST_F(HttpFaults, BytesThatAServerLostOnTheWayAreNoticed) {

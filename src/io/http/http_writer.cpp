@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <exception>
@@ -169,8 +170,30 @@ class HttpWriter final : public WritableFile {
     const bool is_last = url.path == caller_.url().path;
     if (must_be_new_ && is_last) call.headers = {{"if-none-match", "*"}};
     const HttpReply reply = caller_.call(call);
-    if (must_be_new_ && is_last && reply.http.has_status(412)) fail_replacing();
+    if (must_be_new_ && is_last && reply.http.has_status(412)) {
+      if (is_there(content)) return;
+      fail_replacing();
+    }
     if (!reply.http.is_good()) throw caller_.error(call, reply);
+  }
+
+  // If the answer to a PUT is lost, its repetition finds the file that the first one made.
+  bool is_there(ByteSpan content) const {
+    constexpr std::size_t most = std::size_t{4} << 20;
+    try {
+      const auto file = open_http_for_reading(uri(), {});
+      if (file->size() != content.size()) return false;
+      Bytes found(std::min(most, content.size()));
+      for (std::size_t at = 0; at < content.size(); at += most) {
+        const ByteSpan expected = content.subspan(at, std::min(most, content.size() - at));
+        const MutableByteSpan into = MutableByteSpan(found).first(expected.size());
+        file->read(at, into);
+        if (!std::equal(into.begin(), into.end(), expected.begin())) return false;
+      }
+      return true;
+    } catch (const Error&) {  // what cannot be compared counts as another program's
+      return false;
+    }
   }
 
   HttpReply move(const HttpUrl& from, const HttpUrl& to, bool may_replace) const {
