@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -21,8 +22,10 @@
 #include "cache/claims.h"
 #include "cache/contents.h"
 #include "cache/filler.h"
+#include "cache/layout.h"
 #include "cache/wait_policy.h"
 #include "io/local/local_file.h"
+#include "io/local/local_store.h"
 
 namespace colonnade::cache {
 namespace {
@@ -36,6 +39,7 @@ constexpr unsigned most_threads = 64;
 constexpr std::chrono::seconds longest_idle(20);
 
 constexpr std::string_view folder_scheme = "obj://";
+constexpr std::string_view claims_name = "claims";  // of the file in such a folder
 
 // Folders on other machines may hang.
 bool is_on_network(const std::string& path) noexcept {
@@ -56,6 +60,14 @@ std::filesystem::path folder_of(const std::string& store) {
   } catch (const Error&) {  // opening it reports the error
     return {};
   }
+}
+
+// What fills a home while its folder is being removed may stay in it. It is as good as before: each page is
+// verified.
+std::shared_ptr<io::ObjectStore> open_folder(const std::string& store) {
+  const std::array<std::string, 3> remains = {std::string(claims_name), std::to_string(pages_group),
+                                              std::to_string(uses_group)};
+  return io::open_local_store(store, {.create = true}, io::StoreCalls::of_system(), remains);
 }
 
 void make_folder_above(const std::filesystem::path& path) {
@@ -113,7 +125,7 @@ Home::Home(Settings settings)
   if (const std::filesystem::path folder = folder_of(settings_.store); !folder.empty()) {
     make_folder_above(folder);
     is_near_ = !is_on_network(folder);
-    if (is_near_) claims = folder / "claims";
+    if (is_near_) claims = folder / claims_name;
   }
   claims_ = std::make_unique<Claims>(claims.empty() ? claims_of(settings_.store) : claims);
 }
@@ -155,8 +167,10 @@ std::shared_ptr<io::ObjectStore> Home::store() {
 void Home::open() noexcept {
   std::shared_ptr<io::ObjectStore> store;
   try {
-    make_folder_above(folder_of(settings_.store));
-    store = io::open_object_store(settings_.store, {.create = true});
+    const std::filesystem::path folder = folder_of(settings_.store);
+    make_folder_above(folder);
+    store = folder.empty() ? io::open_object_store(settings_.store, {.create = true})
+                           : open_folder(settings_.store);
     claims_->forget_file();
   } catch (...) {
     note_failure(std::current_exception());

@@ -406,7 +406,6 @@ TEST(Cache, AFolderMayHaveAnyName) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
 }
 
-// While a process runs, somebody removes its home, with the folder above or without.
 TEST(Cache, AFileMayHaveAnyName) {
   const TestFolder folder;
   const Home home;
@@ -416,6 +415,7 @@ TEST(Cache, AFileMayHaveAnyName) {
   EXPECT_GT(pass(file, home.again()).cache_pages, 0u);
 }
 
+// While a process runs, somebody removes its home, with the folder above or without.
 TEST(Cache, AFolderThatIsRemovedIsMadeAgain) {
   const TestFolder folder;
   const auto path = folder.path() / "above" / "home";
@@ -436,6 +436,19 @@ TEST(Cache, AFolderThatIsRemovedIsMadeAgain) {
     EXPECT_TRUE(found[0].identity) << "what `cache ls` and `gc` need";
     EXPECT_EQ(found[0].users.size(), 1u);
   }
+}
+
+// The folder cannot be removed because a process puts pages into it, but what it is there for is gone.
+TEST(Cache, AFolderThatIsRemovedWhileItIsFilledIsAHomeAgain) {
+  const TestFolder folder;
+  const std::string home = (folder.path() / "home").string();
+  write(file_in(folder), {});
+  pass(file_in(folder), home);
+  ASSERT_TRUE(std::filesystem::remove(home + "/colonnade-store"));
+  EXPECT_EQ(pass(file_in(folder), home + "?timeout=3").cache, "used");
+  const ReadMetrics next = pass(file_in(folder), home + "?timeout=4");
+  EXPECT_EQ(next.cache_pages, next.pages);
+  EXPECT_EQ(next.cache, "used");
 }
 
 TEST(Cache, AHomeKeepsItsBudget) {

@@ -644,10 +644,11 @@ bool has_marker(const StoreCalls& calls, const FileDescriptor& root, const std::
 }
 
 void make_marker(const StoreCalls& calls, const FileDescriptor& root, const std::string& uri,
-                 const std::string& path) {
+                 const std::string& path, std::span<const std::string> remains) {
   bool is_empty = true;
-  const int code = for_each_name(root.get(), ".",
-                                 [&](std::string_view name) { is_empty = is_empty && is_temporary(name); });
+  const int code = for_each_name(root.get(), ".", [&](std::string_view name) {
+    is_empty = is_empty && (is_temporary(name) || std::ranges::find(remains, name) != remains.end());
+  });
   if (code != 0) fail_system(uri, fmt::format("list \"{}\"", path), code);
   // Another process may have made it a store meanwhile.
   if (!is_empty && has_marker(calls, root, uri, path)) return;
@@ -693,7 +694,7 @@ std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const Stor
 }
 
 std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const StoreOptions& options,
-                                              StoreCalls calls) {
+                                              StoreCalls calls, std::span<const std::string> remains) {
   const std::string path = local_path(uri, "obj:");
   const bool made = options.create && calls.make_folder(AT_FDCWD, path.c_str()) == 0;
   if (options.create && !made && errno != EEXIST)
@@ -706,7 +707,7 @@ std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const Stor
   bool created = false;
   if (!has_marker(calls, root, uri, path)) {
     if (!options.create) fail_no_store(uri, path, "it is some other folder");
-    make_marker(calls, root, uri, path);
+    make_marker(calls, root, uri, path, remains);
     created = true;
   }
   if (options.create) flush_marker_of(calls, root, uri, path);

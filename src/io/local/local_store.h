@@ -21,6 +21,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "io/object_store.h"
@@ -44,8 +45,9 @@ struct StoreCalls {
 
   static StoreCalls of_system();
 };
+// With `create`, a folder that holds nothing but these names becomes a store, too, and keeps them.
 std::shared_ptr<ObjectStore> open_local_store(const std::string& uri, const StoreOptions& options,
-                                              StoreCalls calls);
+                                              StoreCalls calls, std::span<const std::string> remains = {});
 
 }  // namespace colonnade::io
 

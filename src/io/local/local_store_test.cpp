@@ -119,6 +119,21 @@ TEST_F(LocalStore, TakesNoOtherFolderForAStore) {
   EXPECT_THAT(names_in(path_), ElementsAre("letter.txt"));
 }
 
+TEST_F(LocalStore, MakesAStoreAgainOfWhatRemainsOfOne) {
+  put(*open(), somewhere, as_bytes("x"));
+  const std::vector<std::string> remains = {"1", "claims"};
+  const auto open_remains = [&] {
+    return open_local_store(uri_, {.create = true}, StoreCalls::of_system(), remains);
+  };
+  fs::remove(path_ + "/colonnade-store");
+  std::ofstream(path_ + "/claims") << "";
+  std::ofstream(path_ + "/letter.txt") << "Dear Sir";
+  EXPECT_EQ(error_of(open_remains).kind(), ErrorKind::not_found);
+  fs::remove(path_ + "/letter.txt");
+  EXPECT_EQ(open_remains()->size(somewhere), 1u);
+  EXPECT_EQ(open_object_store(uri_)->size(somewhere), 1u);
+}
+
 TEST_F(LocalStore, MakesAStoreOfAnEmptyFolder) {
   fs::create_directory(path_);
   // The leftover of a process that died while it made a store.
