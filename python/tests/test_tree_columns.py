@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import pickle
 import random
@@ -449,6 +450,16 @@ def test_a_cache_keeps_imported_columns(tmp_path, tree, imported):
     assert cache.verify(home).pages == cache.gc(home).bytes == 0
     with pytest.raises(colonnade.FileMissingError, match="has nothing of"):
         cache.rm(tree, home=home)
+
+
+def test_a_cache_knows_a_local_file_by_its_path_and_its_uri(tmp_path, tree):
+    home = tmp_path / "home"
+    spellings = (str(tree), f"file://{tree}", os.path.relpath(tree))
+    for opened, asked in itertools.product(spellings, repeat=2):
+        assert len(colonnade.open(opened, cache=str(home))["met"])
+        assert [one.uri for one in cache.info(asked, home)] == [str(tree)]
+        assert cache.rm(asked, home=home) > 0
+        assert cache.ls(home) == []
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -122,9 +122,9 @@ bool is_off(std::string_view text) {
   return text == "off" || text == "none" || text == "no" || text == "0" || text == "false";
 }
 
-// A URI that has the same meaning everywhere on this machine.
+// A URI that has the same meaning everywhere on this machine, the path of a local file.
 std::string full_uri(const std::string& uri) {
-  const std::string name = io::absolute_name(uri);
+  const std::string name = io::absolute_name(uri.starts_with("file:") ? io::local_path(uri) : uri);
   return name.starts_with('/') ? std::filesystem::path(name).lexically_normal().string() : name;
 }
 
@@ -170,7 +170,7 @@ Settings parse_settings(std::string_view text) {
   }
   if (is_on(place)) place = default_folder();
   if (place.starts_with("~/")) place = variable("HOME") + place.substr(1);
-  place = full_uri(place.starts_with("file:") ? io::local_path(place) : place);
+  place = full_uri(place);
   if (place.starts_with('/')) place = "obj://" + escaped(place);
   settings.store = place + kept;
   return settings;
