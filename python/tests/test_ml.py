@@ -610,3 +610,13 @@ def test_numbers_of_numpy(frame: colonnade.DataFrame) -> None:
 def test_batches_say_what_they_are(frame: colonnade.DataFrame) -> None:
     batches = ml.Batches(frame, ["x", "y"], target="flag", batch_size=100)
     assert repr(batches) == "<Batches of 100 rows: x, y, target flag>"
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_a_library_that_is_not_installed_is_named(
+    files: list[str], library: ml.rows.ArrayLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    frame = colonnade.DataFrame("Events", files)
+    with pytest.raises(colonnade.UnsupportedError, match=f"pip install {library}"):
+        ml.Batches(frame, ["x"], library=library)

@@ -109,6 +109,7 @@ class Batches:
         NotFoundError: unknown columns.
         TypeMismatchError: a column that is neither numbers nor lists of numbers, or an argument of the wrong kind.
         UsageError: contradictory settings, numbers that are too small, or a range of entries above.
+        UnsupportedError: the package of `library` is not installed.
         ConversionError: of the iteration: a value that `dtype`, or an integer of JAX without 64 bits, cannot hold.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
-from colonnade.errors import ConversionError, TypeMismatchError, UsageError
+from colonnade.errors import ConversionError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.frame.values import dtype_of
 from colonnade.misuse import whole_number
 
@@ -227,12 +228,12 @@ def converter(library: ArrayLibrary) -> Any:
 
     Raises:
         UsageError: no such library.
+        UnsupportedError: it is not installed.
     """
     if library == "np":
         return _itself
     if library == "torch":
-        import torch
-
+        torch = _installed("torch")
         return lambda array: torch.from_numpy(array if array.flags.writeable else array.copy())
     if library == "jax":
         return _jax_converter()
@@ -241,7 +242,7 @@ def converter(library: ArrayLibrary) -> Any:
 
 def _jax_converter() -> Any:
     """Convert to arrays of JAX, which have at most 32 bits by default."""
-    import jax
+    jax = _installed("jax")
 
     def convert(array: NDArray[Any]) -> Any:
         kind = jax.dtypes.canonicalize_dtype(array.dtype)
@@ -257,6 +258,16 @@ def _jax_converter() -> Any:
         return jax.numpy.asarray(typed)
 
     return convert
+
+
+def _installed(library: str) -> Any:
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        raise UnsupportedError(
+            f"batches of library='{library}' need the package {library}, which cannot be imported ({error})",
+            f"pip install {library}, or library='np'",
+        ) from error
 
 
 def _itself(array: Any) -> Any:
