@@ -504,3 +504,27 @@ def test_numbers_beside_texts_are_no_texts():
     for first, other in ((1.5, "a"), (True, "a"), ("a", 1.5)):
         with pytest.raises(colonnade.TypeMismatchError, match="are not of type 'std::string'"):
             _ = df.define("y", lambda x: other if x else first, per_row=True, returns=str).take("y").value  # noqa: B023
+
+
+@pytest.mark.parametrize(
+    ("function", "index"),
+    [
+        (lambda x: np.ma.masked_array([x], [x > 5])[0], 6),
+        (lambda x: np.ma.masked_array([x], [x < 5])[0], 0),
+        (lambda x: np.ma.masked_array(x, x > 5), 6),
+        (lambda x: np.ma.masked_array([x, 1], [x > 5, False]), 12),
+        (lambda x: np.array([x, 1]) if x < 5 else np.ma.masked_array([x, 1], [x > 5, False]), 12),
+    ],
+)
+def test_masked_values_of_entries_are_missing(numba_or_not, function, index):
+    frame = DataFrame.from_arrays({"x": np.arange(10.0)})
+    is_list = index == 12
+    node = frame.define("y", function, per_row=True, returns="std::vector<double>" if is_list else "double")
+    with pytest.raises(colonnade.ConversionError, match=f"are missing, the first at index {index}"):
+        _ = node.take("y").value
+
+
+def test_masked_arrays_without_missing_values_are_arrays():
+    frame = DataFrame.from_arrays({"x": np.arange(3.0)})
+    node = frame.define("y", lambda x: np.ma.masked_array([x, 1], [False, x > 5]), per_row=True)
+    assert node.take("y").value.to_list() == [[0, 1], [1, 1], [2, 1]]

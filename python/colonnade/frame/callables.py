@@ -556,6 +556,8 @@ def _items(layout: Content) -> Any:
 
 def _collected(answers: list[Any]) -> Content:
     """Collects the results of single entries in one array."""
+    # NumPy would make masked values NaN.
+    answers = [None if isinstance(each, np.ma.core.MaskedConstant) else each for each in answers]
     first = answers[0]
     if isinstance(first, bool | int | float | np.generic):
         numbers = np.asarray(answers)
@@ -563,9 +565,16 @@ def _collected(answers: list[Any]) -> Content:
         return layout_of_list(answers) if numbers.dtype.kind in "SU" else _layout(numbers)
     if isinstance(first, np.ndarray) and first.ndim == 1:
         offsets = np.cumsum([0, *(len(each) for each in answers)], dtype=np.int64)
-        content = _layout(np.concatenate([np.asarray(each) for each in answers]))
+        content = _layout(_concatenated(answers))
         return ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
     return layout_of_list(answers)
+
+
+def _concatenated(arrays: list[Any]) -> Any:
+    if not any(isinstance(each, np.ma.MaskedArray) for each in arrays):
+        return np.concatenate([np.asarray(each) for each in arrays])
+    keeping_masks: Any = np.ma.concatenate
+    return keeping_masks(arrays)
 
 
 class _PerSample:
