@@ -3,12 +3,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <tuple>
@@ -25,6 +27,7 @@ namespace {
 
 using Offsets = nb::ndarray<const std::int64_t, nb::ro, nb::c_contig, nb::ndim<1>, nb::device::cpu>;
 using Characters = nb::ndarray<const std::uint8_t, nb::ro, nb::c_contig, nb::ndim<1>, nb::device::cpu>;
+using Views = nb::ndarray<std::uint64_t, nb::c_contig, nb::ndim<1>, nb::device::cpu>;
 template <class T>
 using Output = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 using Numbers = Output<std::int64_t>;
@@ -115,11 +118,14 @@ Output<T> array_of(std::vector<T> values) {
   return Output<T>(data, {size}, owner);
 }
 
-std::string_view text_at(const Characters& characters, std::int64_t begin, std::int64_t end) {
-  if (begin < 0 || end < begin || static_cast<std::size_t>(end) > characters.size())
+std::string_view text_at(std::string_view all, std::int64_t begin, std::int64_t end) {
+  if (begin < 0 || end < begin || static_cast<std::size_t>(end) > all.size())
     throw Error(ErrorKind::usage, "the offsets of texts do not fit their characters");
-  const std::string_view all(std::bit_cast<const char*>(characters.data()), characters.size());
-  return all.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  return {all.data() + begin, static_cast<std::size_t>(end - begin)};
+}
+
+std::string_view text_at(const Characters& characters, std::int64_t begin, std::int64_t end) {
+  return text_at({std::bit_cast<const char*>(characters.data()), characters.size()}, begin, end);
 }
 
 std::pair<Numbers, Numbers> different_texts(const Offsets& offsets, const Characters& characters) {
@@ -162,6 +168,49 @@ std::tuple<Numbers, Bytes, Numbers> count_texts(const Offsets& offsets, const Ch
   return {array_of(std::move(ends)), array_of(std::move(kept)), array_of(std::move(totals))};
 }
 
+// A text of Arrow's type utf8_view: size and characters of a short one, or size, prefix, buffer and offset.
+// Without a branch that depends on the size: which texts are short, no processor predicts.
+std::array<std::uint64_t, 2> view_of(std::string_view text, std::string_view all) {
+  struct Head {
+    std::uint64_t low = 0;
+    std::uint32_t high = 0;
+  };
+  static constexpr std::size_t longest = sizeof(Head::low) + sizeof(Head::high);
+  static constexpr std::array<std::uint64_t, 3> bytes_to_keep{~std::uint64_t{0}, 0xffffffff};
+  const auto load = [](const char* from, Head& to) {
+    std::memcpy(&to.low, from, sizeof(to.low));
+    std::memcpy(&to.high, from + sizeof(to.low), sizeof(to.high));
+  };
+  const auto offset = static_cast<std::size_t>(text.data() - all.data());
+  Head head, mask;
+  if (all.size() - offset >= longest) {
+    load(text.data(), head);
+  } else {
+    std::array<char, longest> end{};
+    text.copy(end.data(), longest);
+    load(end.data(), head);
+  }
+  load(std::bit_cast<const char*>(&bytes_to_keep) + longest - std::min(text.size(), longest), mask);
+  const std::uint64_t low = head.low & mask.low, high = head.high & mask.high;
+  const std::uint64_t is_long = text.size() > longest ? ~std::uint64_t{0} : 0;
+  return {low << 32U | text.size(),
+          (((low >> 32U) | (high << 32U)) & ~is_long) | (std::uint64_t{offset} << 32U & is_long)};
+}
+
+void fill_text_views(const Views& views, const Offsets& offsets, const Characters& characters) {
+  if (2 * (offsets.size() - 1) != views.size()) throw Error(ErrorKind::usage, "each text needs one view");
+  if (characters.size() > std::numeric_limits<std::int32_t>::max())
+    throw Error(ErrorKind::usage, "views reach 2 GiB of characters");
+  const std::string_view all(std::bit_cast<const char*>(characters.data()), characters.size());
+  const nb::gil_scoped_release released;
+  std::uint64_t* to = views.data();
+  const std::int64_t* at = offsets.data();
+  for (const std::int64_t* const last = at + offsets.size() - 1; at != last; ++at, to += 2) {
+    const auto view = view_of(text_at(all, at[0], at[1]), all);
+    std::copy(view.begin(), view.end(), to);
+  }
+}
+
 nb::list texts(const Offsets& begins, const Offsets& ends, const Characters& characters) {
   if (begins.size() != ends.size()) throw Error(ErrorKind::usage, "texts have as many ends as begins");
   auto all = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(begins.size())));
@@ -193,6 +242,12 @@ void register_texts(nb::module_& module) {
              "The different texts, as offsets and characters, each with the sum of its counts; without "
              "`counts`, each "
              "text is there once.");
+  module.def(
+      "fill_text_views", &fill_text_views, nb::arg("views").noconvert(), nb::arg("offsets"),
+      nb::arg("characters"),
+      nb::sig("def fill_text_views(views: numpy.typing.NDArray[numpy.uint64], offsets: "
+              "numpy.typing.NDArray[numpy.int64], characters: numpy.typing.NDArray[numpy.uint8]) -> None"),
+      "Fill an array with the views of Arrow's texts of the type utf8_view, two words for each text.");
   module.def("texts", &texts, nb::arg("begins"), nb::arg("ends"), nb::arg("characters"),
              nb::sig("def texts(begins: numpy.typing.NDArray[numpy.int64], ends: "
                      "numpy.typing.NDArray[numpy.int64], characters: numpy.typing.NDArray[numpy.uint8]) -> "

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from colonnade._core import FieldKind
+from colonnade.arrays.arrow import with_text_views
 from colonnade.errors import Error, UnsupportedError
 from colonnade.frame.actions import Actions
 from colonnade.reading.dataset import DataSet
@@ -102,12 +103,21 @@ def _no_type(column: str, info: FieldInfo) -> UnsupportedError:
     )
 
 
+def _with_text_views(column: Any) -> Any:
+    import pyarrow
+
+    if not isinstance(column, pyarrow.ChunkedArray):
+        return with_text_views(column)
+    return with_text_views(column.chunk(0)) if column.num_chunks == 1 else column
+
+
 def frame_of(batch: Any) -> pl.DataFrame:
     """Return an Arrow table or record batch as a data frame of Polars."""
     import polars as pl
 
     if batch.num_columns == 0:  # rows of nothing still count; older versions of Polars have none
         return pl.select(pl.repeat(None, batch.num_rows).alias("row")).drop("row")
-    frame = pl.from_arrow(batch)
+    columns = [_with_text_views(column) for column in batch.columns]
+    frame = pl.from_arrow(type(batch).from_arrays(columns, batch.schema.names))
     assert isinstance(frame, pl.DataFrame)
     return frame

@@ -14,7 +14,9 @@ import pyarrow as pa
 import pytest
 
 import colonnade
-from colonnade.arrays.arrow import ArrowBuilder
+from colonnade import _core
+from colonnade.arrays.arrow import ArrowBuilder, with_text_views
+from colonnade.polars import frame_of
 
 
 @pytest.fixture
@@ -144,6 +146,57 @@ def test_polars(data_set):
     assert frame["name"][99] == "µ99"
     assert frame["pt"].explode().drop_nulls().sum() == pytest.approx(ak.sum(data_set["pt"]))
     assert frame["jets"].to_list() == data_set["jets"].to_list()
+
+
+def test_polars_has_texts_as_views(tmp_path):
+    rng = np.random.default_rng(5)
+    letters = np.array(["a", "z", "é", "漢", "𝛑"])
+    texts = ["".join(rng.choice(letters, size)) for size in rng.integers(0, 16, 240)]
+    texts[7::9] = ["thirteen char"[: k % 14] for k in range(len(texts[7::9]))]
+    lists = ak.unflatten(ak.Array(texts), [0, 2, 1, 5] * 30)
+    path = tmp_path / "texts.root"
+    with colonnade.create(path, "Texts") as writer:
+        columns = {
+            "plain": texts[:120],
+            "listed": lists,
+            "nested": ak.unflatten(lists, [3, 0, 1] * 30 + [0] * 30),
+            "record": ak.zip({"text": texts[120:], "large_string": np.arange(120)}),
+            "maybe": [text if k % 3 else None for k, text in enumerate(texts[:120])],
+            "fixed": ak.to_regular(ak.unflatten(ak.Array(texts), 2), axis=1),
+            "number": np.arange(120),
+        }
+        writer.extend(columns)
+    data_set = colonnade.open(path)
+    expected = polars.from_arrow(data_set.to_arrow())
+    assert data_set.to_polars().equals(expected)
+    assert colonnade.polars.scan(path).collect().equals(expected)
+    some = polars.col("number") % 5 == 1
+    assert colonnade.polars.scan(path).filter(some).collect().equals(expected.filter(some))
+    assert colonnade.polars.scan(colonnade.DataFrame("Texts", str(path))).collect().equals(expected)
+    assert polars.concat(data_set.iterate(step_size=50, library="pl")).equals(expected)
+    sliced = data_set.to_arrow()[17:90]
+    assert frame_of(sliced).equals(expected[17:90])
+    if hasattr(pa.DataType, "has_variadic_buffers"):
+        own = data_set.to_arrow(["listed"])["listed"].chunk(0)
+        array = with_text_views(own)
+        array.validate(full=True)
+        assert array.type == pa.large_list(pa.string_view())
+        assert array.values.buffers()[2].address == own.values.buffers()[2].address
+
+
+@pytest.mark.parametrize(
+    ("offsets", "words", "problem"),
+    [
+        ([0, 2, 1], 4, "do not fit their characters"),
+        ([-1, 2, 3], 4, "do not fit their characters"),
+        ([0, 2, 4], 4, "do not fit their characters"),
+        ([0, 2], 4, "needs one view"),
+        ([], 0, "needs one view"),
+    ],
+)
+def test_views_of_broken_texts(offsets, words, problem):
+    with pytest.raises(colonnade.UsageError, match=problem):
+        _core.fill_text_views(np.empty(words, np.uint64), np.array(offsets, np.int64), np.zeros(3, np.uint8))
 
 
 def test_duckdb(data_set):

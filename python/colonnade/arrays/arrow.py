@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from colonnade import _core
 from colonnade.errors import ConversionError, UsageError
 
 from .forms import Flat
@@ -14,7 +15,7 @@ from .forms import Flat
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowBuilder", "stream_as"]
+__all__ = ["ArrowBuilder", "stream_as", "with_text_views"]
 
 
 class ArrowBuilder:
@@ -96,6 +97,44 @@ class ArrowBuilder:
             children.append(content.take(pa.array(np.cumsum(here) - 1, mask=~here)))
         codes = pa.array(np.maximum(tags - 1, 0).astype(np.int8))
         return pa.UnionArray.from_sparse(codes, children, [str(number) for number in range(len(children))])
+
+
+def with_text_views(array: pa.Array) -> pa.Array:
+    """Return an array with its texts as views, at any depth: Polars has them so. Characters are not copied.
+
+    Without views remain: arrays with an offset, columns above 2 GiB, and all arrays of versions of PyArrow below 19.
+    """
+    if not hasattr(array.type, "has_variadic_buffers") or array.nbytes > np.iinfo(np.int32).max:
+        return array
+    return _with_text_views(array) if "large_string" in str(array.type) else array
+
+
+def _with_text_views(array: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    kind, count = array.type, len(array)
+    if array.offset:
+        return array
+    if kind == pa.large_utf8():
+        present, offsets, characters = array.buffers()
+        views = np.empty(2 * count, np.uint64)
+        if count:
+            bytes_ = np.frombuffer(characters, np.uint8) if characters else np.empty(0, np.uint8)
+            _core.fill_text_views(views, np.frombuffer(offsets, np.int64, count + 1), bytes_)
+        return pa.Array.from_buffers(pa.string_view(), count, [present, pa.py_buffer(views), characters])
+    if pa.types.is_struct(kind):
+        children = [_with_text_views(array.field(number)) for number in range(kind.num_fields)]
+        fields = [kind.field(number).with_type(child.type) for number, child in enumerate(children)]
+        return pa.Array.from_buffers(pa.struct(fields), count, array.buffers()[:1], children=children)
+    if pa.types.is_large_list(kind):
+        child = _with_text_views(array.values)
+        return pa.Array.from_buffers(pa.large_list(child.type), count, array.buffers()[:2], children=[child])
+    if pa.types.is_fixed_size_list(kind):
+        child = _with_text_views(array.values[: count * kind.list_size])
+        return pa.Array.from_buffers(
+            pa.list_(child.type, kind.list_size), count, array.buffers()[:1], children=[child]
+        )
+    return array
 
 
 def stream_as(reader: pa.RecordBatchReader, requested_schema: Any) -> object:

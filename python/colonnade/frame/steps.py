@@ -286,9 +286,9 @@ def as_library(columns: Columns, library: Library) -> Any:
     if library == "pa":
         return as_arrow(columns)
     if library == "pl":
-        import polars
+        from colonnade.polars import frame_of
 
-        return polars.from_arrow(as_arrow(columns))
+        return frame_of(as_arrow(columns))
     if library == "pd":
         return table_as_pandas(as_arrow(columns))
     layouts = {name: layout_of(values) for name, values in columns.items()}
