@@ -54,9 +54,9 @@ class Rows:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Add an entry, or nothing of it if it does not fit."""
-        missing = [name for name in self._cells if name not in row]
-        extra = [name for name in row if name not in self._cells]
-        if missing or extra:
+        if row.keys() != self._cells.keys():
+            missing = [name for name in self._cells if name not in row]
+            extra = [name for name in row if name not in self._cells]
             raise TypeMismatchError(members_problem("fields", missing, extra))
         self._mend()
         self._is_whole = False
@@ -116,6 +116,14 @@ class _Cell(ABC):
     def add(self, value: Any) -> None:
         """Takes one value; raises if it does not fit."""
 
+    def add_all(self, values: Iterable[Any]) -> int:
+        """Takes values, and returns their number."""
+        count = 0
+        for value in values:
+            self.add(value)
+            count += 1
+        return count
+
     def likeness(self, value: Any) -> int:
         """How well the type of the field suits the value, if it fits: an `int` is no `float`, and a list no tuple."""
         return _SAME
@@ -135,11 +143,31 @@ class _Numbers(_Cell):
         self.element = field.elements[0]
         self.dtype = dtype_of(self.element)
         self.data: list[Any] = []
-        self.low, self.high = 0, 0
-        if self.dtype.kind in "iu":
+        # Values of the plain type within these limits are stored as they are.
+        self.plain: Any = {"b": bool, "f": float}.get(self.dtype.kind, int)
+        self.low: float = False
+        self.high: float = True
+        if self.dtype.kind == "f":
+            self.high = _FLOAT32_MAX if self.dtype.itemsize == 4 else math.inf
+            self.low = -self.high
+        elif self.dtype.kind in "iu":
             self.low, self.high = int(np.iinfo(self.dtype).min), int(np.iinfo(self.dtype).max)
 
+    def add_all(self, values: Iterable[Any]) -> int:
+        if (
+            type(values) is list
+            and set(map(type, values)) == {self.plain}
+            and self.low <= min(values)
+            and max(values) <= self.high
+        ):
+            self.data += values
+            return len(values)
+        return super().add_all(values)
+
     def add(self, value: Any) -> None:
+        if type(value) is self.plain and self.low <= value <= self.high:
+            self.data.append(value)
+            return
         value = _single(value)
         kind = self.dtype.kind
         if isinstance(value, np.timedelta64):  # an integer for NumPy, but of which unit?
@@ -250,14 +278,11 @@ class _Many(_Cell):
 
     def add(self, value: Any) -> None:
         count = 0
-        if self.optional:
-            if value is not None:
-                self.item.add(value)
-                count = 1
-        else:
-            for item in _items(self, value):
-                self.item.add(item)
-                count += 1
+        if not self.optional:
+            count = self.item.add_all(_items(self, value))
+        elif value is not None:
+            self.item.add(value)
+            count = 1
         self.offsets.append(self.offsets[-1] + count)
 
     def truncate(self, count: int) -> None:
@@ -288,8 +313,7 @@ class _Fixed(_Cell):
         items = list(_items(self, value))
         if len(items) != self.size:
             raise ConversionError(f"{len(items)} items are given instead of {self.size}", field=self.path)
-        for item in items:
-            self.item.add(item)
+        self.item.add_all(items)
 
     def truncate(self, count: int) -> None:
         self.item.truncate(count * self.size)
@@ -391,6 +415,8 @@ def _single(value: Any) -> Any:
 
 
 def _items(cell: _Cell, value: Any) -> Iterable[Any]:
+    if type(value) is list:
+        return value
     if isinstance(value, Mapping):
         return value.items()
     if isinstance(value, np.ndarray) and value.ndim:
