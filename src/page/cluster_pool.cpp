@@ -39,14 +39,15 @@ class ClusterPool::Stream {
   Streams::iterator place;  // of itself
   std::size_t users = 0;
   std::uint64_t opened_in = 0;  // round_
-  bool is_active = false;
-  std::deque<JobRef> planned;  // in order
-  PagePosition next;           // to be planned, behind those
-  PagePosition last;           // taken
-  bool is_new = true;          // nothing was taken since the window moved
-  bool is_certain = false;     // it is in use, not only expected to be
-  JobRef recent;               // the page taken last, for other readers of the column
-  std::size_t resting = 0;     // bytes of that while the stream is closed
+  bool is_expected = false;     // in expected_
+  std::uint64_t activated = 0;  // its key in active_; 0: it is not active
+  std::deque<JobRef> planned;   // in order
+  PagePosition next;            // to be planned, behind those
+  PagePosition last;            // taken
+  bool is_new = true;           // nothing was taken since the window moved
+  bool is_certain = false;      // it is in use, not only expected to be
+  JobRef recent;                // the page taken last, for other readers of the column
+  std::size_t resting = 0;      // bytes of that while the stream is closed
 };
 
 struct ClusterPool::Later {
@@ -105,7 +106,7 @@ void ClusterPool::leave_to_parent() {
     stream->resting = 0;
   }
   resting_bytes_ = 0;
-  expected_.clear();
+  for (Stream* stream : std::exchange(expected_, {})) stream->is_expected = false;
   forget_positions();
 }
 
@@ -113,9 +114,10 @@ void ClusterPool::forget_positions() noexcept {
   for (auto& [key, stream] : streams_) {
     stream->planned.clear();
     stream->next = {};
-    stream->is_active = false;
+    stream->activated = 0;
   }
   active_.clear();
+  going_on_.clear();
   by_offset_.clear();
   ahead_->clear();
 }
@@ -206,16 +208,23 @@ bool ClusterPool::stop_reading(Stream& stream) noexcept {
   } catch (const std::exception&) {
     if (!process_.is_current()) return false;
   }
-  std::erase(expected_, &stream);
+  if (std::exchange(stream.is_expected, false)) std::erase(expected_, &stream);
   return true;
+}
+
+void ClusterPool::activate(Stream& stream, PagePosition next) {
+  stream.next = std::move(next);
+  stream.activated = ++activations_;
+  active_.emplace(stream.activated, &stream);
+  going_on_.emplace(stream.activated, &stream);
 }
 
 void ClusterPool::deactivate(Stream& stream) {
   for (const JobRef& job : stream.planned) discard_for_good(job);
   stream.planned.clear();
   stream.next = {};
-  stream.is_active = false;
-  std::erase(active_, &stream);
+  active_.erase(stream.activated);
+  going_on_.erase(std::exchange(stream.activated, 0));
   if (active_.empty()) ahead_->restart();
   extents_->forget_unused();
 }
@@ -229,6 +238,7 @@ void ClusterPool::keep_within(std::vector<ClusterSlice> slices) {
       if (goes_back) rewind(*stream);
       keep_within_window(*stream);
     }
+    going_on_ = active_;
     extents_->forget_unused();
   });
 }
@@ -242,7 +252,7 @@ void ClusterPool::rewind(Stream& stream) {
 
 void ClusterPool::keep_within_window(Stream& stream) {
   stream.is_new = true;
-  if (!stream.is_active) return;
+  if (stream.activated == 0) return;
   const auto outside = [&](const JobRef& job) { return !window_.contains(*job); };
   for (const JobRef& job : stream.planned)
     if (outside(job)) discard_for_good(job);
@@ -376,6 +386,7 @@ void ClusterPool::plan_request(Stream& stream, std::vector<JobRef>& batch) {
 // Plans the next pages of all active streams in the order of need, that of `needed` first, wherever there is
 // room.
 void ClusterPool::plan_ahead(Stream* needed) {
+  std::erase_if(going_on_, [](const auto& each) { return !each.second->next.segment; });
   join_expected();
   const bool goes_on = needed == nullptr;
   const bool is_end_known = goes_on || !window_.is_unlimited();
@@ -388,9 +399,11 @@ void ClusterPool::plan_ahead(Stream* needed) {
   }
   std::vector<Later::QueuedStream> entries;
   // Who announces pages knows better than what is learnt.
-  for (Stream* stream : announced_->empty() ? active_ : std::vector<Stream*>())
-    if (stream->next.segment && (stream->is_certain || stream->planned.empty()))
-      entries.push_back(Later::queued(*stream));
+  if (announced_->empty()) {
+    for (const auto& [activated, stream] : going_on_)
+      if (stream->next.segment && (stream->is_certain || stream->planned.empty()))
+        entries.push_back(Later::queued(*stream));
+  }
   std::priority_queue<Later::QueuedStream, std::vector<Later::QueuedStream>, Later> order(Later(),
                                                                                           std::move(entries));
   while (!order.empty()) {
@@ -437,8 +450,10 @@ void ClusterPool::expect(const std::vector<std::uint32_t>& representations, Elem
   if (!process_.is_current()) start();
   if (!is_far()) return;
   Stream& stream = open(representations, element, form);
-  if (!stream.is_active && std::find(expected_.begin(), expected_.end(), &stream) == expected_.end())
+  if (stream.activated == 0 && !stream.is_expected) {
     expected_.push_back(&stream);
+    stream.is_expected = true;
+  }
   stream.is_certain = stream.is_certain || is_certain;
 }
 
@@ -452,18 +467,17 @@ void ClusterPool::start_expected() {
 void ClusterPool::join_expected() {
   if (window_.is_unlimited() && active_.empty()) return;
   for (Stream* stream : std::exchange(expected_, {})) {
-    if (stream->is_active) continue;
+    stream->is_expected = false;
+    if (stream->activated != 0) continue;
     ClusterSlice begin;
     if (window_.is_unlimited()) {
-      const PagePosition& other = active_.back()->next;
+      const PagePosition& other = active_.rbegin()->second->next;
       begin = {.cluster = other.segment->cluster, .begin = fraction_of(*other.segment, other.page)};
     } else {
       begin = window_.front();
     }
     stream->next = window_.first_from(stream->column, begin);
-    if (!stream->next.segment) continue;
-    stream->is_active = true;
-    active_.push_back(stream);
+    if (stream->next.segment) activate(*stream, stream->next);
   }
 }
 
@@ -513,13 +527,20 @@ void ClusterPool::discard_before(Stream& stream, std::size_t cluster, std::size_
 // Abandons streams with a planned page that was not requested although the others are beyond the page after
 // it: they are no longer used.
 void ClusterPool::leave_behind(std::size_t cluster, double fraction) {
-  for (std::size_t i = active_.size(); i > 0; --i) {
-    Stream& stream = *active_[i - 1];
-    if (stream.planned.empty() || !stream.next.segment) continue;
-    if (keeps_closed_ && stream.users == 0) continue;  // columns are read one after the other
+  const auto is_behind = [&](const Stream& stream) {
+    if (stream.planned.empty() || !stream.next.segment) return false;
+    if (keeps_closed_ && stream.users == 0) return false;  // columns are read one after the other
     std::pair second(stream.next.segment->cluster, fraction_of(*stream.next.segment, stream.next.page));
     if (stream.planned.size() > 1) second = {stream.planned[1]->cluster, stream.planned[1]->fraction};
-    if (second < std::pair(cluster, fraction)) deactivate(stream);
+    return second < std::pair(cluster, fraction);
+  };
+  for (auto end = going_on_.end(); end != going_on_.begin();) {
+    Stream& stream = *std::prev(end)->second;
+    if (is_behind(stream)) {
+      deactivate(stream);
+    } else {
+      --end;
+    }
   }
 }
 
@@ -583,7 +604,8 @@ ClusterPool::JobRef ClusterPool::take_planned(Stream& stream, const PagePosition
   const std::shared_ptr<const ColumnSegment>& segment = position.segment;
   const std::size_t page = position.page;
   if (stream.recent && stream.recent->cluster == segment->cluster && stream.recent->page == page) {
-    if (!stream.is_active && !stream.last.segment) stream.last = position;  // it was closed and opened again
+    if (stream.activated == 0 && !stream.last.segment)
+      stream.last = position;  // it was closed and opened again
     return stream.recent;
   }
   stream.is_certain = true;
@@ -609,9 +631,7 @@ ClusterPool::JobRef ClusterPool::take_planned(Stream& stream, const PagePosition
   }
   if (!was_planned) {
     leave_behind(segment->cluster, fraction_of(*segment, page));
-    stream.next = position;
-    stream.is_active = true;
-    active_.push_back(&stream);
+    activate(stream, position);
     plan_ahead(&stream);
   } else {
     ++counters_.prefetched_used;
@@ -672,7 +692,7 @@ void ClusterPool::read(Stream& stream, const std::shared_ptr<const ColumnSegment
   }
   if (count == 0) return;
   planning([&] {
-    if (!in_order || stream.is_active) deactivate(stream);
+    if (!in_order || stream.activated != 0) deactivate(stream);
   });
   while (count > 0) {
     Interruption::check_now_and_then();

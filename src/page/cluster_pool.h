@@ -105,6 +105,7 @@ class ClusterPool {
   void drop_plans() noexcept;
   template <class Change>
   auto planning(Change&& change);
+  void activate(Stream& stream, PagePosition next);
   void deactivate(Stream& stream);
   void remove(Stream& stream) noexcept;
   void rest(Stream& stream) noexcept;
@@ -142,7 +143,10 @@ class ClusterPool {
   bool keeps_closed_ = false;
   std::uint64_t round_ = 0;
   std::size_t resting_bytes_ = 0;  // of the last pages of closed streams
-  std::vector<Stream*> active_;
+  std::uint64_t activations_ = 0;
+  std::map<std::uint64_t, Stream*> active_;  // in the order of their activation
+  // Those with more pages to plan, and some that have come to their end since: of many columns, few go on.
+  std::map<std::uint64_t, Stream*> going_on_;
   std::unordered_map<std::uint64_t, std::weak_ptr<PageJob>> by_offset_;  // what was planned, by its locator
   std::size_t sweep_at_ = 64;                                            // entries of that
   ReadWindow window_;
