@@ -463,19 +463,19 @@ void ClusterPool::start_expected() {
   });
 }
 
-// Where reading begins, all that is expected begins as well.
+// Where reading begins, all that is expected begins as well; without a window, beside a column that goes on.
 void ClusterPool::join_expected() {
-  if (window_.is_unlimited() && active_.empty()) return;
+  if (window_.is_unlimited() && going_on_.empty()) return;
+  ClusterSlice begin;
+  if (window_.is_unlimited()) {
+    const PagePosition& other = going_on_.rbegin()->second->next;
+    begin = {.cluster = other.segment->cluster, .begin = fraction_of(*other.segment, other.page)};
+  } else {
+    begin = window_.front();
+  }
   for (Stream* stream : std::exchange(expected_, {})) {
     stream->is_expected = false;
     if (stream->activated != 0) continue;
-    ClusterSlice begin;
-    if (window_.is_unlimited()) {
-      const PagePosition& other = active_.rbegin()->second->next;
-      begin = {.cluster = other.segment->cluster, .begin = fraction_of(*other.segment, other.page)};
-    } else {
-      begin = window_.front();
-    }
     stream->next = window_.first_from(stream->column, begin);
     if (stream->next.segment) activate(*stream, stream->next);
   }

@@ -499,6 +499,19 @@ TEST_P(ClusterPools, ReadOnePageOfAColumnThatIsExpectedInVain) {
   EXPECT_EQ(source->counters().prefetched_unused, 1u);
 }
 
+TEST_P(ClusterPools, WaitWithExpectedColumnsWhereAllOthersHaveEnded) {
+  io::SimulatedLine line;
+  const auto source = open_far(line, options());
+  ColumnReader ended(*source, {0}, ElementType::uint64);
+  for (std::uint64_t i = 0; i < clusters * per_cluster; ++i) expect_value(ended, 0, i);
+  source->pool().expect({1}, ElementType::uint64, ClusterPool::Form::elements, true);
+  source->pool().start_expected();
+  EXPECT_EQ(source->counters().bytes, clusters * pages_per_cluster * stored);
+  ColumnReader reader(*source, {1}, ElementType::uint64);
+  for (std::uint64_t i = 0; i < clusters * per_cluster; ++i) expect_value(reader, 1, i);
+  EXPECT_EQ(source->counters().bytes, 2 * clusters * pages_per_cluster * stored);
+}
+
 TEST_P(ClusterPools, DecodePagesOnceForStepsThatGoOn) {
   for (const bool is_far : {false, true}) {
     io::SimulatedLine line;
