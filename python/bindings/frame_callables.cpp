@@ -84,6 +84,7 @@ PyDefinition make_definition(nb::object bind, std::vector<std::string> columns, 
       given.append(type);
       key += ' ' + type.name();
     }
+    const InsideCallable inside;  // the trial of a callable
     const nb::object bound = (*binder)(given);
     const KeptObject call = keep_object(bound[1]);
     kept->push_back(call);

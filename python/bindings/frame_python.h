@@ -45,7 +45,8 @@ struct PyDefinition {
 // The Python functions of a PyAccumulator; empty for others.
 KeptObjects kept_by(const Accumulator& accumulator);
 
-// While one lives, this thread runs Python code on behalf of a pass: it must not wait for that pass.
+// While one lives, this thread runs Python code on behalf of a pass or a definition: it must not wait for
+// those.
 class InsideCallable {
  public:
   InsideCallable() noexcept { ++depth(); }

@@ -528,3 +528,19 @@ def test_masked_arrays_without_missing_values_are_arrays():
     frame = DataFrame.from_arrays({"x": np.arange(3.0)})
     node = frame.define("y", lambda x: np.ma.masked_array([x, 1], [False, x > 5]), per_row=True)
     assert node.take("y").value.to_list() == [[0, 1], [1, 1], [2, 1]]
+
+
+@pytest.mark.parametrize("returns", ["double", None])
+@pytest.mark.parametrize("per_row", [False, True])
+def test_a_callable_cannot_use_a_frame(per_row, returns):
+    """Also on its trial, when it would wait for the definition that it belongs to."""
+    df = DataFrame.from_arrays({"x": np.arange(10.0)})
+    uses = (
+        lambda x: x / df.max("x").value,
+        lambda x: x * df.has_column("x"),
+        lambda x: x * df.nothing,
+        lambda x: x * DataFrame.from_arrays({"x": np.arange(3.0)}).max("x").value,
+    )
+    for use in uses:
+        with pytest.raises(colonnade.UsageError, match="a callable of a DataFrame cannot use a DataFrame"):
+            _ = df.define("y", use, ["x"], per_row=per_row, returns=returns).sum("y").value

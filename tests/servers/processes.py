@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import signal
@@ -92,24 +91,15 @@ def back_after(missed: Callable[[], bool], come_back: Callable[[], None]) -> Ite
     assert noticed == [True], "nobody noticed that the server was gone"
 
 
-_libc = ctypes.CDLL(None)
-_PR_SET_PDEATHSIG = 1
+def ending_with_parent(command: Sequence[str]) -> list[str]:
+    """Return a command whose process ends when its parent does, even where that was killed and could not stop it.
 
-
-def die_with(parent: int) -> Callable[[], None] | None:
-    """For preexec_fn: the child ends when its parent does, even where that was killed and could not stop it.
-
-    What another thread than the first one starts would end with the thread: nothing is arranged then.
+    What another thread than the first one starts would end with the thread: nothing is arranged then. A `preexec_fn`
+    would run in a forked child, where handlers of libraries such as XrdCl may wait for threads of the parent.
     """
     if threading.current_thread() is not threading.main_thread():
-        return None
-
-    def arrange() -> None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    return arrange
+        return [*command]
+    return ["setpriv", "--pdeathsig", "TERM", "--", *command]
 
 
 class Process:
@@ -126,13 +116,12 @@ class Process:
         self.name = Path(command[0]).name
         with log.open("ab") as output:
             self._child = subprocess.Popen(
-                command,
+                ending_with_parent(command),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **(environment or {})},
                 cwd=folder,
-                preexec_fn=die_with(os.getpid()),
             )
 
     @property

@@ -18,7 +18,7 @@ from typing import Any
 
 from ceph_server import CephCluster
 from http_server import HttpServer
-from processes import Server, die_with
+from processes import Server, ending_with_parent
 from s3_server import S3Server
 from toxiproxy import Toxiproxy
 from xrootd_server import XrootdServer
@@ -66,7 +66,7 @@ def start_all(names: list[str], folder: Path, stack: ExitStack) -> dict[str, str
 def run(command: list[str], environment: dict[str, str]) -> int:
     """Run to the end; signals go on to the command. Of what AWS tools are told otherwise it hears nothing."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    child = subprocess.Popen(command, env={**own, **environment}, preexec_fn=die_with(os.getpid()))
+    child = subprocess.Popen(ending_with_parent(command), env={**own, **environment})
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: child.send_signal(received))
     code = child.wait()
