@@ -620,3 +620,6 @@ def test_a_library_that_is_not_installed_is_named(
     frame = colonnade.DataFrame("Events", files)
     with pytest.raises(colonnade.UnsupportedError, match=f"pip install {library}"):
         ml.Batches(frame, ["x"], library=library)
+    if library == "torch":
+        with pytest.raises(colonnade.UnsupportedError, match="pip install torch"):
+            ml.Batches(frame, ["x"]).as_torch()

@@ -77,6 +77,7 @@ class DataSetSink {
   // Makes the sink of a data set that the footer of this one may link to, without fields yet; this sink must
   // outlive it. After start() or resume(), link() links it: from then on it is committed with this one.
   std::shared_ptr<DataSetSink> make_linked() const;
+  // The options of such a data set, also for a sink of its own.
   WriteOptions options_of_linked() const;
   // `flush` writes the open cluster of the linked data set; it is called before each commit, with no other
   // thread inside. Replaces a record of the same name.

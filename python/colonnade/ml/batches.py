@@ -21,7 +21,7 @@ from colonnade.frame.steps import ENTRY, Steps
 from colonnade.misuse import mapping_of, whole_number
 from colonnade.reading.dataset import DataSet
 
-from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, joined
+from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, installed, joined
 from .windows import Part, Piece, Share, Window, Windows
 
 if TYPE_CHECKING:
@@ -280,7 +280,11 @@ class Batches:
 
         The order is the same for any number of workers. Reading uses all threads of one process: workers help only
         if Python code takes most of the time.
+
+        Raises:
+            UnsupportedError: PyTorch is not installed.
         """
+        installed("torch")
         from .torch import BatchDataset
 
         return BatchDataset(self)

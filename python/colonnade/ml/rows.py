@@ -28,6 +28,7 @@ __all__ = [
     "cut",
     "form_of",
     "frozen",
+    "installed",
     "joined",
     "taken",
 ]
@@ -233,7 +234,7 @@ def converter(library: ArrayLibrary) -> Any:
     if library == "np":
         return _itself
     if library == "torch":
-        torch = _installed("torch")
+        torch = installed("torch")
         return lambda array: torch.from_numpy(array if array.flags.writeable else array.copy())
     if library == "jax":
         return _jax_converter()
@@ -242,7 +243,7 @@ def converter(library: ArrayLibrary) -> Any:
 
 def _jax_converter() -> Any:
     """Convert to arrays of JAX, which have at most 32 bits by default."""
-    jax = _installed("jax")
+    jax = installed("jax")
 
     def convert(array: NDArray[Any]) -> Any:
         kind = jax.dtypes.canonicalize_dtype(array.dtype)
@@ -260,7 +261,12 @@ def _jax_converter() -> Any:
     return convert
 
 
-def _installed(library: str) -> Any:
+def installed(library: str) -> Any:
+    """Return the package of a library.
+
+    Raises:
+        UnsupportedError: it is not installed.
+    """
     try:
         return importlib.import_module(library)
     except ImportError as error:
