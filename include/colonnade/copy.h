@@ -24,7 +24,8 @@ namespace colonnade {
 
 class AttributeAppender;
 
-// The address of a data set: what Reader::open() and Writer::recreate() take.
+// The address of a data set: what Reader::open() and Writer::recreate() take. Sources may have wildcards, as
+// for ChainReader::open().
 struct DataSetPlace {
   std::string uri;
   std::string data_set = {};  // source: optional if there is only one; destination: by default the source's
@@ -52,7 +53,8 @@ enum class MergeMode {
 };
 
 struct CopyOptions {
-  // Paths of the fields to copy, with their sub-fields and the parents that they need; empty: all.
+  // Paths of the fields to copy, or wildcards ("Muon_*", "jets.p?"), with their sub-fields and the parents
+  // that they need; empty: all.
   std::vector<std::string> columns = {};
   // Unset options keep the source's value.
   std::optional<Compression> compression = {};

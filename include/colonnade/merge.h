@@ -2,10 +2,10 @@
 //
 //   colonnade::merge({"a.root", "b.root"}, "all.root");
 //
-// Data sets of the same name follow each other in the order of the inputs; each is a concatenate() of
-// colonnade/copy.h, whose options these are. Other objects of ROOT files, such as histograms and trees,
-// are left out, and the report lists them. The output records its inputs, so that more can be appended
-// later.
+// Inputs may have wildcards, as for ChainReader::open(). Data sets of the same name follow each other in the
+// order of the inputs; each is a concatenate() of colonnade/copy.h, whose options these are. Other objects of
+// ROOT files, such as histograms and trees, are left out, and the report lists them. The output records its
+// inputs, so that more can be appended later.
 #ifndef COLONNADE_MERGE_H
 #define COLONNADE_MERGE_H
 

@@ -11,6 +11,7 @@
 #include "dataset/chains/file_names.h"
 #include "dataset/chains/index.h"
 #include "dataset/chains/offline_names.h"
+#include "dataset/schema_walk.h"
 #include "io/transport.h"
 #include "register.h"
 #include "shared_reading.h"
@@ -96,7 +97,12 @@ nb::typed<nb::list, nb::str> expand_names(const std::vector<std::string>& uris, 
     names = dataset::expand_names(uris);
   }
   nb::list result;
-  for (const std::string& name : names) result.append(text(name));
+  for (const std::string& name : names) {
+    if (dataset::shown_name(name) != name)  // Python could not give it back
+      throw Error(ErrorKind::usage, "the name of a file that matches is not valid Unicode",
+                  "a link to it whose name is UTF-8", {.uri = name});
+    result.append(text(name));
+  }
   return result;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import math
 import os
@@ -25,6 +26,7 @@ from test_fixtures import DATA_SETS
 from test_round_trip import KINDS, Kind
 
 import colonnade
+from colonnade import _core
 from colonnade.distributed.engines import InThisProcess
 from colonnade.root import TChain
 
@@ -403,6 +405,34 @@ def test_files_with_a_wildcard_in_their_name(name, tmp_path):
         assert colonnade.DataFrame(name, place).sum("n").value == 4
     with pytest.raises(colonnade.UnsupportedError, match=re.escape(f"obj://{tmp_path}/b*")):
         colonnade.open(f"obj://{tmp_path}/b*")
+
+
+@pytest.mark.random
+@pytest.mark.parametrize("seed", range(4))
+def test_two_stars_are_any_folders(seed: int, tmp_path: Path) -> None:
+    """As Python's glob, for folders that are listed one by one and for stores that list all names."""
+    rng = np.random.default_rng(seed)
+    for _ in range(12):
+        names = rng.choice(["a", "b", "ab", ".a"], rng.integers(1, 4))
+        (tmp_path / "/".join(names)).mkdir(parents=True, exist_ok=True)
+        write("/".join([str(tmp_path), *names, "f.root"]), {"n": "int"}, [])
+    files = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.root")]
+    for file in files:
+        write(f"memory:stars{seed}/{file}", {"n": "int"}, [])
+    for _ in range(40):
+        parts = rng.choice(["**", "**", "*", "a", "[ab]", "a*", ".a*"], rng.integers(1, 4)).tolist()
+        pattern = "/".join([*parts, "*.root"])
+        expected = sorted(set(glob.glob(pattern, root_dir=tmp_path, recursive=True)) & set(files))
+        for place in (f"{tmp_path}/", f"file://{tmp_path}/", f"memory:stars{seed}/"):
+            if not expected:
+                with pytest.raises(colonnade.FileMissingError, match="no file matches"):
+                    _core.expand_names([place + pattern])
+                continue
+            assert _core.expand_names([place + pattern]) == [place + file for file in expected], pattern
+    (tmp_path / "b").mkdir(exist_ok=True)
+    found = _core.expand_names([f"{tmp_path}/**/f.root"])
+    (tmp_path / "b" / "link").symlink_to(tmp_path)  # a circle
+    assert _core.expand_names([f"{tmp_path}/**/f.root"]) == found
 
 
 def test_uris_of_files_with_wildcards(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -142,6 +143,15 @@ def test_verify_names_the_damage(run, sample, tmp_path):
     assert err.startswith("Events: damaged: ")
     for place in (str(damaged), "cluster=1", "page=0", "offset="):
         assert place in err
+    (tmp_path / "cut.root").write_bytes(content[: len(content) // 2])
+    shutil.copy(sample, tmp_path / "sound.root")
+    status, out, err = run("verify", f"{tmp_path}/*.root")
+    assert status == 1
+    assert [line.split(": damaged: ")[0] for line in err.splitlines()] == [
+        f"{tmp_path}/cut.root",
+        f"{damaged}: Events",
+    ]
+    assert f"{tmp_path}/sound.root: Events: " in out
 
 
 @pytest.mark.parametrize(

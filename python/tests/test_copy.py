@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -76,6 +77,14 @@ def test_several_become_one(made, tmp_path):
     )
     assert report.entries == 150_000
     assert values(to, "All")["x"] == values(made)["x"] * 3
+    for name in ("a/1.root", "a/b/2.root"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(made, tmp_path / name)
+    report = colonnade.copy(f"{tmp_path}/a/**/*.root:dir/Events", to, columns="[nx]", overwrite=True)
+    assert report.entries == 100_000
+    assert values(to, "dir/Events") == {name: values(made)[name] * 2 for name in ("x", "n")}
+    with pytest.raises(colonnade.FileMissingError, match="no file matches"):
+        colonnade.copy(f"{tmp_path}/no*.root", to, overwrite=True)
 
 
 def test_other_schemas_are_refused(made, tmp_path):

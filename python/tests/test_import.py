@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 import signal
 import threading
 
@@ -411,6 +412,11 @@ def test_several_become_one(tmp_path):
         colonnade.open(tmp_path / "to.root", "All")["i32"].to_list()
         == branch_values(TREE, "Events", "i32") * 3
     )
+    for name in ("1.root", "2.root"):
+        shutil.copy(TREE, tmp_path / name)
+    report = colonnade.import_tree(f"{tmp_path}/[12].root:Events", tmp_path / "two.root", columns="i32")
+    assert report.entries == 80
+    assert len(report.trees) == 2
 
 
 def simple_tree(path, **columns):

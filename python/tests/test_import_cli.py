@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,6 +53,23 @@ def test_other_shapes(run, made, tmp_path):
     report = json.loads(out)
     assert (status, report["mode"], report["verified"], report["entries"]) == (0, "decode", True, 100_000)
     assert colonnade.open(to).field_names == ["n"]
+
+
+def test_a_second_name_is_not_part_of_the_file(run, made, tmp_path):
+    to = tmp_path / "to.root"
+    status, _, err = run("import", made, f"{to}:New", "--destination-name", "Other")
+    assert (status, err) == (1, f"colonnade: the data set is named twice: 'New' and 'Other' [uri={to}]\n")
+    assert not list(tmp_path.glob("to.root*"))
+
+
+def test_wildcards(run, made, tmp_path):
+    for name in ("1.root", "2.root"):
+        shutil.copy(made, tmp_path / name)
+    status, out, _ = run("import", f"{tmp_path}/?.root", tmp_path / "to.root", "--columns", "[n]*")
+    assert status == 0
+    assert "100000 entries in 'dir/Events'" in out
+    assert colonnade.open(tmp_path / "to.root").field_names == ["n"]
+    assert run("import", f"{tmp_path}/no*.root", tmp_path / "to.root")[0] == 1
 
 
 def test_a_tree(run, tmp_path):

@@ -143,7 +143,15 @@ def test_several_files_columns_and_the_terminal(tmp_path: Path, capsys: pytest.C
     assert "2 entries in 'Other'" in said
     with colonnade.open(f"{out}:t0") as data_set:  # what was there is as it was
         assert data_set.num_entries == 6
-    for wrong, text in ((["--resume"], "cannot be resumed"), (["--tree", "T"], "no named data sets")):
+    code, said = run(f"{tmp_path}/t[01].parquet", f"{out}:Some", "--columns", "[sx],n*", "--json")
+    assert code == 0, said
+    assert json.loads(said)["fields"] == ["x", "s", "n"]
+    assert json.loads(said)["entries"] == 4
+    for wrong, text in (
+        (["--columns", "no*"], "no column 'no*'"),
+        (["--resume"], "cannot be resumed"),
+        (["--tree", "T"], "no named data sets"),
+    ):
         code, said = run(files[0], str(tmp_path / "g.root"), *wrong)
         assert code == 1
         assert text in said

@@ -264,6 +264,16 @@ def test_other_objects_are_listed(tmp_path):
     ]
 
 
+def test_names_that_are_not_unicode_are_matched_by_wildcards(made, tmp_path):
+    shutil.copy(made[1], os.fsencode(tmp_path) + b"/caf\xe9.root")
+    report = colonnade.merge(tmp_path / "out.root", tmp_path / "caf*.root")
+    assert report.data_sets[0].entries == 10_000
+    again = colonnade.merge(tmp_path / "out.root", tmp_path / "caf*.root", append=True)
+    assert again.data_sets[0].known_sources == 1
+    with pytest.raises(colonnade.UsageError, match="not valid Unicode"):
+        colonnade.open(tmp_path / "caf*.root")
+
+
 def test_what_makes_no_sense_is_refused(made, tmp_path):
     out = tmp_path / "out.root"
     with pytest.raises(colonnade.UsageError, match="given twice"):
@@ -279,9 +289,6 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
         colonnade.merge(out, [made[0], tmp_path / "none.root"])
     with pytest.raises(colonnade.FileMissingError, match="no file matches"):
         colonnade.merge(out, tmp_path / "none*.root")
-    shutil.copy(made[0], os.fsencode(tmp_path) + b"/caf\xe9.root")
-    with pytest.raises(colonnade.TypeMismatchError, match="not valid Unicode"):
-        colonnade.merge(out, tmp_path / "caf*.root")
     with pytest.raises(colonnade.NotFoundError, match="no input has a data set 'Runs'"):
         colonnade.merge(out, made, data_sets="Runs")
     with pytest.raises(colonnade.UsageError, match="'Events' is named twice"):

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <charconv>
@@ -142,6 +143,20 @@ std::string stored_name(std::string_view shown) {
   return stored;
 }
 
+namespace {
+
+[[noreturn]] void fail_unknown(const Descriptor& descriptor, const std::string& problem,
+                               std::string_view path, ErrorContext where) {
+  where.field = path;
+  std::vector<std::string> names;
+  for (const FieldDescriptor& f : descriptor.fields)
+    if (f.parent == f.id || path.find('.') != std::string_view::npos)
+      names.push_back(short_path(descriptor, f.id));
+  throw Error(ErrorKind::not_found, problem, did_you_mean(path, names), std::move(where));
+}
+
+}  // namespace
+
 std::uint32_t find_field(const page::PageSource& source, std::string_view path) {
   return find_field(source.descriptor(), path, source.context());
 }
@@ -154,12 +169,61 @@ std::uint32_t find_field(const Descriptor& descriptor, std::string_view path, Er
       field = with_context(where, [&] { return find_through_bases(descriptor, stored); });
     if (field != invalid_id) return field;
   }
-  std::vector<std::string> names;
-  for (const FieldDescriptor& f : descriptor.fields)
-    if (f.parent == f.id || path.find('.') != std::string_view::npos)
-      names.push_back(short_path(descriptor, f.id));
-  throw Error(ErrorKind::not_found, fmt::format("there is no field '{}'", path), did_you_mean(path, names),
-              std::move(where));
+  fail_unknown(descriptor, fmt::format("there is no field '{}'", path), path, std::move(where));
+}
+
+namespace {
+
+// Collects the fields that match a wildcard.
+class Matching {
+ public:
+  Matching(const Descriptor& descriptor, std::string_view path)
+      : descriptor_(descriptor), pattern_(with_slashes(stored_name(path))) {}
+
+  std::vector<std::uint32_t> fields() {
+    for (const std::uint32_t id : descriptor_.top_level_fields())
+      add(id, descriptor_.fields[id].name, descriptor_.fields[id].name);
+    return std::move(found_);
+  }
+
+ private:
+  // fnmatch() knows slashes, not points.
+  static std::string with_slashes(std::string path) {
+    std::ranges::replace(path, '.', '/');
+    return path;
+  }
+
+  // A field by its path as it is stored, and by the one without what paths may leave out: bases, and items of
+  // collections.
+  void add(std::uint32_t id, const std::string& path, const std::string& shorter) {
+    if (fits(path) || fits(shorter)) found_.push_back(id);
+    const bool is_record = descriptor_.fields[id].role == FieldRole::record;
+    for (const std::uint32_t child : descriptor_.fields[id].children) {
+      const FieldDescriptor& field = descriptor_.fields[child];
+      const std::string below = "/" + field.name;
+      add(child, path + below, is_record && !is_base(field) ? shorter + below : shorter);
+    }
+  }
+
+  bool fits(const std::string& path) const {
+    return ::fnmatch(pattern_.c_str(), path.c_str(), FNM_PATHNAME | FNM_NOESCAPE) == 0;
+  }
+
+  const Descriptor& descriptor_;
+  std::string pattern_;
+  std::vector<std::uint32_t> found_;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> find_fields(const page::PageSource& source, std::string_view path) {
+  const Descriptor& descriptor = source.descriptor();
+  if (path.find_first_of("*?[") == std::string_view::npos || descriptor.find_field(path) != invalid_id)
+    return {find_field(source, path)};
+  std::vector<std::uint32_t> found = Matching(descriptor, path).fields();
+  if (found.empty())
+    fail_unknown(descriptor, fmt::format("no field matches '{}'", path), path, source.context());
+  return found;
 }
 
 FieldFinder::FieldFinder(const page::PageSource& source, std::size_t paths) : source_(source) {

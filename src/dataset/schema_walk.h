@@ -19,6 +19,9 @@ namespace colonnade::dataset {
 std::uint32_t find_field(const page::PageSource& source, std::string_view path);
 // `where`: for the error.
 std::uint32_t find_field(const Descriptor& descriptor, std::string_view path, ErrorContext where);
+// The fields that a path or wildcards (*, ? and [a-z]: "Muon_*", "jets.*") name, in stored order. A wildcard
+// ends at a ".". Throws ErrorKind::not_found if there is none.
+std::vector<std::uint32_t> find_fields(const page::PageSource& source, std::string_view path);
 // find_field() for so many paths. If there are many, those of fields at the top are looked up: a search of
 // all fields for each of them would take most of the time for wide data sets.
 class FieldFinder {

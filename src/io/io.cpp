@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <iterator>
+#include <set>
 
 #include "io/daos/daos_store.h"
 #include "io/http/http_file.h"
@@ -123,6 +124,8 @@ std::shared_ptr<ObjectStore> open_object_store(const std::string& uri, const Sto
 namespace {
 
 constexpr const char* wildcards = "*?[";
+// A server could name more and more.
+constexpr std::size_t most_folders = 100'000;
 
 // The name of a server has no wildcards; an IPv6 address stands in brackets.
 std::size_t first_wildcard(const Transport& transport, std::string_view uri) {
@@ -148,6 +151,11 @@ struct PathPart {
   std::string name;
   std::string slashes;
 };
+
+// In a pattern, "**/" stands for any number of folders.
+bool is_any_folders(const PathPart& part) {
+  return part.name == "**" && !part.slashes.empty();
+}
 
 PathPart take_part(std::string_view& path) {
   PathPart part;
@@ -183,11 +191,39 @@ std::vector<std::string> fitting(const Transport& transport, const std::string& 
   return found;
 }
 
+bool path_matches(std::string_view pattern, std::string_view path) {
+  if (pattern.empty() || path.empty()) return pattern.empty() && path.empty();
+  std::string_view rest = pattern;
+  const PathPart wanted = take_part(rest);
+  std::string_view below = path;
+  const PathPart part = take_part(below);
+  if (is_any_folders(wanted)) {
+    const bool goes_on = !part.slashes.empty() && !part.name.starts_with('.');
+    return path_matches(rest, path) || (goes_on && path_matches(pattern, below));
+  }
+  return part.slashes == wanted.slashes &&
+         ::fnmatch(wanted.name.c_str(), part.name.c_str(), FNM_PERIOD) == 0 && path_matches(rest, below);
+}
+
+// Appends a folder and all below it, but for hidden ones.
+void append_folders(const Transport& transport, const std::string& folder, const std::string& query,
+                    bool is_named, std::vector<std::string>& found) {
+  const std::size_t first = found.size();
+  found.push_back(folder);
+  for (std::size_t i = first; i < found.size(); ++i) {
+    std::vector<std::string> more = fitting(transport, found[i], query, {"*", "/"}, is_named && i == first);
+    std::move(more.begin(), more.end(), std::back_inserter(found));
+    if (found.size() > most_folders)
+      throw Error(ErrorKind::resource, fmt::format("there are more than {} folders", most_folders),
+                  "name the folders in place of **", {.uri = folder});
+  }
+}
+
 // Leaves the URIs that match a pattern from `begin` on. With brackets a name need not match itself,
 // "[1].root": one that exists is meant as it is.
 void leave_matching(std::vector<std::string>& uris, const std::string& pattern, std::size_t begin) {
   const auto fits = [&](const std::string& uri) {
-    return ::fnmatch(pattern.c_str() + begin, uri.c_str() + begin, FNM_PERIOD | FNM_PATHNAME) == 0;
+    return path_matches(std::string_view(pattern).substr(begin), std::string_view(uri).substr(begin));
   };
   if (!fits(pattern) && std::ranges::find(uris, pattern) != uris.end())
     uris = {pattern};
@@ -202,10 +238,16 @@ std::vector<std::string> match_by_folder(const Transport& transport, const std::
   const std::string path = pattern.substr(0, end);
   std::vector<std::string> found{path.substr(0, path.rfind('/', first_wildcard(transport, path)) + 1)};
   std::string_view rest = std::string_view(path).substr(found.front().size());
+  bool is_deep = false;
   for (bool is_named = true; !rest.empty(); is_named = false) {
     const PathPart part = take_part(rest);
     std::vector<std::string> next;
     for (const std::string& folder : found) {
+      if (is_any_folders(part)) {
+        is_deep = true;
+        append_folders(transport, folder, query, is_named, next);
+        continue;
+      }
       if (part.name.find_first_of(wildcards) == std::string::npos && !part.slashes.empty()) {
         next.push_back(folder + part.name + part.slashes);
         continue;
@@ -216,6 +258,10 @@ std::vector<std::string> match_by_folder(const Transport& transport, const std::
     found = std::move(next);
   }
   leave_matching(found, path, path.rfind('/', first_wildcard(transport, path)) + 1);
+  if (is_deep) {  // several parts "**" may lead to a file in several ways
+    const std::set<std::string> sorted(found.begin(), found.end());
+    found.assign(sorted.begin(), sorted.end());
+  }
   for (std::string& uri : found) uri += query;
   return found;
 }

@@ -50,8 +50,8 @@ const Transport* find_transport(std::string_view uri);
 
 // The position of the first wildcard (*, ?, [) of a URI; npos: none.
 std::size_t wildcard_in(const std::string& uri);
-// The URIs of the files that match wildcards, which do not match slashes, sorted. Throws
-// ErrorKind::unsupported for a transport that cannot list.
+// The URIs of the files that match wildcards, which do not match slashes, sorted. A folder "**" stands for
+// any number of folders. Throws ErrorKind::unsupported for a transport that cannot list.
 std::vector<std::string> match_files(const std::string& pattern);
 
 }  // namespace colonnade::io

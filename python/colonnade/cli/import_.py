@@ -31,7 +31,7 @@ __all__ = ["import_"]
 )
 @fields_option(
     "--columns",
-    "Fields, branches (with wildcards) or columns, separated by commas; names with commas in double quotes.",
+    "Fields, branches or columns, or wildcards (Muon_*), separated by commas; names with commas in double quotes.",
 )
 @click.option(
     "--rename",
@@ -86,15 +86,16 @@ def import_(context: click.Context, /, **given: Any) -> None:
 
     RNTuples are copied page by page; by default pages stay as they are stored. TTrees are read with uproot, and
     Parquet, Arrow and CSV files with pyarrow. Several sources with the same fields become one data set. Sources and
-    destinations are "f.root" or "f.root:Events"; object stores are obj:///path, s3://bucket/prefix,
-    rados://pool/namespace and daos://pool/container.
+    destinations are "f.root" or "f.root:Events", and names of sources may have wildcards; object stores are
+    obj:///path, s3://bucket/prefix, rados://pool/namespace and daos://pool/container.
     """
     if any(map(table_format, given["sources"])):
         _shown(_import_tables(given), given)
         return
     if given["rename"]:
         raise UsageError("--rename is for tables", "--columns, to leave a field out")
-    sources = [_place(source, given["tree"] or given["name"]) for source in given["sources"]]
+    named = [_place(source, given["tree"] or given["name"]) for source in given["sources"]]
+    sources = [(file, name) for uri, name in named for file in _core.expand_names([uri])]
     kinds = {_is_tree(*source, wanted=given["tree"] is not None) for source in sources}
     if len(kinds) > 1:
         raise UsageError("some sources are TTrees, others are RNTuples", "import them one after the other")

@@ -28,7 +28,7 @@ __all__ = ["merge"]
     help="Fields of the output: equal in all inputs, common to all, or of any input.",
 )
 @click.option("--name", "data_sets", metavar="NAME", multiple=True, help="Data set to merge; default: all.")
-@fields_option("--columns", "Fields to copy, separated by commas: pt,jets.eta.")
+@fields_option("--columns", "Fields to copy, or wildcards, separated by commas: pt,jets.eta,Muon_*.")
 @click.option(
     "--recompress",
     "compression",
@@ -48,7 +48,7 @@ def merge(**given: Any) -> None:
     """Merge the data sets of INPUTS into OUTPUT: files, files in S3, object stores.
 
     Data sets of the same name are concatenated in the order of the inputs, page by page as they are stored. Names of
-    local files may have wildcards. Histograms, trees and other objects are left out and listed.
+    inputs may have wildcards. Histograms, trees and other objects are left out and listed.
     """
     as_json = given.pop("as_json")
     every = given.pop("checkpoint_every")

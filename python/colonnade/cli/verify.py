@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from colonnade import _core
-from colonnade.errors import FormatError, UnsupportedError
+from colonnade.errors import Error, FormatError, UnsupportedError, redacted
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import split_target
 
@@ -21,30 +23,51 @@ __all__ = ["verify"]
 def verify(context: click.Context, file: str, names: tuple[str, ...]) -> None:
     """Check all data sets of FILE, or those named: verify all checksums and decode every page.
 
-    The exit status is 0 if everything is intact and 1 otherwise.
+    FILE may have wildcards: 'run*.root' checks all these files, also behind a damaged one. The exit status is 0 if
+    everything is intact and 1 otherwise.
     """
     uri, found = split_target(file)
     for name in names:
         file_and_name(file, name)  # refuses those of files
-    known = _core.data_sets(uri)
-    wanted = names or ((found,) if found else known)
-    if not known or any(name.strip("/") not in known for name in wanted):
-        DataSet(
-            uri, next((name for name in wanted if name.strip("/") not in known), "")
-        )  # says what is there
-    good = [_verify(uri, name) for name in wanted]
+    wanted = names or ((found,) if found else ())
+    files = _core.expand_names([uri])
+    # Also behind a damaged one.
+    good = (
+        [_verify_file(uri, wanted, "")]
+        if files == [uri]
+        else [_verify_one_of(each, wanted) for each in files]
+    )
     context.exit(0 if all(good) else 1)
 
 
-def _verify(file: str, name: str) -> bool:
+def _verify_one_of(file: str, names: Sequence[str]) -> bool:
+    try:
+        return _verify_file(file, names, f"{redacted(file)}: ")
+    except Error as error:
+        damaged = "damaged: " if isinstance(error, FormatError) else ""
+        click.echo(f"{redacted(file)}: {damaged}{error}", err=True)
+        return False
+
+
+def _verify_file(file: str, names: Sequence[str], lead: str) -> bool:
+    known = _core.data_sets(file)
+    wanted = names or known
+    if not known or any(name.strip("/") not in known for name in wanted):
+        DataSet(
+            file, next((name for name in wanted if name.strip("/") not in known), "")
+        )  # says what is there
+    good = [_verify(file, name, lead) for name in wanted]
+    return all(good)
+
+
+def _verify(file: str, name: str, lead: str) -> bool:
     try:
         with DataSet(file, name) as data_set, progress_bar("pages") as progress:
             task = progress.add_task(name, total=None)
             pages = data_set.verify(lambda done, pages: progress.update(task, completed=done, total=pages))
     except (FormatError, UnsupportedError) as error:
-        click.echo(
-            f"{name}: damaged: {error}" if isinstance(error, FormatError) else f"{name}: {error}", err=True
-        )
+        damaged = "damaged: " if isinstance(error, FormatError) else ""
+        click.echo(f"{lead}{name}: {damaged}{error}", err=True)
         return False
-    click.echo(f"{name}: {count_text(pages, 'page')}, all intact")
+    click.echo(f"{lead}{name}: {count_text(pages, 'page')}, all intact")
     return True

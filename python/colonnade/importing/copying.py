@@ -126,12 +126,13 @@ def copy(
 
     Args:
         source: the file or store; or file and data set as "f.root:Events" or ("f.root", "Events");
-            or a list of several.
+            or a list of several. Names of files may have wildcards, as in `colonnade.open`.
         destination: likewise.
         name: the path of the data set at the sources; optional if there is only one.
         destination_name: its path at the destination; by default the source's.
-        columns: paths of the fields to copy, with their sub-fields. Fields that they need are included: the enclosing
-            collections and records, the sources of projected fields, the other parts of pairs, tuples and variants.
+        columns: paths of the fields to copy, or wildcards ("Muon_*", "jets.p?"), with their sub-fields. Fields that
+            they need are included: the enclosing collections and records, the sources of projected fields, the other
+            parts of pairs, tuples and variants.
         compression: recompress: "zstd:5", "lz4", "none", ...; by default pages stay as they are.
         page_size: rearrange elements into pages of at most this size before compression; by default pages stay.
         cluster_size: rearrange entries into clusters of about this compressed size; by default clusters stay.

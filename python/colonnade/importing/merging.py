@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from colonnade import _core
 from colonnade.annotations import checked
-from colonnade.errors import FileMissingError, UsageError
+from colonnade.errors import UsageError
 from colonnade.importing.copying import (
     CopyReport,
     CopySettings,
@@ -27,7 +25,7 @@ from colonnade.writing.options import Size, check_names, write_options
 if TYPE_CHECKING:
     from typing import Unpack
 
-__all__ = ["LeftOutObject", "MergeMode", "MergeReport", "expand_inputs", "merge"]
+__all__ = ["LeftOutObject", "MergeMode", "MergeReport", "merge"]
 
 MergeMode: TypeAlias = Literal["strict", "filter", "union"]
 """The fields of the output: "strict", "filter" or "union"."""
@@ -91,11 +89,11 @@ def merge(
 
     Args:
         output: the file or object store to make.
-        inputs: files, files in S3, object stores; names of local files may have wildcards.
+        inputs: files, files in S3, object stores; names of files may have wildcards, as in `colonnade.open`.
         mode: "strict": all inputs must have the same fields; "filter": the fields that all inputs have; "union": the
             fields of any input, zero or empty in the entries of inputs that lack them.
         data_sets: names of the data sets to merge; by default all.
-        columns: paths of the fields to copy, with their sub-fields; by default all.
+        columns: paths of the fields to copy, or wildcards ("Muon_*"), with their sub-fields; by default all.
         compression: recompress: "zstd:5", "lz4", "none", ...; by default pages stay as they are.
         page_size: rearrange elements into pages of at most this size before compression; by default pages stay.
         cluster_size: rearrange entries into clusters of about this compressed size, which joins small clusters; by
@@ -131,7 +129,7 @@ def merge(
     check_names(settings, "a merge")
     settings.setdefault("page_buffer_budget", "32 MiB")  # there may be many inputs, but memory is limited
     report = _core.merge(
-        expand_inputs(inputs),
+        [path_text(each) for each in files_of(inputs, "a file, or a list of files: merge(output, inputs)")],
         path_text(output, "the output comes first: merge(output, inputs)"),
         [name.strip("/") for name in chosen_names(data_sets, "data set")],
         _MODES.index(mode),
@@ -158,23 +156,3 @@ def merge(
         seconds=report.seconds,
         interrupted=report.interrupted,
     )
-
-
-def expand_inputs(inputs: Iterable[PathLike] | PathLike) -> list[str]:
-    """Expand names of files with wildcards, in order.
-
-    Raises:
-        FileMissingError: no file matches.
-    """
-    given = files_of(inputs, "a file, or a list of files: merge(output, inputs)")
-    names: list[str] = []
-    for each in given:
-        name = path_text(each)
-        if "://" in name or not glob.has_magic(name) or os.path.exists(name):
-            names.append(name)
-            continue
-        found = sorted(glob.glob(name, recursive=True))
-        if not found:
-            raise FileMissingError(f"no file matches '{name}'")
-        names += map(path_text, found)
-    return names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import time
@@ -31,6 +32,7 @@ from colonnade.misuse import chosen_names, files_of, mapping_of, name_pairs, pat
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.exporting import FORMATS, STORED_AS
 from colonnade.reading.opening import PathLike, split_target
+from colonnade.schema.fields import is_wildcard
 from colonnade.schema.spec import Spec, build_field, infer
 from colonnade.writing.creating import DataSetWriter
 from colonnade.writing.filling import build_fields
@@ -99,11 +101,12 @@ def import_table(
     blanks and control characters become underscores.
 
     Args:
-        source: the file; or several with the same columns, whose rows are concatenated.
+        source: the file; or several with the same columns, whose rows are concatenated. Names may have wildcards, as in
+            `colonnade.open`.
         destination: the file or object store, or this and the path of the data set, as in `colonnade.create`.
         destination_name: the path of the data set; by default the first file's name without extension, with _ for
             characters that names may not have.
-        columns: names of columns; by default all.
+        columns: names of columns, or wildcards; by default all.
         rename: names of fields for columns: {"Time (s)": "time"}.
         format: "parquet", "arrow" or "csv"; by default from the extension.
         compression: of the data set.
@@ -137,9 +140,11 @@ def import_table(
     check_names(given, "an import")
     options = write_options(**given)
     begin = time.monotonic()
-    sources = files_of(source, "a Parquet, Arrow or CSV file, or a list of them")
+    sources = [
+        path_text(each) for each in files_of(source, "a Parquet, Arrow or CSV file, or a list of them")
+    ]
     names = {} if rename is None else name_pairs(mapping_of(rename, 'rename={"Time (s)": "time"}'), "column")
-    table = _Table([path_text(one) for one in sources], format, columns, names, batch_size)
+    table = _Table(_core.expand_names(sources), format, columns, names, batch_size)
     uri, name = split_target(destination, destination_name)
     name = name.strip("/") or clean_name(Path(table.files[0]).stem)
     if any(_core.is_same_place(file, uri) for file in table.files):
@@ -195,7 +200,8 @@ class _Table:
         self._dataset = _dataset(files, chosen)
         self.files, self._batch_size, self.bytes = files, batch_size, 0
         names = self._dataset.schema.names
-        chosen_columns = chosen_names(columns) or names
+        asked = chosen_names(columns) or names
+        chosen_columns = list(dict.fromkeys(found for each in asked for found in _matching(each, names)))
         missing = [name for name in [*chosen_columns, *rename] if name not in names]
         if missing:
             raise UsageError(
@@ -315,6 +321,13 @@ class _Table:
                         # A dot may be part of a column's name.
                         doubtful |= {n for n in unsure if f"{chunk.path_in_schema}.".startswith(f"{n}.")}
         return [name for name in self.fields if name in doubtful]
+
+
+def _matching(column: str, names: Sequence[str]) -> list[str]:
+    """The columns that a wildcard matches, or the name itself."""
+    if column in names or not is_wildcard(column):
+        return [column]
+    return [name for name in names if fnmatch.fnmatchcase(name, column)] or [column]
 
 
 def _field_names(columns: Sequence[str], rename: Mapping[str, str], uri: str) -> dict[str, str]:

@@ -192,7 +192,8 @@ def import_tree(
     the last checkpoint stays, and `resume` continues from there.
 
     Args:
-        source: the ROOT file; or file and tree as "f.root:Events" or ("f.root", "Events"); or a list of several.
+        source: the ROOT file; or file and tree as "f.root:Events" or ("f.root", "Events"); or a list of several. Names
+            of files may have wildcards, as in `colonnade.open`.
         destination: the file or object store, or this and the path of the data set.
         tree: the path of the tree at the sources; optional if there is only one.
         destination_name: the path of the data set; by default the tree's, with _ for characters that names may
@@ -229,8 +230,9 @@ def import_tree(
     sources = [source] if isinstance(source, tuple) else files_of(source, "a ROOT file, or a list of them")
     if not sources:
         raise UsageError("there is nothing to import", "name a source")
+    named = [split_target(one, None if isinstance(one, tuple) else tree) for one in sources]
     task = _Import(
-        places=[split_target(one, None if isinstance(one, tuple) else tree) for one in sources],
+        places=[(file, name) for uri, name in named for file in _core.expand_names([uri])],
         target=split_target(destination, destination_name),
         columns=chosen_names(columns),
         grouping=grouping,

@@ -43,7 +43,8 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
     if not uri:
         raise UsageError("the name of the file is empty", "a path or a URI")
     if name is not None:
-        return uri, column_name(name, "data set")
+        name = column_name(name, "data set")
+        return (_without_name(uri, name) if isinstance(target, str) else uri), name
     # A colon may be part of the path or of a scheme: it starts a name only if the text before it may be a file.
     if isinstance(target, str) and not os.path.exists(uri):
         head, colon, tail = _at_colon(uri)
@@ -52,6 +53,17 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
         if colon and head and tail and not is_scheme and (os.path.exists(head) or plain):
             return head, tail
     return uri, ""
+
+
+def _without_name(uri: str, name: str) -> str:
+    """The file of "f.root:Events", which names the same data set; with another name it is refused."""
+    head, _, tail = _at_colon(uri)
+    is_named = head.endswith(".root") and "://" not in uri and not tail.endswith(".root")
+    if not is_named or not tail or os.path.exists(uri):
+        return uri
+    if tail.strip("/") != name.strip("/"):
+        raise UsageError(f"the data set is named twice: '{tail}' and '{name}'", uri=head)
+    return head
 
 
 def _at_colon(uri: str) -> tuple[str, str, str]:

@@ -8,6 +8,8 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "colonnade/error.h"
@@ -42,17 +44,59 @@ std::string pattern_of(const std::string& uri) {
   return io::local_path(escaped);
 }
 
-void expand_local(const std::string& uri, std::vector<std::string>& names) {
-  const std::string pattern = pattern_of(uri);
+// In the order of glob(), as which it passes over folders that may not be read.
+std::vector<std::string> matches(const std::string& pattern, const std::string& uri) {
   glob_t found = {};
   const int result = ::glob(pattern.c_str(), 0, nullptr, &found);
-  for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i)
-    names.push_back(uri == pattern ? found.gl_pathv[i] : file_uri(found.gl_pathv[i]));
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + (result == 0 ? found.gl_pathc : 0));
   ::globfree(&found);
-  if (result == 0) return;
-  if (result == GLOB_NOMATCH) fail_no_match(uri);
+  if (result == 0 || result == GLOB_NOMATCH) return paths;
   throw Error(result == GLOB_NOSPACE ? ErrorKind::resource : ErrorKind::io,
               "the files that match the name cannot be listed", "name them one by one", {.uri = uri});
+}
+
+// For glob(), so that it takes the path as it is.
+std::string escaped(const std::string& path) {
+  std::string pattern;
+  for (const char letter : path) {
+    if (std::string_view("*?[\\").find(letter) != std::string_view::npos) pattern += '\\';
+    pattern += letter;
+  }
+  return pattern;
+}
+
+// A folder and all below it, each with a slash at its end; empty: the current one.
+std::vector<std::string> folders_below(const std::string& folder, const std::string& uri) {
+  std::vector<std::string> folders{folder};
+  for (std::size_t i = 0; i < folders.size(); ++i)
+    for (std::string& below : matches(escaped(folders[i]) + "*/", uri)) {
+      std::error_code ignored;
+      if (!std::filesystem::is_symlink(below.substr(0, below.size() - 1), ignored))
+        folders.push_back(std::move(below));
+    }
+  return folders;
+}
+
+// Each part "**" is resolved by itself, since glob() takes it for "*".
+std::vector<std::string> matches_below(const std::string& pattern, const std::string& uri) {
+  const std::size_t at = ("/" + pattern).find("/**/");
+  if (at == std::string::npos) return matches(pattern, uri);
+  const std::string rest = pattern.substr(at + std::string_view("**/").size());
+  std::set<std::string> found;  // two such parts may lead to a file in several ways
+  const auto folders = at == 0 ? std::vector<std::string>{""} : matches(pattern.substr(0, at), uri);
+  for (const std::string& folder : folders)
+    for (const std::string& below : folders_below(folder, uri)) {
+      std::vector<std::string> more = matches_below(escaped(below) + rest, uri);
+      found.insert(std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    }
+  return {found.begin(), found.end()};
+}
+
+void expand_local(const std::string& uri, std::vector<std::string>& names) {
+  const std::string pattern = pattern_of(uri);
+  const std::vector<std::string> found = matches_below(pattern, uri);
+  if (found.empty()) fail_no_match(uri);
+  for (const std::string& path : found) names.push_back(uri == pattern ? path : file_uri(path));
 }
 
 void expand_listed(const std::string& uri, std::vector<std::string>& names) {

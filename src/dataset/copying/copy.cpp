@@ -17,6 +17,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -25,6 +26,7 @@
 #include "codec/column_codec.h"
 #include "codec/compression.h"
 #include "colonnade/attributes.h"
+#include "dataset/chains/file_names.h"
 #include "dataset/copying/attribute_sets.h"
 #include "dataset/copying/prepared_copy.h"
 #include "dataset/copying/provenance.h"
@@ -757,7 +759,11 @@ CopyReport copy(const DataSetPlace& source, const DataSetPlace& destination, con
 
 CopyReport concatenate(const std::vector<DataSetPlace>& sources, const DataSetPlace& destination,
                        const CopyOptions& options, const CopyWatch& watch) {
-  return dataset::prepare_copy(sources, destination, options, watch)();
+  std::vector<DataSetPlace> places;
+  for (const DataSetPlace& source : sources)
+    for (std::string& uri : dataset::expand_names(std::span(&source.uri, 1)))
+      places.push_back({std::move(uri), source.data_set});
+  return dataset::prepare_copy(places, destination, options, watch)();
 }
 
 std::function<CopyReport()> dataset::prepare_copy(const std::vector<DataSetPlace>& sources,

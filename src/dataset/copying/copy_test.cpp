@@ -262,9 +262,10 @@ TEST(CopyOfParts, TakesWhatFieldsNeed) {
     std::size_t columns_there;
   };
   const std::vector<Case> cases = {
-      {{"number"}, {"number"}, 1},    {{"shown"}, {"number", "shown"}, 1},
-      {{"late"}, {"late"}, 2},        {{"jets._0._0"}, {"jets"}, 5},  // pairs stay whole
-      {{"either._1"}, {"either"}, 6}, {{"maybe", "three"}, {"maybe", "three"}, 3}};
+      {{"number"}, {"number"}, 1},    {{"shown"}, {"number", "shown"}, 1},         {{"late"}, {"late"}, 2},
+      {{"jets._0._0"}, {"jets"}, 5},  // pairs stay whole
+      {{"either._1"}, {"either"}, 6}, {{"maybe", "three"}, {"maybe", "three"}, 3}, {{"num*"}, {"number"}, 1},
+      {{"jets.*"}, {"jets"}, 5},      {{"[mt]*e*"}, {"maybe", "three"}, 3}};
   for (const Case& wanted : cases) {
     SCOPED_TRACE(wanted.columns.front());
     for (const bool decoded : {false, true}) {
@@ -311,6 +312,11 @@ TEST(CopyOfParts, LeavesMembersOut) {
   EXPECT_EQ(reader->descriptor().columns.size(), 3u);
   EXPECT_EQ(reader->entry_text(3),
             R"({"points": [{"label": "text 3"}, {"label": "text 3"}, {"label": "text 3"}]})");
+  for (const char* wildcard : {"points.l*", "p*.??b*", "points._0.[a-l]*"}) {
+    const MemoryFile matched;
+    copy({from.uri()}, {matched.uri()}, {.columns = {wildcard}});
+    EXPECT_EQ(Reader::open("Data", matched)->entry_text(3), reader->entry_text(3)) << wildcard;
+  }
 }
 
 TEST(CopyOfParts, NamesTheNearestFieldOfWrongPaths) {
@@ -319,6 +325,9 @@ TEST(CopyOfParts, NamesTheNearestFieldOfWrongPaths) {
   const Error error = error_of([&] { copy({from.uri()}, {to.uri()}, {.columns = {"numbr"}}); });
   EXPECT_EQ(error.kind(), ErrorKind::not_found);
   EXPECT_NE(std::string(error.what()).find("number"), std::string::npos);
+  for (const char* wildcard : {"numbr*", "jets.no*", "*.*.*.*.*"})
+    EXPECT_EQ(error_of([&] { copy({from.uri()}, {to.uri()}, {.columns = {wildcard}}); }).kind(),
+              ErrorKind::not_found);
   EXPECT_EQ(error_of([&] { static_cast<void>(to.content()); }).kind(), ErrorKind::not_found);
 }
 

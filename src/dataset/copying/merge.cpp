@@ -17,6 +17,7 @@
 #include "colonnade/reader.h"
 #include "container/bare_file/reader.h"
 #include "container/container.h"
+#include "dataset/chains/file_names.h"
 #include "dataset/copying/prepared_copy.h"
 #include "io/object_store.h"
 #include "io/places.h"
@@ -52,9 +53,13 @@ ContainerListing look_into(const std::string& uri, const ReadOptions& options) {
 
 class Merge {
  public:
-  Merge(const std::vector<std::string>& inputs, const std::string& output, const MergeOptions& options,
+  Merge(std::vector<std::string> inputs, const std::string& output, const MergeOptions& options,
         const CopyWatch& watch)
-      : inputs_(inputs), output_(output), options_(options), later_(options.copying), watch_(watch) {
+      : inputs_(std::move(inputs)),
+        output_(output),
+        options_(options),
+        later_(options.copying),
+        watch_(watch) {
     // The first one has replaced the file.
     if (!io::is_object_store(output_)) later_.overwrite = false;
   }
@@ -203,7 +208,7 @@ class Merge {
     return dataset::prepare_copy(places, {output_, name}, how, watch_);
   }
 
-  const std::vector<std::string>& inputs_;
+  const std::vector<std::string> inputs_;
   const std::string& output_;
   const MergeOptions& options_;
   CopyOptions later_;  // of all data sets but the first
@@ -217,7 +222,7 @@ class Merge {
 
 MergeReport merge(const std::vector<std::string>& inputs, const std::string& output,
                   const MergeOptions& options, const CopyWatch& watch) {
-  return Merge(inputs, output, options, watch).run();
+  return Merge(dataset::expand_names(inputs), output, options, watch).run();
 }
 
 }  // namespace colonnade

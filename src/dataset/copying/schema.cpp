@@ -274,7 +274,8 @@ std::vector<bool> select_fields(const page::PageSource& source, const std::vecto
   const Descriptor& descriptor = source.descriptor();
   if (paths.empty()) return std::vector<bool>(descriptor.fields.size(), true);
   Selection selection(descriptor);
-  for (const std::string& path : paths) selection.add(find_field(source, path));
+  for (const std::string& path : paths)
+    for (const std::uint32_t id : find_fields(source, path)) selection.add(id);
   return selection.take();
 }
 

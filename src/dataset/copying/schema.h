@@ -36,9 +36,9 @@ struct CopySchema {
   WalkOrder order = {};
 };
 
-// Which fields a copy of those at `paths` needs: these and all below them, what is above them, the sources
-// of projected ones, and the other parts of pairs, tuples and variants. All if there are no paths. Throws
-// ErrorKind::not_found for an unknown path.
+// Which fields a copy of those at `paths`, or that match a wildcard there, needs: these and all below them,
+// what is above them, the sources of projected ones, and the other parts of pairs, tuples and variants. All
+// if there are no paths. Throws ErrorKind::not_found for an unknown path.
 std::vector<bool> select_fields(const page::PageSource& source, const std::vector<std::string>& paths);
 
 // For pages that are copied as they are: all representations, late columns as late as they were.

@@ -166,7 +166,7 @@ void CopySources::want_fields(const page::PageSource& source, Schema& schema) co
   // It is enough if one of the sources has a field.
   std::vector<std::string> there;
   for (const std::string& path : options_.columns) try {
-      static_cast<void>(find_field(source, path));
+      static_cast<void>(find_fields(source, path));
       there.push_back(path);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_found) throw;

@@ -383,6 +383,7 @@ TEST_F(HttpFiles, AreFoundByPatternsInTheirFolders) {
   EXPECT_THAT(match_files(uri + "*/[ab].root"),
               ElementsAre(uri + "one/a.root", uri + "one/b.root", uri + "two/a.root", uri + "two/b.root"));
   EXPECT_THAT(match_files(uri + "two/*.root"), ElementsAre(uri + "two/a.root", uri + "two/b.root"));
+  EXPECT_THAT(match_files(uri + "**/a.root"), ElementsAre(uri + "one/a.root", uri + "two/a.root"));
 }
 
 // What Toxiproxy does to connections is done with curl's words: POST and DELETE of its interface.

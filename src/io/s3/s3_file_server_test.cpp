@@ -129,6 +129,7 @@ TEST(S3Files, OfHiddenNamesAreFoundByTheirPeriod) {
   EXPECT_THAT(match_files(folder + "*.dat"), testing::ElementsAre(folder + "a.dat"));
   EXPECT_THAT(match_files(folder + ".*.dat"), testing::ElementsAre(folder + ".b.dat"));
   EXPECT_THAT(match_files(folder + "*/*.dat"), testing::ElementsAre(folder + "c/d.dat"));
+  EXPECT_THAT(match_files(folder + "**/*.dat"), testing::ElementsAre(folder + "a.dat", folder + "c/d.dat"));
 }
 
 TEST(S3Files, SayThatTheyWereReplacedWhileOpen) {

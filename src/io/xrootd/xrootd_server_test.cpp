@@ -224,6 +224,8 @@ TEST(XrootdFiles, AreListed) {
   EXPECT_THAT(match_files(folder + "t*/[a-b].root"), ElementsAre(folder + "two/a.root"));
   EXPECT_THAT(match_files(folder + "?.root"), ElementsAre(folder + "a.root"));
   EXPECT_THAT(match_files(folder + "*.root?x=1"), ElementsAre(folder + "a.root?x=1"));
+  EXPECT_THAT(match_files(folder + "**/a.root"),
+              ElementsAre(folder + "a.root", folder + "one/a.root", folder + "two/a.root"));
   EXPECT_THAT(match_files(folder + "no*"), IsEmpty());
   EXPECT_EQ(error_of([&] { match_files(server(false) + "nowhere/*.root"); }).kind(), ErrorKind::not_found);
 }
