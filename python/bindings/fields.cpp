@@ -8,6 +8,7 @@
 
 #include "colonnade/error.h"
 #include "colonnade/field.h"
+#include "format/envelope_check.h"
 #include "register.h"
 #include "text.h"
 
@@ -43,6 +44,7 @@ std::vector<Field*> children(const Field& field) {
 }  // namespace
 
 void register_fields(nb::module_& module) {
+  module.attr("max_field_depth") = format::max_field_depth;
   nb::class_<Field>(module, "Field", "A type, as a tree of fields.")
       .def_prop_ro("name", [](const Field& self) { return text(self.name()); })
       .def_prop_ro("type_name", [](const Field& self) { return text(self.type_name()); })

@@ -40,16 +40,13 @@ _NAMES = {
 _WRITTEN = ("float", "double", "int", "bool", "char", "std::string", "std::vector<float>", *_NAMES.values())
 """Names of types, for a misspelled one."""
 
-_DEEPEST = 100
-"""Levels that readers allow."""
-
 
 def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
     """Make the field of a type; raises `SchemaError` or `TypeMismatchError` for an invalid type."""
     path = path or column_name(name, "field")
-    if path.count(".") >= _DEEPEST:
+    if path.count(".") >= _core.max_field_depth:
         raise SchemaError(
-            f"fields are nested more than {_DEEPEST} deep",
+            f"fields are nested more than {_core.max_field_depth} deep",
             "fewer levels: no reader would open the data set",
             field=path.partition(".")[0],
         )
