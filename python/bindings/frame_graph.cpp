@@ -428,7 +428,8 @@ void register_questions(nb::class_<PyGraph>& graph) {
             return found;
           },
           nb::arg("node"),
-          "Of filters, aliases and variations above: kind (filter, alias, vary), [name], columns, tags.")
+          "Of filters, ranges, aliases and variations above: kind (filter, range, alias, vary), [name], "
+          "columns, tags.")
       .def(
           "column_type",
           [](PyGraph& self, NodeId node, const std::string& expression) {
@@ -461,6 +462,18 @@ void register_questions(nb::class_<PyGraph>& graph) {
           "Of the last pass: kind (column, node, result, other), what, name, text, rows, rows left, bytes, "
           "seconds.")
       .def("dot", [](PyGraph& self) { return text(self.locked([](Graph& g) { return g.dot(); })); })
+      .def(
+          "dot_above",
+          [](PyGraph& self, NodeId node) {
+            return text(self.locked([&](Graph& g) { return g.dot_above(node); }));
+          },
+          nb::arg("node"))
+      .def(
+          "dot_above_result",
+          [](PyGraph& self, ResultId result) {
+            return text(self.locked([&](Graph& g) { return g.dot_above_result(result); }));
+          },
+          nb::arg("result"))
       .def("to_json", [](PyGraph& self) { return text(self.locked([](Graph& g) { return g.to_json(); })); })
       .def_prop_ro(
           "counts",

@@ -34,7 +34,7 @@ from .results import Result
 from .session import Booking, Session, Skipped
 from .values import type_name
 
-__all__ = ["Columns", "Description", "Node", "plain_number"]
+__all__ = ["Columns", "Description", "Node", "drawing", "plain_number", "write_drawing"]
 
 N = TypeVar("N", bound="Node")
 T = TypeVar("T")
@@ -188,15 +188,9 @@ class Node:
         """
         dot = self._graph.dot()
         is_text = path is not None and path_text(path).endswith((".dot", ".gv"))
-        drawn = dot if is_text else _svg(dot)
+        drawn = dot if is_text else drawing(dot)
         if path is not None:
-            try:
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(drawn)
-            except OSError as error:
-                raise StorageError(
-                    f"the drawing cannot be written: {error.strerror}", uri=path_text(path)
-                ) from error
+            write_drawing(drawn, path)
         return drawn
 
     def __repr__(self) -> str:
@@ -364,7 +358,8 @@ def plain_number(value: object) -> object:
     raise TypeMismatchError(f"a {type(value).__name__} cannot be an option of a result")
 
 
-def _svg(dot: str) -> str:
+def drawing(dot: str) -> str:
+    """Return a text for Graphviz as SVG."""
     program = shutil.which("dot")
     if program is None:
         raise StorageError(
@@ -375,3 +370,12 @@ def _svg(dot: str) -> str:
     if done.returncode != 0:
         raise StorageError(f"the program 'dot' failed: {done.stderr.strip()[:500]}")
     return done.stdout
+
+
+def write_drawing(drawn: str, path: str | os.PathLike[str]) -> None:
+    """Write a drawing, or its text, to a file."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(drawn)
+    except OSError as error:
+        raise StorageError(f"the drawing cannot be written: {error.strerror}", uri=path_text(path)) from error

@@ -177,12 +177,14 @@ class Graph {
   std::vector<std::string> defined_column_names(NodeId node) const;  // definitions and aliases
   std::vector<std::string> filter_names(NodeId node) const;          // in order, unnamed ones by their text
   std::vector<std::string> variation_names(NodeId node) const;
-  // The filters, aliases and variations above, from the top; at the top those of the whole graph.
+  // The filters, ranges, aliases and variations above, from the top; at the top those of the whole graph.
   std::vector<NodeNames> names_above(NodeId node) const;
   ValueType column_type(NodeId node, const std::string& expression) const;
   bool has_column(NodeId node, const std::string& name) const;
-  std::string describe(NodeId node) const;  // a text of several lines
-  std::string dot() const;                  // the graph for Graphviz
+  std::string describe(NodeId node) const;   // a text of several lines
+  std::string dot() const;                   // the graph for Graphviz
+  std::string dot_above(NodeId node) const;  // the node and those above it alone
+  std::string dot_above_result(ResultId result) const;
   // The costs of the last pass: columns, nodes in their order, results. Empty before the first pass.
   const std::vector<PassCost>& last_costs() const noexcept;
 

@@ -71,9 +71,11 @@ std::vector<NodeNames> Graph::names_above(NodeId id) const {
     const bool is_alias = node.kind == Node::Kind::alias;
     const bool is_filter = node.kind == Node::Kind::filter || node.kind == Node::Kind::filter_available ||
                            node.kind == Node::Kind::filter_missing;
-    if (is_alias || is_filter || node.kind == Node::Kind::vary)
+    const bool is_range = node.kind == Node::Kind::range;
+    if (is_alias || is_filter || is_range || node.kind == Node::Kind::vary)
       found.push_back({is_alias    ? "alias"
                        : is_filter ? "filter"
+                       : is_range  ? "range"
                                    : "vary",
                        node.name, node.columns, node.tags});
   };
@@ -281,16 +283,36 @@ std::string result_vertex(const Graph& graph, const Graph::State& state, ResultI
          fmt::format("  n{} -> {};\n", result.node, name);
 }
 
+std::string edge_and_vertex(const Graph::State& state, NodeId id) {
+  std::string text = node_vertex(state, id);
+  if (id != Graph::root) text += fmt::format("  n{} -> n{};\n", state.nodes[id].parent, id);
+  return text;
+}
+
+std::string way_to(const Graph::State& state, NodeId last) {
+  std::string text;
+  for (NodeId at = last; at != Graph::root; at = state.nodes[at].parent)
+    text = edge_and_vertex(state, at) + text;
+  return edge_and_vertex(state, Graph::root) + text;
+}
+
 }  // namespace
 
 std::string Graph::dot() const {
   std::string text = "digraph {\n";
-  for (const auto& [id, node] : state_->nodes) {
-    text += node_vertex(*state_, id);
-    if (id != root) text += fmt::format("  n{} -> n{};\n", node.parent, id);
-  }
+  for (const auto& [id, node] : state_->nodes) text += edge_and_vertex(*state_, id);
   for (const auto& [id, result] : state_->results) text += result_vertex(*this, *state_, id);
   return text + "}\n";
+}
+
+std::string Graph::dot_above(NodeId node) const {
+  state_->node(node);
+  return "digraph {\n" + way_to(*state_, node) + "}\n";
+}
+
+std::string Graph::dot_above_result(ResultId result) const {
+  return "digraph {\n" + way_to(*state_, state_->result(result).node) +
+         result_vertex(*this, *state_, result) + "}\n";
 }
 
 }  // namespace colonnade::frame

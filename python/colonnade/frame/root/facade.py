@@ -17,6 +17,7 @@ from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError,
 from colonnade.frame.callables import pickled
 from colonnade.frame.dataframe import DataFrame, run_graphs, variations_for
 from colonnade.frame.expressions import Expression
+from colonnade.frame.node import drawing, write_drawing
 from colonnade.frame.results import Result
 from colonnade.misuse import advised, column_name, files_of, function_of, mapping_of, path_text, thread_count
 
@@ -534,8 +535,10 @@ class RDataFrame:
         return found if self.GetNFiles() else _as_declared(_LONG.get(found, found))
 
     def GetFilterNames(self) -> list[str]:
-        """Return the filters above, in order."""
-        return [name or "Unnamed Filter" for name, _, _ in self._above("filter")]
+        """Return the filters above, in order; where neither they nor ranges are, all of the graph."""
+        frame = self._frame
+        nodes = frame._graph.names_above(frame._node if self._selects() else 0)
+        return [names[0] or "Unnamed Filter" for found, names, _, _ in nodes if found == "filter"]
 
     def GetVariations(self) -> DescriptionView:
         """Return the variations above, one line for the tags of each."""
@@ -579,12 +582,14 @@ class RDataFrame:
         return with_answers(self._frame, of_sample(value))
 
     def _above(self, kind: str) -> list[tuple[str, list[str], list[str]]]:
-        """Name, columns and tags of the nodes of a kind; for the top the filters of the whole graph."""
+        """Name, columns and tags of the nodes of a kind above."""
         frame = self._frame
-        if frame._node == 0 and kind != "filter":
-            return []
-        above = frame._graph.names_above(frame._node)
+        above = frame._graph.names_above(frame._node) if frame._node != 0 else []
         return [(names[0], columns, tags) for found, names, columns, tags in above if found == kind]
+
+    def _selects(self) -> bool:
+        """Whether there is a filter or a range above; for ROOT, others are the top with more columns."""
+        return bool(self._above("filter") or self._above("range"))
 
     def _aliases(self) -> dict[str, str]:
         return {name: columns[0] for name, columns, _ in self._above("alias")}
@@ -846,12 +851,20 @@ def FromSpec(
     return made
 
 
-def SaveGraph(node: RDataFrame | RResultPtr[Any], path: str | None = None) -> str | None:
-    """Return the graph as text for Graphviz, or write it to a file (".dot" as text, else SVG)."""
-    session = node._result._session if isinstance(node, RResultPtr) else node._frame._session
+def SaveGraph(node: RDataFrame | RResultPtr[Any], path: str | os.PathLike[str] | None = None) -> str | None:
+    """Return the graph as text for Graphviz, or write it to a file, as text unless it is called "*.svg".
+
+    Of a result, a filter or a range it is the way from the source to it, otherwise the whole graph.
+    """
+    if isinstance(node, RResultPtr):
+        graph = node._result._session.graph
+        drawn = graph.dot_above_result(node._result._number)
+    else:
+        graph = node._frame._graph
+        drawn = graph.dot_above(node._frame._node) if node._selects() else graph.dot()
     if path is None:
-        return session.graph.dot()
-    DataFrame._over(session).save_graph(path)
+        return drawn
+    write_drawing(drawing(drawn) if path_text(path).endswith(".svg") else drawn, path)
     return None
 
 
