@@ -576,8 +576,8 @@ def test_names_and_types_are_those_of_root(tmp_path):
     node = node.Vary("y", "ROOT::RVecD{y, y}", 2)
     assert node.GetColumnNames() == ["a", "jets.pt", "n", "other", "point", "r.p", "r.q", "x", "y"]
     assert node.GetDefinedColumnNames() == ["y", "a"]
-    assert node.GetFilterNames() == frame.GetFilterNames() == ["Unnamed Filter", "cut"]
-    assert varied.GetFilterNames() == []
+    for each in (node, frame, varied):
+        assert each.GetFilterNames() == ["Unnamed Filter", "cut"]
     assert frame.GetVariations().AsString() == ""
     assert node.GetVariations().AsString() == (
         "Variations {shift:down, shift:up} affect column x\nVariations {y:0, y:1} affect column y\n"
@@ -743,3 +743,52 @@ def test_types_and_getters_have_roots_names(capsys):
     assert profile.GetErrorOption() == ""
     assert profile.GetBinEffectiveEntries(2) == pytest.approx((3 + 4.5) ** 2 / (9 + 20.25))
     assert profile.GetSumOfWeights() == pytest.approx(1.5 + (9 + 20.25) / 7.5)
+
+
+def test_save_graph_draws_what_root_draws(frame, tmp_path):
+    cut = frame.Define("a", "1").Filter("nMuon > 1", "one")
+    other = frame.Filter("nMuon > 2", "two")
+    count, more = cut.Count(), other.Count()
+    for drawn in (ROOT.RDF.SaveGraph(cut), ROOT.RDF.SaveGraph(count)):
+        assert "one" in drawn
+        assert "two" not in drawn
+    assert "count" in ROOT.RDF.SaveGraph(count)
+    assert "count" not in ROOT.RDF.SaveGraph(cut)
+    assert "range" in ROOT.RDF.SaveGraph(frame.Range(3))
+    for whole in (frame, frame.Define("b", "2")):
+        assert "two" in ROOT.RDF.SaveGraph(whole)
+    assert ROOT.RDF.SaveGraph(more, tmp_path / "graph.txt") is None
+    assert (tmp_path / "graph.txt").read_text() == ROOT.RDF.SaveGraph(more)
+
+
+def test_filters_of_nodes_that_do_not_select_are_all_filters():
+    frame = ROOT.RDataFrame(10)
+    defined = frame.Define("x", "1")
+    cut = defined.Filter("x > 0", "one")
+    other = frame.Filter("rdfentry_ > 2")
+    for top in (frame, defined, defined.Alias("y", "x"), defined.Vary("x", "{1, 2}", 2)):
+        assert top.GetFilterNames() == ["one", "Unnamed Filter"]
+    assert cut.Define("y", "2").GetFilterNames() == ["one"]
+    assert other.GetFilterNames() == ["Unnamed Filter"]
+    assert defined.Range(3).GetFilterNames() == []
+
+
+def test_ranges_may_be_empty():
+    frame = ROOT.RDataFrame(10).Define("x", "1")
+    assert frame.Range(5, 5).Count().GetValue() == 0
+    assert frame.Filter("x > 0").Range(3, 3).Sum("x").GetValue() == 0
+    assert frame.Range(0, 0).Count().GetValue() == 10
+
+
+def test_the_size_of_a_list_may_be_a_column(tmp_path):
+    frame = ROOT.RDataFrame(2).Define("R_rdf_sizeof_x", "42")
+    assert frame.Filter("2 + pow(#x, 2) > 0").Max("#x").GetValue() == 42
+    assert frame.Define("y", lambda size: size + 1, ["#x"]).Sum("y").GetValue() == 86
+    assert frame.Alias("size", "#x").GetColumnType("size") == "int"
+    frame.Snapshot("t", str(tmp_path / "sizes.root"))
+    assert ROOT.RDataFrame("t", str(tmp_path / "sizes.root")).Sum("#x").GetValue() == 84
+
+
+def test_special_columns_do_not_vary():
+    with pytest.raises(colonnade.UsageError, match="'rdfentry_' has no variations"):
+        ROOT.RDataFrame(3).Vary("rdfentry_", "{rdfentry_, rdfentry_ + 1}", 2)

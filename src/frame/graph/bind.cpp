@@ -139,6 +139,9 @@ std::optional<ExpressionId> Graph::State::find(const NameMap& names, std::string
   }
   if (const auto column = source_column(name)) return column;
   if (const auto op = special_op(name)) return pool->special(*op);
+  const auto [size_of, hash] = size_prefixes;
+  if (name.starts_with(hash))
+    return find(names, std::string(size_of).append(name.substr(1)), variation, uses);
   return std::nullopt;
 }
 

@@ -365,6 +365,9 @@ NodeId Graph::vary(NodeId parent, std::vector<std::string> columns, Definition v
     for (const std::string& column : columns) {
       if (std::ranges::find(made, column, &Column::name) != made.end())
         throw Error(ErrorKind::usage, fmt::format("the column '{}' is given twice", column));
+      if (special_op(column))
+        throw Error(ErrorKind::usage, fmt::format("'{}' has no variations", column),
+                    fmt::format("vary a column that is defined as '{}'", column));
       made.push_back(column_before(state, node.names, Column::Kind::varied, column));
       check_no_alias(state, node.names, column);
     }
@@ -453,9 +456,9 @@ NodeId Graph::filter_missing(NodeId parent, const std::string& column) {
 
 NodeId Graph::range(NodeId parent, std::uint64_t begin, std::uint64_t end, std::uint64_t stride) {
   Node node = child_of(*state_, parent, Node::Kind::range);
-  if (stride == 0 || (end != 0 && end <= begin))
+  if (stride == 0 || (end != 0 && end < begin))
     throw Error(ErrorKind::usage, fmt::format("range({}, {}, {}) has no entries", begin, end, stride),
-                "end must be greater than begin, or 0 for no end, and stride at least 1");
+                "end must not be less than begin, or 0 for no end, and stride at least 1");
   node.begin = begin;
   node.end = end;
   node.stride = stride;

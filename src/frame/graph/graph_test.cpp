@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class GraphTest : public ::testing::Test {
  public:
@@ -51,7 +52,7 @@ TEST_F(GraphTest, RefusesFiltersAndRangesThatMakeNoSense) {
   const NodeId list = graph.define(x, "l", "ROOT::RVecD{x, 2.0}");
   expect_error([&] { graph.filter(list, "l", "cut"); }, ErrorKind::type, "filter 'cut'");
   expect_error([&] { graph.filter(list, "lx > 1"); }, ErrorKind::not_found, "filter: ");
-  expect_error([&] { graph.range(x, 5, 5); }, ErrorKind::usage, "range(5, 5, 1) has no entries");
+  expect_error([&] { graph.range(x, 5, 4); }, ErrorKind::usage, "range(5, 4, 1) has no entries");
   expect_error([&] { graph.range(x, 0, 5, 0); }, ErrorKind::usage, "range(0, 5, 0) has no entries");
 }
 
@@ -531,6 +532,39 @@ TEST_F(GraphTest, DrawsItself) {
       "  r0 [label=\"sum\\nx\", style=filled, fillcolor=\"#e47c7e\", shape=box];\n"
       "  n2 -> r0;\n"
       "}\n");
+}
+
+TEST_F(GraphTest, DrawsTheWayToANode) {
+  const NodeId cut = graph.filter(x, "x > 1", "one"), other = graph.filter(x, "x > 2", "two");
+  const ResultId result = sum(graph, cut, "x");
+  sum(graph, other, "x");
+  const std::string of_node = graph.dot_above(cut), of_result = graph.dot_above_result(result);
+  EXPECT_THAT(of_node, HasSubstr("  n0 -> n1;\n"));
+  EXPECT_THAT(of_node, HasSubstr("  n1 -> n2;\n}"));
+  EXPECT_THAT(of_result, HasSubstr("  n2 -> r0;\n}"));
+  for (const std::string& text : {of_node, of_result}) EXPECT_THAT(text, Not(HasSubstr("two")));
+  EXPECT_THAT(of_node, Not(HasSubstr("r0")));
+}
+
+TEST_F(GraphTest, ARangeMayBeEmpty) {
+  const ResultId none = sum(graph, graph.range(x, 5, 5), "x");
+  const ResultId behind_filter = sum(graph, graph.range(graph.filter(x, "x > 1"), 2, 2, 3), "x");
+  graph.run();
+  EXPECT_EQ(number(graph, none), 0);
+  EXPECT_EQ(number(graph, behind_filter), 0);
+}
+
+TEST_F(GraphTest, TheSizeOfAListMayBeAColumn) {
+  const NodeId size = graph.define(x, "R_rdf_sizeof_l", "7");
+  const ResultId result = sum(graph, graph.filter(size, "#l == 7"), "#l");
+  graph.run();
+  EXPECT_EQ(number(graph, result), 70);
+  expect_error([&] { graph.filter(size, "#k == 7"); }, ErrorKind::not_found, "no column '#k'");
+}
+
+TEST_F(GraphTest, SpecialVariablesHaveNoVariations) {
+  expect_error([&] { graph.vary(x, {"rdfentry_"}, Definition("{1, 2}"), {"a", "b"}, "v"); }, ErrorKind::usage,
+               "'rdfentry_' has no variations");
 }
 
 }  // namespace
