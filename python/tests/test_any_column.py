@@ -331,7 +331,7 @@ CALLS_OF_ROOT = {
     "Stats": (is_number, lambda df: df.Stats("x").GetN()),
     "Graph": (is_number, lambda df: df.Graph("x", "x").GetN()),
     "Display": (always, lambda df: df.Display(["x"]).AsString()),
-    "AsNumpy": (always, lambda df: len(df.AsNumpy()["x"])),
+    "AsNumpy": (always, lambda df: (len(df.AsNumpy(["x"])["x"]), list(df.AsNumpy()))),
     "GetColumnType": (always, lambda df: df.GetColumnType("x")),
     "Define": (always, lambda df: df.Define("y", "x").Take("y").GetValue()),
     "Define a function": (always, lambda df: df.Define("y", lambda x: 1).Sum("y").GetValue()),

@@ -364,10 +364,10 @@ def test_variations(frame):
 def test_arrays_and_snapshots(frame, tmp_path, capsys):
     arrays = frame.AsNumpy(["x", "nMuon"])
     np.testing.assert_array_equal(arrays["x"], X)
-    assert list(frame.AsNumpy(exclude=["Muon_pt", "Muon_charge"])) == ["nMuon", "x", "w"]
+    assert list(frame.AsNumpy(exclude=["Muon_pt", "Muon_charge"])) == ["nMuon", "w", "x"]
     lazy = frame.AsNumpy(["x"], lazy=True)
     assert not lazy.IsReady()
-    assert list(frame.AsNumpy("Muon_.*")) == ["Muon_pt", "Muon_charge"]
+    assert list(frame.AsNumpy("Muon_.*")) == ["Muon_charge", "Muon_pt"]
     with pytest.raises(colonnade.NotFoundError, match="regular expression"):
         frame.AsNumpy("zz.*")
     made = frame.Filter("x > 0").Snapshot("Skim", tmp_path / "s.root", ["x", "Muon_pt"])
@@ -792,3 +792,33 @@ def test_the_size_of_a_list_may_be_a_column(tmp_path):
 def test_special_columns_do_not_vary():
     with pytest.raises(colonnade.UsageError, match="'rdfentry_' has no variations"):
         ROOT.RDataFrame(3).Vary("rdfentry_", "{rdfentry_, rdfentry_ + 1}", 2)
+
+
+def test_all_columns_are_those_of_get_column_names(tmp_path):
+    with colonnade.create(
+        tmp_path / "f.root", "Events", {"r": {"p": "float"}, "jets": [{"e": "float"}]}
+    ) as w:
+        w.fill(r={"p": 1}, jets=[{"e": 2}, {"e": 3}])
+    frame = RDataFrame("Events", str(tmp_path / "f.root")).Define("x", "2")
+    names = ["jets.e", "r.p", "x"]
+    assert frame.GetColumnNames() == list(frame.AsNumpy()) == names
+    assert list(frame.AsNumpy(exclude=["r.p"])) == ["jets.e", "x"]
+    assert frame.AsNumpy()["jets.e"][0].tolist() == [2, 3]
+    for display in (frame.Display(), frame.Display("")):
+        assert display.AsString().splitlines()[1].split() == [
+            "|",
+            "Row",
+            "|",
+            *" | ".join(names).split(),
+            "|",
+        ]
+    assert "jets.e" not in frame.Display("r.*").AsString()
+    frame.Snapshot("Events", str(tmp_path / "g.root"))
+    assert list(colonnade.open(tmp_path / "g.root", "Events").schema) == ["r", "jets", "x"]
+
+
+def test_graphs_are_named_after_columns_not_aliases():
+    frame = RDataFrame(2).Define("x", "1").Define("y", "2").Alias("a", "x").Alias("b", "a")
+    for graph in (frame.Graph("b", "y"), frame.GraphAsymmErrors("b", "y", "x", "x", "x", "x")):
+        assert (graph.GetName(), graph.GetTitle()) == ("y_vs_x", "y vs x")
+    assert frame.Histo1D("a").GetName() == "a"

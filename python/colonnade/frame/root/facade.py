@@ -381,7 +381,7 @@ class RDataFrame:
     @Templated
     def Graph(self, x: Any, y: Any) -> RResultPtr[GraphView]:
         """Collect points."""
-        return RResultPtr(self._frame.graph(x, y, **_graph_names(x, y)), GraphView)
+        return RResultPtr(self._frame.graph(x, y, **self._graph_names(x, y)), GraphView)
 
     @Templated
     def GraphAsymmErrors(
@@ -389,7 +389,7 @@ class RDataFrame:
     ) -> RResultPtr[GraphView]:
         """Collect points with errors: of x low and high, of y low and high."""
         errors = [exl, exh, eyl, eyh]
-        return RResultPtr(self._frame.graph(x, y, errors, **_graph_names(x, y)), GraphView)
+        return RResultPtr(self._frame.graph(x, y, errors, **self._graph_names(x, y)), GraphView)
 
     # ---- Values
 
@@ -400,7 +400,7 @@ class RDataFrame:
 
     def AsNumpy(self, columns: Any = None, exclude: Sequence[str] | None = None, lazy: bool = False) -> Any:
         """Compute columns as NumPy arrays by name; lists are arrays of objects."""
-        names = self._named(columns if columns is not None else None)
+        names = self._named(columns, self._visible)
         excluded = [] if exclude is None else _listed(exclude)
         left = [name for name in names if name not in excluded]
         result = self._frame.lazy_numpy(left)
@@ -416,7 +416,7 @@ class RDataFrame:
     )
     def Display(self, columns: Any = "", rows: int = 5, items: int = 10) -> RResultPtr[DisplayView]:
         """Show the first entries; `items` is the number of items of a list that are printed."""
-        names = self._frame._select(self._named(columns))
+        names = self._frame._select(self._named(columns, self._visible))
         if isinstance(columns, str):  # ROOT looks for them in its list of columns, which is sorted
             names = sorted(names)
         result = self._frame._displayed(names, rows, "rdfentry_")
@@ -525,9 +525,7 @@ class RDataFrame:
         Numbers of defined columns and of arrays are "int", "unsigned char", ..., those of files "std::int32_t", ...
         """
         found = self._frame.column_type(column).replace("std::vector<", "ROOT::VecOps::RVec<")
-        aliases = self._aliases()
-        while column in aliases:
-            column = aliases[column]
+        column = self._unaliased(column)
         if column == "rdfentry_":
             return "ULong64_t"
         if column in (*self.GetDefinedColumnNames(), "rdfslot_"):
@@ -594,6 +592,17 @@ class RDataFrame:
     def _aliases(self) -> dict[str, str]:
         return {name: columns[0] for name, columns, _ in self._above("alias")}
 
+    def _unaliased(self, column: Any) -> Any:
+        """The column that an alias stands for."""
+        aliases = self._aliases()
+        while isinstance(column, str) and column in aliases:
+            column = aliases[column]
+        return column
+
+    def _graph_names(self, x: Any, y: Any) -> dict[str, str]:
+        x, y = self._unaliased(x), self._unaliased(y)
+        return {"name": f"{y}_vs_{x}", "title": f"{y} vs {x}"}
+
     def _default(self, column: Any) -> Any:
         if not _is_unnamed(column):
             return column
@@ -618,12 +627,18 @@ class RDataFrame:
             value, inputs = with_extra(value, inputs, mapping_of(extra, 'extra_args={"offset": 1}'))
         return value, {"columns": inputs, "per_row": True}
 
-    def _named(self, columns: Any) -> list[str]:
-        """Names of columns; a single text is a regular expression, as in ROOT."""
+    def _visible(self) -> list[str]:
+        """The names of `GetColumnNames`, without unusable ones."""
+        top = set(self._frame._select(None))  # it warns
+        return [name for name in self.GetColumnNames() if not top.isdisjoint(_beginnings(name))]
+
+    def _named(self, columns: Any, every: Callable[[], list[str]] | None = None) -> list[str]:
+        """Names of columns, of which `every` gives all; a single text is a regular expression, as in ROOT."""
+        every = every or (lambda: self._frame._select(None))
         if _is_unnamed(columns):
-            return self._frame._select(None)
+            return every()
         if not isinstance(columns, str):
-            return _names(columns) or self._frame._select(None)
+            return _names(columns) or every()
         if self.HasColumn(columns):
             return [columns]
         try:
@@ -632,7 +647,7 @@ class RDataFrame:
             raise UsageError(
                 f"'{columns}' is not a regular expression: {error}", "'.*' for all columns"
             ) from None
-        found = [name for name in self._frame._select(None) if re.fullmatch(columns, name)]
+        found = [name for name in every() if re.fullmatch(columns, name)]
         found = found or [name for name in self.GetColumnNames() if re.fullmatch(columns, name)]
         if not found:
             raise NotFoundError(f"no column matches the regular expression '{columns}'")
@@ -727,6 +742,12 @@ def _as_declared(name: str) -> str:
     return re.sub(r">(?=>)", "> ", name.replace("std::", ""))
 
 
+def _beginnings(name: str) -> list[str]:
+    """A name, and those of the records that it may be a member of."""
+    parts = name.split(".")
+    return [".".join(parts[: k + 1]) for k in range(len(parts))]
+
+
 def _listed(columns: Any) -> list[str]:
     names = _names(columns)
     return [names] if isinstance(names, str) else list(names)
@@ -745,10 +766,6 @@ def _automatic_model(columns: list[Any]) -> tuple[Any, ...]:
     if not weights:
         return x, f"{x};{x};count", 128, 0, 0
     return f"{x}_weighted_{weights[0]}", f"{x}, weights: {weights[0]};{x};count * {weights[0]}", 128, 0, 0
-
-
-def _graph_names(x: Any, y: Any) -> dict[str, str]:
-    return {"name": f"{y}_vs_{x}", "title": f"{y} vs {x}"}
 
 
 def _rows(array: Any) -> Any:
