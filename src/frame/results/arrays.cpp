@@ -19,17 +19,20 @@ namespace {
 constexpr std::size_t slack = 64;
 constexpr std::size_t smallest = 256;
 // From this size on, blocks are mappings of their own. malloc() learns to take blocks of up to 32 MiB from
-// its heap, and copies those when they grow.
-constexpr std::size_t mapped_from = huge_page_threshold;
+// its heap, and copies those when they grow. A mapping that begins with less than a huge page would keep its
+// small pages, at a page fault each, however much it grows.
+constexpr std::size_t mapped_from = huge_page_size / 2;
+// Of one array, ahead of the elements that are there.
+constexpr std::size_t most_reserved = std::size_t{32} << 20;
 
 bool is_mapped(std::size_t bytes) {
   return bytes >= mapped_from;
 }
 
-// A capacity with which a large block has whole huge pages: then the kernel places it, and moves it, at their
-// borders.
+// A capacity with which a mapped block has whole huge pages: then the kernel places it, and moves it, at
+// their borders.
 std::size_t in_whole_huge_pages(std::size_t capacity) {
-  if (capacity + slack < huge_page_size) return capacity;
+  if (!is_mapped(capacity + slack)) return capacity;
   return (capacity + slack + huge_page_size - 1) / huge_page_size * huge_page_size - slack;
 }
 
@@ -94,6 +97,16 @@ std::byte* GrowingBytes::grow(std::size_t bytes) {
   std::byte* end = data_ + size_;
   size_ += bytes;
   return end;
+}
+
+void GrowingBytes::reserve(std::size_t bytes) noexcept {
+  if (bytes <= capacity_ || data_ == nullptr) return;
+  const std::size_t next = in_whole_huge_pages(std::min(bytes, size_ + most_reserved));
+  if (next <= capacity_) return;
+  if (void* larger = resized(data_, capacity_ + slack, next + slack)) {
+    data_ = static_cast<std::byte*>(larger);
+    capacity_ = next;
+  }
 }
 
 void GrowingBytes::shrink() {
@@ -184,6 +197,11 @@ void ArrayBuilder::clear() noexcept {
   for (ArrayBuilder& child : children_) child.clear();
 }
 
+void ArrayBuilder::reserve(double times) noexcept {
+  data_.reserve(static_cast<std::size_t>(static_cast<double>(data_.size()) * times));
+  for (ArrayBuilder& child : children_) child.reserve(times);
+}
+
 void ArrayBuilder::shrink() {
   data_.shrink();
   for (ArrayBuilder& child : children_) child.shrink();
@@ -270,6 +288,10 @@ std::size_t ColumnsBuilder::bytes() const noexcept {
   std::size_t sum = 0;
   for (const ArrayBuilder& column : columns_) sum += column.bytes();
   return sum;
+}
+
+void ColumnsBuilder::reserve(double times) noexcept {
+  for (ArrayBuilder& column : columns_) column.reserve(times);
 }
 
 void ColumnsBuilder::shrink() {

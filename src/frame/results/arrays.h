@@ -28,6 +28,8 @@ class GrowingBytes {
 
   // Appends `bytes`. Throws ErrorKind::resource.
   std::byte* grow(std::size_t bytes);
+  // Makes room for `bytes` in all, or for as many as is reasonable; if there is no memory, nothing changes.
+  void reserve(std::size_t bytes) noexcept;
   void clear() noexcept { size_ = 0; }
   void shrink();
   const std::byte* data() const noexcept { return data_; }
@@ -49,6 +51,8 @@ class ArrayBuilder {
   void append(const Values& values, std::size_t first, std::size_t count);
   // Drops the elements, keeps the memory.
   void clear() noexcept;
+  // Makes room for so many times the elements that are there.
+  void reserve(double times) noexcept;
   void shrink();
   std::size_t size() const noexcept { return size_; }
   std::size_t bytes() const noexcept;  // of all arrays
@@ -74,6 +78,7 @@ class ColumnsBuilder {
   void append(std::span<const ValuesPtr> values, std::size_t count);
   void append(const ColumnsBuilder& other);
   void clear() noexcept;
+  void reserve(double times) noexcept;
   std::size_t rows() const noexcept { return rows_; }
   std::size_t bytes() const noexcept;
   void shrink();

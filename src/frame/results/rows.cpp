@@ -21,6 +21,15 @@ struct RowsSettings {
   std::size_t most = std::numeric_limits<std::size_t>::max();  // rows
 };
 
+// How many times the rows of the first block a part has, if it goes on like it, and a little more.
+double times_to_come(const PartContext& part, const Rows& rows) {
+  constexpr std::size_t telling = 64;  // rows
+  constexpr double most = 4096;
+  if (rows.size < telling) return 1;
+  const std::uint64_t reached = rows.entry(rows.size - 1) + 1 - part.first;
+  return std::min(1.0625 * static_cast<double>(part.last - part.first) / static_cast<double>(reached), most);
+}
+
 // Of memory that is kept for parts to come.
 constexpr std::size_t most_spare_bytes = std::size_t{32} << 20;
 
@@ -71,9 +80,11 @@ class RowsAccumulator final : public ResultAccumulator {
       if (context_.is_my_turn()) {
         flush();
         owner_.append(arguments, rows.size);
+        owner_.expect_more(*owner_.rows_, context_, rows);
       } else if (!owner_.full_.load(std::memory_order_relaxed)) {
         if (!rows_) rows_ = owner_.builder();
         rows_->append(arguments, std::min(rows.size, owner_.settings_->most - rows_->rows()));
+        owner_.expect_more(*rows_, context_, rows);
       }
     }
     void flush() {
@@ -106,6 +117,12 @@ class RowsAccumulator final : public ResultAccumulator {
     if (bytes > most_spare_bytes - spare_bytes_) return;
     spare_.push_back(std::move(builder));
     spare_bytes_ += bytes;
+  }
+
+  // Memory that grows step by step costs more than what is written to it.
+  void expect_more(ColumnsBuilder& to, const PartContext& part, const Rows& block) const {
+    if (to.rows() == block.size && settings_->most > part.last - part.first)
+      to.reserve(times_to_come(part, block));
   }
 
   void append(std::span<const ValuesPtr> values, std::size_t count) {

@@ -49,7 +49,7 @@ std::vector<std::string> text_of_value(const ResultValue& value) {
   return text_of_rows(columns, columns.front()->size);
 }
 
-// In the heap, and from half a MiB on in mappings of their own.
+// In the heap, and from a MiB on in mappings of their own.
 TEST(GrowingBytes, KeepWhatWasAppended) {
   GrowingBytes bytes;
   std::string expected;
@@ -63,8 +63,14 @@ TEST(GrowingBytes, KeepWhatWasAppended) {
     append(count);
     ASSERT_EQ(text(), expected);
     if (count % 2 == 1) bytes.shrink();
+    bytes.reserve(expected.size() + count / 2);
     ASSERT_EQ(text(), expected);
   }
+  const std::size_t before = bytes.capacity();
+  bytes.reserve(std::numeric_limits<std::size_t>::max());
+  EXPECT_GT(bytes.capacity(), before);
+  EXPECT_LT(bytes.capacity(), before + (std::size_t{64} << 20));
+  EXPECT_EQ(text(), expected);
   GrowingBytes moved = std::move(bytes);
   bytes = std::move(moved);
   bytes.clear();
@@ -93,6 +99,30 @@ TEST(Take, TakesTheMemoryOfTheResult) {
   EXPECT_EQ(value.columns[0].name, "y");
   EXPECT_EQ(byte_count(*value.columns[0].values), rows * sizeof(double));
   EXPECT_EQ(std::memcmp(value.columns[0].values->data, numbers->data, rows * sizeof(double)), 0);
+}
+
+// A part's memory is reserved as its first block suggests, whatever comes then.
+TEST(Take, PartsThatDoNotGoOnAsTheyBegin) {
+  const std::size_t rows = 50000;
+  const std::size_t block = 500;
+  for (const bool few_first : {false, true}) {
+    std::vector<std::vector<float>> lists;
+    for (std::size_t i = 0; i < rows; ++i)
+      lists.emplace_back((i < block) == few_first ? i % 2 : i % 40, static_cast<float>(i));
+    const ValuesPtr values = list_column(lists);
+    for (const bool turn : {false, true}) {
+      const auto result = make_accumulator({"take", {"x"}}, std::vector{values->type});
+      TestContext context(turn);
+      context.last = rows;
+      auto partial = result->begin(context);
+      BlockMemory memory;
+      for (std::size_t at = 0; at < rows; at += block)
+        partial->add(Rows{at, block}, std::vector{slice(values, at, block, memory)});
+      result->merge(std::move(partial));
+      result->finish();
+      EXPECT_EQ(text_of_value(result->value()), text_of_rows({values}, rows));
+    }
+  }
 }
 
 TEST(Take, AValueStaysAsItIs) {
