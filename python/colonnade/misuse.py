@@ -21,6 +21,7 @@ __all__ = [
     "column_name",
     "files_of",
     "function_of",
+    "is_unicode",
     "mapping_of",
     "name_pairs",
     "names_of",
@@ -96,14 +97,19 @@ def column_name(name: object, what: str = "column") -> str:
 
 
 def _encodable(name: str, what: str) -> str:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
+    if not is_unicode(name):
         advice = "a link to it whose name is UTF-8" if what == "file" else r"bytes as they are shown, '\xff'"
-        raise TypeMismatchError(
-            f"{name!r} is not the name of a {what}: it is not valid Unicode", advice
-        ) from None
+        raise TypeMismatchError(f"{name!r} is not the name of a {what}: it is not valid Unicode", advice)
     return name
+
+
+def is_unicode(text: str) -> bool:
+    """Return False for a text with surrogates, which no file and no message can have."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def names_of(names: object, what: str = "column") -> list[str]:

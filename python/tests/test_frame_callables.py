@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import gc
 import math
+import re
 import sys
 import traceback
 import weakref
@@ -11,6 +14,7 @@ import weakref
 import awkward as ak
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -544,3 +548,112 @@ def test_a_callable_cannot_use_a_frame(per_row, returns):
     for use in uses:
         with pytest.raises(colonnade.UsageError, match="a callable of a DataFrame cannot use a DataFrame"):
             _ = df.define("y", use, ["x"], per_row=per_row, returns=returns).sum("y").value
+
+
+def circular():
+    value = []
+    value.append(value)
+    return value
+
+
+UNUSABLE = {
+    "object": object(),
+    "Decimal": decimal.Decimal("1.5"),
+    "datetime": datetime.datetime(2026, 1, 1),
+    "timedelta": np.timedelta64(1, "s"),
+    "complex": 1j,
+    "longdouble": np.longdouble("1.1"),
+    "set": {1, 2},
+    "iterator": iter([1, 2]),
+    "generator": (k for k in range(2)),
+    "large": 2**64,
+    "missing": None,
+    "NA": pd.NA,
+    "NaT": pd.NaT,
+    "masked": np.ma.masked,
+    "table": pd.DataFrame({"a": [1]}),
+    "keys": {1: 2},
+    "surrogate": "\ud800",
+    "name": {"\ud800": 1},
+    "objects": np.array([object()]),
+    "bytes": np.void(b"ab"),
+    "circular": circular(),
+}
+"""Awkward and NumPy gave their own errors for them, lost the items of iterators, or recursed without end."""
+
+FOREIGN = re.compile(r"C\+\+|incompatible|awkward|inhomogeneous|pickle|recursion|len\(\)|dtype")
+PLACES = {
+    "entry": (True, lambda value: lambda n: value),
+    "item": (True, lambda value: lambda n: [1, value]),
+    "deep item": (True, lambda value: lambda n: [[value]]),
+    "member": (True, lambda value: lambda n: {"a": value}),
+    "second entry": (True, lambda value: lambda n: value if n > 1 else 1),
+    "block": (False, lambda value: lambda n: [value] * len(n)),
+    "item of a block": (False, lambda value: lambda n: [[value]] * len(n)),
+    "member in a block": (False, lambda value: lambda n: [{"a": value}] * len(n)),
+    "second of a block": (False, lambda value: lambda n: [1, value, 1, 1][: len(n)]),
+    "whole block": (False, lambda value: lambda n: value),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", UNUSABLE)
+def test_values_that_no_column_has(monkeypatch, kind, place):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    frame = DataFrame.from_arrays({"n": np.arange(4)})
+    per_row, make = PLACES[place]
+    for returns in (None, "std::int64_t"):
+        with pytest.raises(colonnade.Error, match=r"^the callable '<lambda>'") as caught:
+            _ = frame.define("y", make(UNUSABLE[kind]), per_row=per_row, returns=returns).take("y").value
+        message = str(caught.value)
+        assert not re.search(
+            r"C\+\+|incompatible|awkward|inhomogeneous|pickle|recursion|len\(\)|dtype", message
+        ), message
+
+
+@pytest.mark.parametrize("per_row", [False, True])
+def test_large_integers_in_lists(per_row):
+    frame = DataFrame.from_arrays({"n": np.arange(3)})
+    for large in (2**63, np.uint64(2**63), 2**64 - 1):
+        one = [[1, large], [2]]
+        function = (lambda n: one) if per_row else (lambda n: [one] * len(n))  # noqa: B023
+        assert frame.define("y", function, per_row=per_row).take("y").value.to_list() == [one] * 3
+    negative = [[-1, 2**63]]
+    function = (lambda n: negative) if per_row else (lambda n: [negative] * len(n))
+    with pytest.raises(colonnade.ConversionError, match="fit into no type of 64 bits"):
+        frame.define("y", function, per_row=per_row)
+
+
+@pytest.mark.parametrize(
+    ("function", "returns"),
+    [
+        (lambda n: np.uint64(2**63) if n else -1, "double"),
+        (lambda n: np.array([2**63], dtype=np.uint64) if n else np.array([-1]), "std::vector<double>"),
+    ],
+)
+def test_integers_of_entries_are_not_rounded(monkeypatch, function, returns):
+    """NumPy makes doubles of signed and unsigned integers."""
+    monkeypatch.setitem(sys.modules, "numba", None)
+    frame = DataFrame.from_arrays({"n": np.array([0, 1, 1])})
+    with pytest.raises(colonnade.ConversionError, match="fit into no type of 64 bits"):
+        _ = frame.define("y", function, per_row=True, returns=returns).take("y").value
+
+
+def test_empty_arrays_have_any_type(numba_or_not):
+    """NumPy's are arrays of doubles: these were refused as integers, in a block without any item."""
+    frame = DataFrame.from_arrays({"n": np.arange(4)}, block_entries=2)
+    for function, per_row in (
+        (lambda n: np.array([k for k in range(max(int(n) - 1, 0))]), True),  # noqa: C416
+        (lambda n: np.array([]), True),
+        (lambda n: np.empty((len(n), 0)), False),
+    ):
+        node = frame.define("y", function, per_row=per_row, returns="std::vector<std::int64_t>")
+        assert node.take("y").value.to_list() in ([[]] * 4, [[], [], [0], [0, 1]])
+
+
+def test_records_of_numpy_in_lists():
+    frame = DataFrame.from_arrays({"n": np.arange(2)})
+    pair = np.array([(2**53 + 1, 2.5)], dtype=[("a", "i8"), ("b", "f8")])
+    rows = [{"a": 2**53 + 1, "b": 2.5}]
+    assert frame.define("y", lambda n: pair[0], per_row=True).take("y").value.to_list() == rows * 2
+    assert frame.define("y", lambda n: [pair, pair]).take("y").value.to_list() == [rows] * 2

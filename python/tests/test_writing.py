@@ -13,6 +13,7 @@ import warnings
 import awkward as ak
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 import uproot
@@ -1007,3 +1008,79 @@ def test_durations_and_letters_of_several_bytes_are_no_numbers(tmp_path):
                 writer.fill(**{**good, **wrong})
         writer.fill(**good)
     assert colonnade.open(tmp_path / "f.root").arrays().to_list() == [{"i": 1, "f": 1.0, "c": ord("a")}]
+
+
+def nested(depth):
+    value = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def circular():
+    value = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        circular(),
+        nested(150),
+        [np.array([None]), circular()],
+        {"a": [circular()]},
+        pd.DataFrame({"a": [1]}),
+        [pl.DataFrame({"a": [1]})],
+    ],
+    ids=["circular", "deep", "circular in an array", "circular in a record", "pandas", "Polars"],
+)
+def test_values_that_are_none(tmp_path, value):
+    """They made an endless loop, or a list of the names of columns."""
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        for values in ([value], [(value, 1)]):
+            with pytest.raises(
+                colonnade.TypeMismatchError, match=r"nested more than 100 deep|is a table, not a value"
+            ):
+                writer.extend({"x": values})
+        with pytest.raises(
+            colonnade.TypeMismatchError, match=r"nested more than 100 deep|is a table, not a value"
+        ):
+            writer.fill(x=value)
+        writer.extend({"x": [1]})
+
+
+def test_records_and_matrices_of_numpy_in_lists(tmp_path):
+    """The names of the members were lost, and integers became doubles; a matrix ended the process."""
+    pairs = np.array([(2**53 + 1, 2.5), (3, 4.5)], dtype=[("a", "i8"), ("b", "f8")])
+    rows = [{"a": 2**53 + 1, "b": 2.5}, {"a": 3, "b": 4.5}]
+    columns = {
+        "one": (list(pairs), rows),
+        "several": ([pairs, pairs[:1]], [rows, rows[:1]]),
+        "deep": ([[pairs[0]], []], [rows[:1], []]),
+        "matrix": (
+            [np.array([[1, 2]]).view(np.matrix), np.array([[3, 4], [5, 6]]).view(np.matrix)],
+            [[[1, 2]], [[3, 4], [5, 6]]],
+        ),
+    }
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend({name: given for name, (given, _) in columns.items()})
+    found = colonnade.open(tmp_path / "f.root").arrays()
+    assert {name: found[name].to_list() for name in columns} == {
+        name: rows for name, (_, rows) in columns.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"x": {"\ud800": "float"}}, {"x": [{"\ud800": "float"}]}, {"x": "float\ud800"}, {"x": {1: "float"}}],
+)
+def test_schemas_that_are_no_unicode(tmp_path, schema):
+    with pytest.raises(colonnade.Error, match=r"is not the name of a field|is not a type"):
+        colonnade.create(tmp_path / "f.root", "Events", schema)
+    with pytest.raises(colonnade.TypeMismatchError, match="is not a description"):
+        colonnade.create(tmp_path / "f.root", "Events", {"x": "float"}, field_descriptions={"x": "\ud800"})
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        with pytest.raises(colonnade.TypeMismatchError, match="is not the name of a field"):
+            writer.extend({"x": [{"\ud800": 1}]})
+        writer.extend({"x": [1]})

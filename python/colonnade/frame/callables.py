@@ -16,16 +16,14 @@ import typing
 import warnings
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from colonnade import _core
-from colonnade.arrays.awkward import layout_of_list
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
-    ConversionError,
     Error,
     FormatError,
     TypeMismatchError,
@@ -33,11 +31,12 @@ from colonnade.errors import (
     UsageError,
 )
 
+from .answers import PLAIN, layout_of_block, layout_of_rows, own_value
 from .compiled import compile_rows
 from .identities import identity_of
 from .items import ItemFunction
 from .libraries import LibraryFunction
-from .sharing import Guarded, is_shared, kept, turns
+from .sharing import Guarded, is_shared, turns
 from .user_modules import hash_of_file, sources_in, use_sources
 from .values import element_of, layout_of, python_array, trial, type_name, type_of, values_of
 
@@ -62,6 +61,7 @@ __all__ = [
 Returns: TypeAlias = "str | type | np.dtype[Any] | None"
 """A result type: "float", "std::vector<int>", numpy.float32, bool; None to determine it."""
 Definable: TypeAlias = Callable[..., Any]
+T = TypeVar("T")
 Call: TypeAlias = Callable[[list["_core.Values"], int], "_core.Values"]
 
 _TRIAL = 2
@@ -438,7 +438,8 @@ class _Binder:
         def quietly() -> _core.ValueType:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return type_of(run([trial(kind, _TRIAL) for kind in types], _TRIAL)[0])
+                layout, _ = run([trial(kind, _TRIAL) for kind in types], _TRIAL)
+                return self._named(type_of, layout)
 
         try:
             return turns.alone(quietly)
@@ -454,10 +455,11 @@ class _Binder:
             ) from error
 
     def _converted(self, layout: Content, wanted: _core.ValueType, shared: bool) -> _core.Values:
-        try:
-            return values_of(layout, wanted, copies=shared)
-        except (ConversionError, TypeMismatchError) as error:
-            raise type(error)(f"{_name(self._spec.function)}: {error.problem}", error.advice) from None
+        return self._named(lambda: values_of(layout, wanted, copies=shared))
+
+    def _named(self, convert: Callable[..., T], *arguments: Any) -> T:
+        """What a conversion returns; its errors name the callable."""
+        return _with_name(self._spec.function, convert, *arguments)
 
     # ---- Per block
 
@@ -487,7 +489,8 @@ class _Binder:
 
     def _checked(self, answer: Any, size: int) -> Content:
         name = _name(self._spec.function)
-        if isinstance(answer, str | bytes | Mapping) or not hasattr(answer, "__len__"):
+        is_one = isinstance(answer, str | bytes | Mapping) or getattr(answer, "ndim", 1) == 0
+        if is_one or not hasattr(answer, "__len__"):
             raise TypeMismatchError(
                 f"{name} returned one value of type {type(answer).__name__}, not an array with one value per entry",
                 "array operations (np.where, ak.sum with axis=1), or per_row=True",
@@ -497,7 +500,7 @@ class _Binder:
                 f"{name} returned {len(answer)} values for {size} entries",
                 "one value per entry; filters drop entries",
             )
-        return _layout(answer)
+        return self._named(layout_of_block, answer)
 
     # ---- Per entry, without Numba
 
@@ -508,32 +511,28 @@ class _Binder:
         shared = False
         for row in rows:
             answer = self._spec.function(*row)
-            is_others = is_shared(answer)
-            shared = shared or is_others
-            # Lists are always copied: the callable may use their items again.
-            answers.append(answer if isinstance(answer, np.ndarray) and not is_others else kept(answer))
+            if not isinstance(answer, PLAIN):
+                is_others = is_shared(answer)
+                shared = shared or is_others
+                # Lists are always copied: the callable may use their items again.
+                if is_others or not isinstance(answer, np.ndarray):
+                    answer = self._named(own_value, answer)
+            answers.append(answer)
         return self._gathered(answers, self._spec.stack), shared
 
     def _gathered(self, answers: list[Any], shape: tuple[int, ...]) -> Content:
         if not shape:
-            return _collected(answers)
+            return self._named(layout_of_rows, answers)
         split = [self._variations(answer, shape[0]) for answer in answers]
         parts = [self._gathered([row[k] for row in split], shape[1:]) for k in range(shape[0])]
         return _interleaved(parts)
 
 
-def _layout(answer: Any) -> Content:
-    if isinstance(answer, np.ndarray) and answer.dtype == np.object_:
-        answer = answer.tolist()
-    if isinstance(answer, list):
-        return layout_of_list(answer)
-    if isinstance(answer, np.ndarray) and not answer.dtype.isnative:
-        answer = answer.astype(answer.dtype.newbyteorder("="))
-    if isinstance(answer, np.ndarray) and answer.dtype == np.float16:
-        answer = answer.astype(np.float32)
-    return ak.to_layout(
-        answer if isinstance(answer, np.ndarray | ak.Array) else ak.Array(answer), regulararray=True
-    )
+def _with_name(function: Definable, convert: Callable[..., T], *arguments: Any) -> T:
+    try:
+        return convert(*arguments)
+    except Error as error:
+        raise type(error)(f"{_name(function)}: {error.problem}", error.advice) from error.__cause__
 
 
 def _interleaved(parts: list[Content]) -> Content:
@@ -554,29 +553,6 @@ def _items(layout: Content) -> Any:
     return list(ak.Array(layout))
 
 
-def _collected(answers: list[Any]) -> Content:
-    """Collects the results of single entries in one array."""
-    # NumPy would make masked values NaN.
-    answers = [None if isinstance(each, np.ma.core.MaskedConstant) else each for each in answers]
-    first = answers[0]
-    if isinstance(first, bool | int | float | np.generic):
-        numbers = np.asarray(answers)
-        # NumPy makes texts of numbers beside texts.
-        return layout_of_list(answers) if numbers.dtype.kind in "SU" else _layout(numbers)
-    if isinstance(first, np.ndarray) and first.ndim == 1:
-        offsets = np.cumsum([0, *(len(each) for each in answers)], dtype=np.int64)
-        content = _layout(_concatenated(answers))
-        return ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
-    return layout_of_list(answers)
-
-
-def _concatenated(arrays: list[Any]) -> Any:
-    if not any(isinstance(each, np.ma.MaskedArray) for each in arrays):
-        return np.concatenate([np.asarray(each) for each in arrays])
-    keeping_masks: Any = np.ma.concatenate
-    return keeping_masks(arrays)
-
-
 class _PerSample:
     """Calls the callable once per file, and repeats its result for each entry of the file."""
 
@@ -590,7 +566,9 @@ class _PerSample:
         wanted = None if self._returns is None else _core.ValueType.named(self._returns)
         if wanted is None:
             try:
-                wanted = type_of(_collected([self._function(0)]))
+                wanted = type_of(self._layout(0))
+            except Error:
+                raise
             except Exception as error:
                 raise TypeMismatchError(
                     f"{_name(self._function)} failed on a trial: {type(error).__name__}: {error}",
@@ -601,7 +579,11 @@ class _PerSample:
             if size == 0:
                 return values_of(ak.contents.EmptyArray(), wanted)
             if number not in self._values:
-                self._values[number] = values_of(_collected([self._function(number)]), wanted)
+                self._values[number] = _with_name(self._function, values_of, self._layout(number), wanted)
             return self._values[number].as_constant(size)
 
         return wanted, call
+
+    def _layout(self, number: int) -> Content:
+        answer = self._function(number)
+        return _with_name(self._function, lambda: layout_of_rows([own_value(answer)]))

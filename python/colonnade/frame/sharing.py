@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import sys
 import threading
@@ -14,7 +13,7 @@ import numpy as np
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 
-__all__ = ["Guarded", "Turns", "is_shared", "kept", "turns"]
+__all__ = ["Guarded", "Turns", "is_argument", "is_shared", "turns"]
 
 T = TypeVar("T")
 
@@ -85,7 +84,7 @@ def _is_shared_buffer(array: Any, others: int) -> bool:
     """`others`: the number of references besides that of the result."""
     if not isinstance(array, np.ndarray):
         return True
-    if not array.flags.writeable and _is_block(array):
+    if not array.flags.writeable and is_argument(array):
         return False
     if others > 0:
         return True
@@ -96,23 +95,12 @@ def _is_shared_buffer(array: Any, others: int) -> bool:
     return _is_shared_buffer(base, held)
 
 
-def _is_block(array: np.ndarray[Any, Any]) -> bool:
-    """True if it is part of an argument; arguments are read-only."""
+def is_argument(array: np.ndarray[Any, Any]) -> bool:
+    """Return True if it is part of an argument of a callable; arguments are read-only."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
     return isinstance(base, memoryview) and base.readonly and type(base.obj).__module__ == "nanobind"
-
-
-def kept(answer: Any) -> Any:
-    """Return a value that later changes of a callable's answer do not affect."""
-    if isinstance(answer, _PLAIN):
-        return answer
-    if isinstance(answer, np.ndarray):
-        return answer if not answer.flags.writeable and _is_block(answer) else answer.copy()
-    if isinstance(answer, list | tuple):
-        return [kept(each) for each in answer]
-    return copy.deepcopy(answer)
 
 
 class Turns:

@@ -284,6 +284,8 @@ def _flat(data: Any, copies: bool) -> NDArray[Any]:
 def _scalars(data: Any, kind: _core.ValueType, copies: bool) -> _core.Values:
     array = np.asarray(data)
     element_of(array.dtype)
+    if not array.size:  # NumPy's empty arrays are of doubles
+        return _empty(kind)
     if array.dtype != dtype_of(kind):
         array, copies = numbers_as(array, kind), False
     return _core.scalar_values(kind.element, _flat(array, copies))

@@ -18,7 +18,7 @@ from colonnade._core import FieldKind
 from colonnade.arrays.columns import is_tuple
 from colonnade.arrays.lazy import Content
 from colonnade.errors import Error, SchemaError, UsageError
-from colonnade.misuse import column_name, shown
+from colonnade.misuse import column_name, is_unicode, shown
 
 if TYPE_CHECKING:
     from .fields import FieldInfo
@@ -43,7 +43,8 @@ _WRITTEN = ("float", "double", "int", "bool", "char", "std::string", "std::vecto
 
 def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
     """Make the field of a type; raises `SchemaError` or `TypeMismatchError` for an invalid type."""
-    path = path or column_name(name, "field")
+    column_name(name, "field")
+    path = path or name
     if path.count(".") >= _core.max_field_depth:
         raise SchemaError(
             f"fields are nested more than {_core.max_field_depth} deep",
@@ -62,7 +63,7 @@ def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
         if item.type_name:
             return _core.make_field(name, f"std::vector<{item.type_alias or item.type_name}>")
         return _core.make_collection(name, item)
-    if not isinstance(spec, str):
+    if not isinstance(spec, str) or not is_unicode(spec):
         spec = _named(spec, path)
     try:
         return _core.make_field(name, spec)
@@ -80,7 +81,7 @@ def _named(spec: Any, path: str) -> str:
         return "std::string"
     try:
         name = "" if spec is None else np.dtype(spec).name  # NumPy takes None for float64
-    except TypeError:
+    except (TypeError, ValueError):
         name = ""
     if name not in _NAMES:
         is_data = hasattr(spec, "__len__")

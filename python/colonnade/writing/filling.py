@@ -16,12 +16,12 @@ from typing import Any, NoReturn, TypeVar
 from colonnade import _core
 from colonnade.arrays.columns import PathArray, flatten, members_problem
 from colonnade.arrays.lazy import Content
+from colonnade.arrays.plain import kept
 from colonnade.errors import ConversionError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.located import Located
-from colonnade.misuse import shown
+from colonnade.misuse import is_unicode, shown
 from colonnade.schema.spec import Encoding, Spec, apply_encodings, build_field
 
-from .iterators import kept
 from .rows import Rows, flatten_list, has_map, has_variant
 from .sources import Batch, has_items, to_batch
 
@@ -298,10 +298,16 @@ def build_fields(
         name, _, rest = path.partition(".")
         found = fields[name].find(rest) if name in fields else None
         if found is not None:
-            found.description = description
+            found.description = _description(description, path)
     unknown = [name for name in [*encodings, *descriptions] if name.partition(".")[0] not in fields]
     if unknown and schema and whole:
         raise UsageError(
             f"encodings or descriptions are given for {', '.join(unknown)}, which are not fields"
         )
     return fields
+
+
+def _description(text: object, path: str) -> str:
+    if not isinstance(text, str) or not is_unicode(text):
+        raise TypeMismatchError(f"{shown(text)} is not a description", "a text", field=path)
+    return text

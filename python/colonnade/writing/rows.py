@@ -17,9 +17,8 @@ import numpy as np
 from colonnade import _core
 from colonnade._core import ArrayRole, ElementType, FieldKind
 from colonnade.arrays.columns import PathArray, dtype_of, members_problem
+from colonnade.arrays.plain import kept
 from colonnade.errors import ConversionError, Error, TypeMismatchError
-
-from .iterators import kept
 
 __all__ = ["Rows", "flatten_list", "has_map", "has_variant"]
 
