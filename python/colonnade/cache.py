@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from colonnade.annotations import checked
-from colonnade.misuse import path_text
+from colonnade.misuse import chosen_names, path_text
 
 from . import _core
 from .errors import Error, FileMissingError, NotFoundError, UnsupportedError
@@ -138,10 +138,11 @@ def warm(
         The number of bytes added.
     """
     uri, found = split_target(target, name)
+    chosen = chosen_names(columns)
     try:
-        return _core.warm_cache(found, uri, list(columns or ()), _text(home), progress)
+        return _core.warm_cache(found, uri, chosen, _text(home), progress)
     except NotFoundError as error:
-        return _warm_tree(uri, found, columns, home, progress, error)
+        return _warm_tree(uri, found, chosen, home, progress, error)
 
 
 @checked
@@ -171,9 +172,9 @@ def pin(target: PathLike, columns: Sequence[str] | None = None, home: PathLike |
     Raises:
         UnsupportedError: columns of a TTree.
     """
-    uri = split_target(target)[0]
+    uri, chosen = split_target(target)[0], chosen_names(columns)
     try:
-        return _core.pin_cached(uri, list(columns or ()), _text(home))
+        return _core.pin_cached(uri, chosen, _text(home))
     except FileMissingError as error:
         if any(one.uri == _core.cached_origin(uri) for one in _trees(home)):
             raise UnsupportedError(
@@ -196,8 +197,8 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
     """
     from .importing.tree_columns import remove_kept
 
-    uri = split_target(target)[0]
-    wanted = set(columns or ())
+    uri, chosen = split_target(target)[0], chosen_names(columns)
+    wanted = set(chosen)
     has_pages = not _has_only_trees(home)
     removed = 0
     for one in _trees(home):
@@ -208,7 +209,7 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
         told = _core.cached_origin(uri)
         raise FileMissingError(f"the cache has nothing of {told}", "`colonnade cache ls` lists what it has")
     try:
-        return removed + _core.remove_cached(uri, list(columns or ()), _text(home))
+        return removed + _core.remove_cached(uri, chosen, _text(home))
     except FileMissingError:
         if not removed:
             raise
@@ -277,7 +278,7 @@ def _tree(one: KeptFile) -> CachedDataSet:
 def _warm_tree(
     uri: str,
     name: str,
-    columns: Sequence[str] | None,
+    columns: list[str],
     home: PathLike | None,
     progress: Callable[[float], None] | None,
     error: NotFoundError,
@@ -286,7 +287,7 @@ def _warm_tree(
 
     before = sum(one.bytes for one in _trees(home))
     tree = TreeColumns.of([uri], name, cache=_core.cache_home(_text(home), True)[0], otherwise=error)
-    wanted = DataSet(tree.shapes[0], cache="off").select(list(columns) if columns else None).field_names
+    wanted = DataSet(tree.shapes[0], cache="off").select(columns or None).field_names
 
     def watch(step: ImportProgress) -> None:
         if progress is not None:

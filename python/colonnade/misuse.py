@@ -161,7 +161,13 @@ def files_of(given: Any, what: str) -> list[Any]:
     if isinstance(given, str | os.PathLike):
         return [given]
     # What has keys is a data set or a table, whose fields name no files.
-    if not isinstance(given, Iterable) or hasattr(given, "keys") or hasattr(given, "decode"):
+    without_dimensions = getattr(given, "ndim", 1) == 0
+    if (
+        not isinstance(given, Iterable)
+        or without_dimensions
+        or hasattr(given, "keys")
+        or hasattr(given, "decode")
+    ):
         raise TypeMismatchError(f"{shown(given)} does not name a file", what)
     return list(given)
 

@@ -224,3 +224,18 @@ def test_a_process_that_is_killed_leaves_right_values(events, tmp_path):
         child.wait()
         values = colonnade.open(events, cache=home).arrays(library="np")
         assert all(np.array_equal(values[name], plain[name]) for name in plain)
+
+
+@pytest.mark.parametrize("columns", [5, [], ["\ud800"], [None], b"x"])
+def test_columns_that_are_none(events, tmp_path, columns):
+    """A text was taken for the names of its letters, and an empty list for all columns."""
+    for use in (cache.pin, cache.rm, cache.warm):
+        with pytest.raises(colonnade.Error, match=r"name of a column|no columns are named"):
+            use(events, columns=columns, home=tmp_path / "home")
+
+
+def test_one_column(events, tmp_path):
+    home = tmp_path / "home"
+    assert cache.warm(events, columns="y", home=home) > 0
+    assert cache.pin(events, "y", home) == 1
+    assert cache.rm(events, "y", home) > 0

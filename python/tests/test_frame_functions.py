@@ -776,3 +776,10 @@ def test_texts_are_sorted_within_lists():
     assert frame.take("Map(w, [](const std::string& t) { return t.size(); })").value.to_list() == [
         [len(text.encode()) for text in each] for each in lists
     ]
+
+
+@pytest.mark.parametrize("name", [1, "\ud800"])
+def test_names_that_no_function_has(name):
+    df = colonnade.DataFrame.from_arrays({"x": np.arange(3.0)})
+    with pytest.raises(colonnade.TypeMismatchError, match="is not the name of a function"):
+        df.with_functions({name: np.sqrt})

@@ -1084,3 +1084,17 @@ def test_schemas_that_are_no_unicode(tmp_path, schema):
         with pytest.raises(colonnade.TypeMismatchError, match="is not the name of a field"):
             writer.extend({"x": [{"\ud800": 1}]})
         writer.extend({"x": [1]})
+
+
+@pytest.mark.parametrize("wrong", [5, np.arange(2), {1: "Real16"}, {"\ud800": "Real16"}])
+def test_encodings_descriptions_and_sources_that_are_none(tmp_path, wrong):
+    problem = "has no names|is not the name of a field"
+    for make in (colonnade.create, colonnade.create_parallel):
+        for option in ("encodings", "field_descriptions"):
+            with pytest.raises(colonnade.TypeMismatchError, match=problem):
+                make(tmp_path / "f.root", "Events", {"x": "float"}, **{option: wrong})
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": "float"}) as writer:
+        with pytest.raises(colonnade.TypeMismatchError, match=problem):
+            writer.add_projected("y", "float", wrong)
+        with pytest.raises(colonnade.TypeMismatchError, match="is not the name of a set"):
+            writer.attributes([wrong])

@@ -350,7 +350,7 @@ class DataFrame(Actions):
         """
         session = self._session
         for name, function in mapping_of(functions, 'with_functions({"f": f})').items():
-            if name in session.functions and session.functions[name] == function:
+            if column_name(name, "function") in session.functions and session.functions[name] == function:
                 continue
             self._graph.add_function(name, define_function(function, travels=session.remote is not None))
             session.functions[name] = function

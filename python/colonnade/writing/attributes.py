@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade import _core
 from colonnade.arrays.columns import flatten
 from colonnade.errors import UsageError, redacted
+from colonnade.misuse import column_name
 from colonnade.schema.spec import Spec, infer
 
 from .filling import Closing, build_fields
@@ -387,7 +388,7 @@ def find_or_make(
     schema: Mapping[str, Spec] | None,
 ) -> AttributeSetWriter:
     """Return the set of a name; makes it on first use."""
-    if name not in made:
+    if column_name(name, "set") not in made:
         made[name] = AttributeSetWriter(writer, name, schema)
     elif schema is not None:
         raise writer._misuse(f"the attribute set '{name}' already exists", "leave out the schema")

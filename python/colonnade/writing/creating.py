@@ -10,12 +10,12 @@ from colonnade import _core
 from colonnade.annotations import checked, checked_methods
 from colonnade.arrays.columns import PathArray
 from colonnade.errors import SchemaError, UsageError, redacted
-from colonnade.misuse import check_order, refuse_arguments
+from colonnade.misuse import check_order, mapping_of, name_pairs, refuse_arguments
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Encoding, Spec, build_field, infer
 
 from .attributes import AttributeAppender, AttributeSetWriter, find_or_make
-from .filling import Filler, build_fields
+from .filling import Filler, build_fields, descriptions_of, encodings_of
 from .options import CheckpointEvery, Size, WriteMode, write_options
 from .sources import Batch, to_batch
 
@@ -46,8 +46,8 @@ class DataSetWriter(Filler):
         self._writer: _core.Writer | None = None
         super().__init__(uri, name)
         self._options, self._mode = options, mode
-        self._encodings = dict(encodings or {})
-        self._descriptions = dict(field_descriptions or {})
+        self._encodings = encodings_of(encodings)
+        self._descriptions = descriptions_of(field_descriptions)
         self._projections: list[tuple[_core.Field, dict[str, str]]] = []
         self._attributes: dict[str, AttributeSetWriter] = {}
         self._closed = False
@@ -91,8 +91,10 @@ class DataSetWriter(Filler):
             SchemaError: the types are incompatible.
         """
         self._check_open()
-        given = {name: sources} if isinstance(sources, str) else dict(sources)
         field = build_field(name, type_name)
+        usage = "the path of a field, or a mapping of paths to paths"
+        pairs = {name: sources} if isinstance(sources, str) else mapping_of(sources, usage)
+        given = name_pairs(pairs, "field")
         if self._writer is None:
             self._projections.append((field, given))
         else:

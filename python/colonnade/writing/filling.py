@@ -19,13 +19,13 @@ from colonnade.arrays.lazy import Content
 from colonnade.arrays.plain import kept
 from colonnade.errors import ConversionError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.located import Located
-from colonnade.misuse import is_unicode, shown
+from colonnade.misuse import column_name, is_unicode, mapping_of, shown
 from colonnade.schema.spec import Encoding, Spec, apply_encodings, build_field
 
 from .rows import Rows, flatten_list, has_map, has_variant
 from .sources import Batch, has_items, to_batch
 
-__all__ = ["Closing", "Filler", "build_fields"]
+__all__ = ["Closing", "Filler", "build_fields", "descriptions_of", "encodings_of"]
 
 _ROWS_HELD = 4096
 _UNIT = re.compile(r"(?:timestamp|duration|date|time)\d*\[\w+")
@@ -305,6 +305,21 @@ def build_fields(
             f"encodings or descriptions are given for {', '.join(unknown)}, which are not fields"
         )
     return fields
+
+
+def encodings_of(given: Mapping[str, Encoding] | None) -> dict[str, Encoding]:
+    """Return encodings by path; raises `TypeMismatchError` for what is no mapping of paths."""
+    return _by_path(given, 'encodings={"x": "Real16"}')
+
+
+def descriptions_of(given: Mapping[str, str] | None) -> dict[str, str]:
+    """Return descriptions by path; raises `TypeMismatchError` for what is no mapping of paths."""
+    return _by_path(given, 'field_descriptions={"x": "in GeV"}')
+
+
+def _by_path(given: Mapping[str, Any] | None, usage: str) -> dict[str, Any]:
+    found = {} if given is None else mapping_of(given, usage)
+    return {column_name(path, "field"): value for path, value in found.items()}
 
 
 def _description(text: object, path: str) -> str:

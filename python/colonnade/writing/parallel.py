@@ -10,12 +10,13 @@ from colonnade import _core
 from colonnade.annotations import checked, checked_methods
 from colonnade.arrays.columns import PathArray
 from colonnade.errors import Error, UsageError, redacted
+from colonnade.misuse import column_name
 from colonnade.reading.opening import PathLike
 from colonnade.schema.spec import Encoding, Spec, build_field
 
 from .attributes import ContextAttributes, SharedAttributeSet
 from .creating import target_of
-from .filling import Closing, Filler, build_fields
+from .filling import Closing, Filler, build_fields, descriptions_of, encodings_of
 from .options import WriteMode, WriteSettings, check_names, write_options
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class FillContext(Filler):
             schema: a type for each field, or None: the first values determine the fields.
         """
         self._check_open()
-        shared = self._writer._shared_set(name, schema)
+        shared = self._writer._shared_set(column_name(name, "set"), schema)
         if name not in self._sets:
             self._sets[name] = ContextAttributes(self, shared, self._writer._writer)
         return self._sets[name]
@@ -138,7 +139,9 @@ class ParallelDataSetWriter(Closing):
         self._is_forgotten = False
         self._sets: dict[str, SharedAttributeSet] = {}
         self._sets_mutex = threading.Lock()
-        self._fields = build_fields(schema, encodings or {}, field_descriptions or {}, whole=True)
+        self._fields = build_fields(
+            schema, encodings_of(encodings), descriptions_of(field_descriptions), whole=True
+        )
         projected = []
         for new, (spec, sources) in (projections or {}).items():
             given = {new: sources} if isinstance(sources, str) else dict(sources)
@@ -168,7 +171,7 @@ class ParallelDataSetWriter(Closing):
     def attributes(self, name: str, schema: Mapping[str, Spec]) -> None:
         """Add an attribute set with these fields. Contexts add its rows, see `FillContext.attributes`."""
         self._check_open()
-        self._shared_set(name, schema)
+        self._shared_set(column_name(name, "set"), schema)
 
     def _shared_set(self, name: str, schema: Mapping[str, Spec] | None) -> SharedAttributeSet:
         with self._sets_mutex:
