@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 import shutil
@@ -26,6 +27,7 @@ ARRAYS = FIXTURES / "trees" / "member_arrays.root"
 ONE = FIXTURES / "trees" / "arrays_of_one.root"
 MEMBERS = FIXTURES / "trees" / "member_objects.root"
 OFFSETS = FIXTURES / "trees" / "offset_maps.root"
+KEPT = FIXTURES / "trees" / "kept_baskets.root"
 CONTAINERS = FIXTURES / "trees" / "container_arrays.root"
 OTHERS = FIXTURES / "trees" / "other_containers.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
@@ -774,21 +776,39 @@ def test_what_uproot_leaves_unsaid_is_told(tmp_path, monkeypatch, error, words):
         colonnade.import_tree(f"{ODD}:odd", tmp_path / "none.root", columns="x")
 
 
-def test_baskets_within_a_tree_that_uproot_cannot_read(tmp_path, monkeypatch):
-    kind = uproot.behaviors.TBranch.TBranch
-    found = kind.embedded_baskets
+@pytest.mark.parametrize(("tree", "entries"), [("plain", 40), ("features", 40), ("empty", 1)])
+def test_baskets_within_a_tree(tmp_path, tree, entries):
+    """What such a basket has follows from its flag, not from its sizes; an empty one elsewhere is none of them."""
+    report = colonnade.import_tree((KEPT, tree), tmp_path / "copy.root", verify=True, step_size="500 B")
+    assert not report.skipped
+    for found in (colonnade.open(KEPT, tree), colonnade.open(tmp_path / "copy.root")):
+        texts = ["x" * (e % 7) for e in range(entries)]
+        expected = {
+            "n": [e % 4 for e in range(entries)],
+            "number": list(range(entries)),
+            "x": [[10 * e + i for i in range(e % 4)] for e in range(entries)],
+            "c_text": texts,
+            "text": texts,
+            "list": [[e] * (e % 5) for e in range(entries)],
+        }
+        assert {name: found[name].to_list() for name in expected} == expected
 
-    def baskets(branch):
-        if branch.name == "flag":
+
+def test_baskets_within_a_tree_that_cannot_be_read(tmp_path, monkeypatch):
+    kind = importlib.import_module("colonnade.importing.baskets")._Within
+    found = kind.read_members
+
+    def read(basket, *more):
+        if basket.parent.name == "x":
             raise ValueError("expected 203 bytes")
-        return found.__get__(branch)
+        found(basket, *more)
 
-    monkeypatch.setattr(kind, "embedded_baskets", property(baskets))
-    reason = "'flag'.*uproot cannot read its last baskets: expected 203 bytes"
+    monkeypatch.setattr(kind, "read_members", read)
+    reason = "'x'.*its last baskets cannot be read: expected 203 bytes"
     with pytest.raises(colonnade.UnsupportedError, match=reason):
-        colonnade.import_tree(TREE, tmp_path / "to.root")
-    report = colonnade.import_tree(TREE, tmp_path / "to.root", skip_unreadable=True)
-    assert [one.branch for one in report.skipped] == ["flag"]
+        colonnade.import_tree((KEPT, "plain"), tmp_path / "to.root")
+    report = colonnade.import_tree((KEPT, "plain"), tmp_path / "to.root", skip_unreadable=True)
+    assert [one.branch for one in report.skipped] == ["x"]
 
 
 def tree_with_a_damaged_basket(path):

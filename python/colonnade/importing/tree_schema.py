@@ -595,11 +595,11 @@ def _check_std_array(branch: Any) -> None:
 
 
 def _check_baskets(branch: Any) -> None:
-    """Refuse a branch with baskets in the tree itself, as AutoSave leaves them, that uproot cannot read."""
+    """Refuse a branch with baskets in the tree itself, as AutoSave leaves them, that cannot be read."""
     try:
         len(branch.embedded_baskets)
     except Exception as error:  # uproot raises any kind
-        raise _UnfitError(f"uproot cannot read its last baskets: {short_reason(error)}") from error
+        raise _UnfitError(f"its last baskets cannot be read: {short_reason(error)}") from error
 
 
 def _check_objects(branch: Any) -> None:

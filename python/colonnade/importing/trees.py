@@ -354,6 +354,9 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
             uri=uri,
             data_set=wanted,
         )
+    from .baskets import mend_baskets
+
+    mend_baskets(tree.branches)
     return found, tree
 
 
