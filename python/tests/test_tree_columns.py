@@ -454,7 +454,7 @@ def test_a_cache_keeps_imported_columns(tmp_path, tree, imported):
 
 def test_a_cache_knows_a_local_file_by_its_path_and_its_uri(tmp_path, tree):
     home = tmp_path / "home"
-    spellings = (str(tree), f"file://{tree}", os.path.relpath(tree))
+    spellings = (str(tree), f"file://{tree}", f"file:{tree}", os.path.relpath(tree))
     for opened, asked in itertools.product(spellings, repeat=2):
         assert len(colonnade.open(opened, cache=str(home))["met"])
         assert [one.uri for one in cache.info(asked, home)] == [str(tree)]

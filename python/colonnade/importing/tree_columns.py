@@ -49,6 +49,7 @@ from .trees import (
     _tree,
     _tree_names,
     _Writer,
+    local_path,
     target_name,
 )
 
@@ -104,7 +105,7 @@ class _TreeFile:
         plan = plan_fields(tree, lambda _: True)
         self.plan = plan.without(_probe(tree, plan.leaves()))
         self._sizes = {leaf.path: int(leaf.branch.compressed_bytes) for leaf in self.plan.leaves()}
-        remote = file.file.source.file if "://" in uri else None
+        remote = None if local_path(uri) else file.file.source.file
         self.version = _version(uri, remote)
         self._held = remote if keeps_open else None
         self._process = os.getpid()
@@ -245,7 +246,7 @@ def _version(uri: str, remote: _core.RandomAccessFile | None) -> str:
     """Changes with the file; empty if unknown."""
     if remote is not None:
         return f"{remote.size} {remote.version}" if remote.version else ""
-    state = os.stat(uri)
+    state = os.stat(local_path(uri))
     return f"{state.st_size} {state.st_mtime_ns} {state.st_ino}"
 
 

@@ -269,21 +269,27 @@ def _uproot() -> Any:
     return uproot
 
 
+def local_path(uri: str) -> str:
+    """The path of a file that uproot opens itself, given as "path" or "file:path"; empty for others."""
+    return "" if "://" in uri else uri.removeprefix("file:")
+
+
 @contextlib.contextmanager
 def _opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[Any]:
     """A ROOT file, opened by uproot; `held`: its bytes, if they are open already."""
     uproot = _uproot()
-    if "://" not in uri and not os.path.isfile(uri):
-        problem = "this is a folder" if os.path.isdir(uri) else "there is no such file"
+    path = local_path(uri)
+    if path and not os.path.isfile(path):
+        problem = "this is a folder" if os.path.isdir(path) else "there is no such file"
         raise FileMissingError(problem, uri=uri)
     try:
-        if "://" in uri:
+        if not path:
             from .transport_source import TransportSource
 
             handler = TransportSource if held is None else TransportSource.of(held)
             file = uproot.open({uri: None}, handler=handler)
         else:
-            file = uproot.open({os.path.abspath(uri): None})  # a colon is part of the path
+            file = uproot.open({os.path.abspath(path): None})  # a colon is part of the path
     except Error:
         raise
     except Exception as error:  # uproot has no common class of errors
@@ -424,7 +430,7 @@ class _Reading:
 
     def read_ahead(self, leaves: list[Leaf], start: int, stop: int) -> None:
         """Have the baskets of the next step read while this one is decoded, if the file is elsewhere."""
-        if "://" in self.uri:
+        if not local_path(self.uri):
             self.file.file.source.read_ahead(
                 each for leaf in leaves for each in _baskets(leaf.branch, start, stop)
             )
