@@ -346,6 +346,17 @@ def test_baskets_with_sizes_of_entries(tmp_path):
         assert {name: found[name].to_list() for name in expected} == expected
 
 
+def test_a_basket_that_claims_more_offsets_than_it_has_entries(tmp_path):
+    """They may be hundreds of millions, which no step takes the time to look at."""
+    with uproot.open(OFFSETS) as file:
+        seek = int(file["Events"]["grid"].member("fBasketSeek")[0])
+    content = bytearray(OFFSETS.read_bytes())
+    content[seek + 6] = 0x04  # the highest byte of the size without compression
+    (tmp_path / "damaged.root").write_bytes(content)
+    with pytest.raises(colonnade.FormatError, match=r"'grid'.*16777215 offsets for \d+ entries"):
+        colonnade.import_tree(tmp_path / "damaged.root", tmp_path / "to.root")
+
+
 def test_written_by_uproot(tmp_path):
     source = tmp_path / "uproot.root"
     random = np.random.default_rng(2)

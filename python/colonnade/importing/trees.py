@@ -908,6 +908,10 @@ def _offsets(found: Any, basket: Any) -> Any:
     uproot (up to 5.7) takes these for offsets, which count from the beginning of the basket's key.
     """
     key = int(basket.member("fKeylen"))
+    if (
+        found is not None and len(found) != basket.num_entries + 1
+    ):  # of a damaged one, perhaps hundreds of millions
+        raise ValueError(f"a basket has {len(found)} offsets for {basket.num_entries} entries")
     if found is None or len(found) == 0 or found[0] != -key:
         return found
     return np.append(np.cumsum(found[:-1] + key), found[-1]).astype(found.dtype)
