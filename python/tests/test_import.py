@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import math
 import re
@@ -840,6 +841,45 @@ def test_a_branch_that_fails_later_is_named(tmp_path):
     ):
         colonnade.import_tree(source, tmp_path / "to.root", step_size="100 kB", checkpoint_every=None)
     assert not (tmp_path / "to.root").exists()
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        (OSError(errno.EIO, "Input/output error"), colonnade.StorageError),
+        (MemoryError(), colonnade.ResourceError),
+        (RuntimeError("can't start new thread"), colonnade.ResourceError),
+        (colonnade.StorageError("the server is gone"), colonnade.StorageError),
+        (colonnade.FileMissingError("there is no such file"), colonnade.NotFoundError),
+    ],
+)
+def test_what_fails_around_branches_leaves_none_out(tmp_path, monkeypatch, failure, expected):
+    """Wherever it comes: while branches are looked at, tried, or read. Such a failure may pass."""
+    source = uproot.source.fsspec.FSSpecSource
+    chunks, bad, asked = source.chunks, 0, 0
+
+    def failing(*arguments, **options):
+        nonlocal asked
+        asked += 1
+        if asked == bad:
+            raise failure
+        return chunks(*arguments, **options)
+
+    def imported():
+        return colonnade.import_tree(
+            TREE, tmp_path / "to.root", skip_unreadable=True, overwrite=True, step_size="10 kB"
+        )
+
+    monkeypatch.setattr(source, "chunks", failing)
+    skipped = imported().skipped
+    total = asked
+    assert total > 3
+    while bad < total:
+        bad, asked = bad + 1, 0
+        with pytest.raises(expected):
+            imported()
+    bad = 0
+    assert imported().skipped == skipped
 
 
 @pytest.mark.parametrize("checkpoint_every", [None, 1])

@@ -24,7 +24,7 @@ import numpy as np
 
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.errors import FormatError
+from colonnade.errors import FormatError, NotFoundError, ResourceError, StorageError
 from colonnade.schema.spec import Spec
 
 from .containers import interpretation_of
@@ -46,6 +46,7 @@ __all__ = [
     "is_array_of_objects",
     "is_empty",
     "plan_fields",
+    "raise_of_source",
     "short_reason",
     "type_name_of",
     "with_dimensions",
@@ -458,6 +459,7 @@ class _Planner:
             self._refused(path, branch, str(error))
             return None
         except Exception as error:  # uproot raises any kind
+            raise_of_source(error)
             self._refused(path, branch, short_reason(error))
             return None
         spec, objects = (_item(spec), True) if in_list else (spec, objects)
@@ -499,7 +501,8 @@ def is_empty(branch: Any) -> bool:
     """True if the first basket has no bytes. ROOT writes such ones for `std::array` where it does not know it."""
     try:
         return len(branch.basket(0).data) == 0
-    except Exception:  # uproot has no common class of errors
+    except Exception as error:  # uproot has no common class of errors
+        raise_of_source(error)
         return False
 
 
@@ -599,6 +602,7 @@ def _check_baskets(branch: Any) -> None:
     try:
         len(branch.embedded_baskets)
     except Exception as error:  # uproot raises any kind
+        raise_of_source(error)
         raise _UnfitError(f"its last baskets cannot be read: {short_reason(error)}") from error
 
 
@@ -608,6 +612,21 @@ def _check_objects(branch: Any) -> None:
     if member:
         kind = "a Double32_t or Float16_t with a range or a size"
         raise _UnfitError(f"uproot cannot read '{member}', {kind}, in objects that are not split")
+
+
+def raise_of_source(error: Exception, **place: str) -> None:
+    """Raise what is no branch's fault: the file cannot be read, or memory or threads are short."""
+    if isinstance(error, (StorageError, NotFoundError, ResourceError)):
+        raise error
+    if isinstance(error, MemoryError):
+        raise ResourceError("there is not enough memory to read the tree", "less at once", **place) from error
+    if isinstance(error, RuntimeError) and str(error).startswith("can't start new thread"):
+        raise ResourceError(
+            "the system starts no more threads", "raise the limit of processes (ulimit -u)", **place
+        ) from error
+    # Without a number it is a complaint of uproot about the content.
+    if isinstance(error, OSError) and error.errno is not None:
+        raise StorageError(f"the file cannot be read: {short_reason(error)}", **place) from error
 
 
 def short_reason(error: BaseException) -> str:

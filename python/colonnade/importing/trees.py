@@ -62,6 +62,7 @@ from .tree_schema import (
     is_array_of_objects,
     is_empty,
     plan_fields,
+    raise_of_source,
     short_reason,
     type_name_of,
     with_dimensions,
@@ -295,6 +296,7 @@ def _opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[An
     except Exception as error:  # uproot has no common class of errors
         if isinstance(error, OSError) and error.errno is not None:
             raise StorageError(f"the file cannot be opened: {short_reason(error)}", uri=uri) from error
+        raise_of_source(error, uri=uri)
         raise FormatError(
             f"this is not a ROOT file that uproot can read: {short_reason(error)}",
             "check that the file is one and was transferred completely",
@@ -350,6 +352,7 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
         folder = functools.reduce(lambda outer, inner: outer.key(inner).get(), folders, file)
         tree = folder.key(f"{last};{cycle or max(cycles[found])}").get()
     except Exception as error:  # uproot has no common class of errors
+        raise_of_source(error, uri=uri, data_set=wanted)
         raise FormatError(
             f"the tree cannot be read: {short_reason(error)}", uri=uri, data_set=wanted
         ) from error
@@ -715,9 +718,8 @@ class _Import:
             reading.read_ahead(leaves, end, min(end + step, stop))
             try:
                 arrays = next(found)
-            except StorageError:  # not a branch's fault
-                raise
             except Exception as error:  # uproot has no common class of errors
+                raise_of_source(error, **reading.place)
                 self.failed = _failing(leaves, start, end)
                 raise _failure(self.failed, start, end, error, reading.place) from error
             columns = {leaf.path: leaf.content(ak.to_layout(arrays[leaf.path])) for leaf in leaves}
@@ -963,6 +965,7 @@ def _refusal(leaf: Leaf, begin: int, end: int) -> str:
         found = leaf.branch.array(interpretation, entry_start=begin, entry_stop=end, library="ak")
         count = len(leaf.content(ak.to_layout(found)))
     except Exception as error:  # uproot has no common class of errors
+        raise_of_source(error)
         return NOTHING_STORED if is_empty(leaf.branch) else short_reason(error)
     if count == end - begin:
         return ""
@@ -1002,7 +1005,8 @@ def _reads_all(tree: Any, leaves: list[Leaf], entries: int) -> bool:
     try:
         found = next(tree.iterate(wanted, entry_stop=entries, step_size=entries, library="ak", how=dict))
         return all(len(leaf.content(ak.to_layout(found[leaf.path]))) == entries for leaf in leaves)
-    except Exception:  # uproot has no common class of errors
+    except Exception as error:  # uproot has no common class of errors
+        raise_of_source(error)
         return False
 
 
