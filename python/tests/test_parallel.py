@@ -143,6 +143,21 @@ def test_an_exception_leaves_what_was_committed(tmp_path):
 COUNT = "import colonnade, sys; print(colonnade.open(sys.argv[1], 'Events').num_entries)"
 
 
+def test_an_exception_is_all_that_is_said_of_open_contexts(tmp_path):
+    def fail():
+        with colonnade.create_parallel(tmp_path / "f.root", "Events", SCHEMA) as writer:
+            contexts = [writer.context(), writer.context()]
+            contexts[0].extend(part_of(0, 0))
+            raise KeyError("on the way")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(KeyError):
+            fail()
+        gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_another_process_reads_up_to_a_checkpoint(tmp_path):
     path = tmp_path / "f.root"
     with colonnade.create_parallel(path, "Events", SCHEMA, checkpoint_every=1) as writer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -95,6 +96,9 @@ class FillContext(Filler):
         self._writer._open.discard(id(self))
 
     def _end_forgotten(self, *, failed: bool) -> None:
+        if self._writer._closed and not self._closed and self._process == os.getpid():
+            # An exception has ended the writer. Whoever caught it knows what is lost.
+            self.abort()
         super()._end_forgotten(failed=failed)
         if self._writer._is_forgotten:
             self._writer._end_forgotten(failed=failed)
