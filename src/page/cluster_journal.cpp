@@ -201,6 +201,7 @@ class Scanner {
       format::read_page_list(envelope, 0, probe_);
       record.cluster = std::move(probe_.clusters.front());
     } catch (const Error& error) {
+      if (error.kind() == ErrorKind::resource) throw;  // it says nothing about the record
       record.problem = error.problem();
     }
     found_(std::move(record));

@@ -92,7 +92,11 @@ class PageChecker {
       fail(fmt::format("a page of {} elements in {} bytes", page.elements, block.size()));
     ByteSpan packed = block;
     if (packed_size != block.size()) {
-      codec::decompress_growing(block, packed_size, packed_);
+      try {
+        codec::decompress_growing(block, packed_size, packed_);
+      } catch (const Error& error) {  // LZMA that asks for more than any page needs is damaged
+        fail(error.problem());
+      }
       packed = packed_.span();
     }
     elements_.resize(static_cast<std::size_t>(in_memory));
@@ -326,7 +330,8 @@ class Repair {
         checker.check(record.cluster);
         whole.push_back(std::move(record));
       } catch (const Error& error) {
-        if (error.kind() == ErrorKind::io) throw;
+        // Neither tells that the cluster is damaged; of what was dropped, nothing would bring it back.
+        if (error.kind() == ErrorKind::io || error.kind() == ErrorKind::resource) throw;
         drop(record, fmt::format("column {}, page {}: {}", error.context().column.value_or(0),
                                  error.context().page.value_or(0), error.problem()));
       }
@@ -379,7 +384,8 @@ class Repair {
       for (std::size_t i = 0; i < read.fields.size(); ++i)
         if (!read.fields[i].unreadable.empty() && checkpoint().fields[i].unreadable.empty()) return false;
       return read.entries() == repaired.entries();
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::resource) throw;
       return false;
     }
   }
