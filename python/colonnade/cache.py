@@ -223,10 +223,9 @@ def gc(home: PathLike | None = None) -> CacheGarbage:
 
     uri, budget = _core.cache_home(_text(home), True)
     has_pages = not _has_only_trees(home)
+    # The core refuses what cannot be a home.
+    found = _core.collect_cache_garbage(_text(home)) if has_pages else CacheGarbage(0, 0, 0, 0)
     leftovers, outdated, evicted, left = collect_garbage(uri, budget)
-    if not has_pages:
-        return CacheGarbage(leftovers, outdated, evicted, left)
-    found = _core.collect_cache_garbage(_text(home))
     return CacheGarbage(
         found.leftovers + leftovers, found.outdated + outdated, found.evicted + evicted, found.bytes + left
     )

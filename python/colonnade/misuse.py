@@ -136,10 +136,12 @@ def name_pairs(names: object, what: str) -> dict[str, str]:
 
 
 def path_text(path: object, advice: str = "a path, or a URI such as 's3://bucket/f.root'") -> str:
-    """Return what names a file or an object store; raises `TypeMismatchError` for anything else."""
+    """Return what names a file or an object store; raises `TypeMismatchError` or `UsageError` for anything else."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str):
         raise TypeMismatchError(f"{shown(path)} does not name a file", advice)
+    if "\0" in text:
+        raise UsageError("the path contains a zero byte", "check the path")
     return _encodable(text, "file")
 
 

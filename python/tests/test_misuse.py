@@ -444,3 +444,18 @@ def test_arrays_without_dimensions_are_no_names(tmp_path):
     ):
         with pytest.raises(colonnade.TypeMismatchError, match=r"ndarray|array\("):
             call()
+
+
+def test_what_names_no_file_or_result(tmp_path):
+    frame = DataFrame(2)
+    scalar = np.array(3)
+    calls = [
+        (lambda: colonnade.open(scalar), colonnade.TypeMismatchError),
+        (lambda: colonnade.export(scalar, tmp_path / "f.npz"), colonnade.TypeMismatchError),
+        (lambda: colonnade.run_graphs(scalar), colonnade.TypeMismatchError),
+        (lambda: frame.save_graph("a\0b.dot"), UsageError),
+        (lambda: colonnade.cache.gc(home="x" * 10000), colonnade.StorageError),
+    ]
+    for call, kind in calls:
+        with pytest.raises(kind):
+            call()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -649,7 +649,8 @@ def run_graphs(results: Iterable[Result[Any] | DataFrame]) -> int:
     Returns:
         The number of graphs that had something to compute.
     """
-    wanted = list(results) if isinstance(results, Iterable) else [results]
+    is_one = not isinstance(results, Iterable) or getattr(results, "ndim", 1) == 0
+    wanted: list[Any] = [results] if is_one else [*cast("Iterable[Any]", results)]
     for each in wanted:
         if not isinstance(each, DataFrame):
             _check_result(each)

@@ -9,7 +9,8 @@ from typing import Any, NoReturn, TypeAlias
 from colonnade import _core
 from colonnade.annotations import checked
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError, UsageError
-from colonnade.misuse import check_order, column_name, mapping_of, path_text, refuse_arguments, shown
+from colonnade.misuse import check_order, column_name, mapping_of, path_text, refuse_arguments
+from colonnade.misuse import files_of as files_given
 
 from .chain import Chain, MissingFields, files_of
 from .dataset import DataSet, LocalIo, ReadSettings, lasting_cache
@@ -161,11 +162,7 @@ def open(  # noqa: A001
             except NotFoundError as error:
                 return _open_trees([uri], found, policy, settings, error)
     else:
-        if not isinstance(target, Iterable) or hasattr(target, "decode") or hasattr(target, "keys"):
-            raise TypeMismatchError(
-                f"{shown(target)} does not name a file", "a path, a path with wildcards, or a list of these"
-            )
-        members = list(target)
+        members = files_given(target, "a path, a path with wildcards, or a list of these")
         if not members:
             raise UsageError("the list of files is empty")
         if any(isinstance(each, Joined) for each in members):
