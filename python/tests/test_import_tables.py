@@ -411,3 +411,13 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
     with pytest.raises(colonnade.UsageError, match="replace the source"):
         colonnade.import_table(good, good, overwrite=True)
     assert pq.read_table(good).num_rows == 1
+
+
+def test_variants_of_maps_come_back(tmp_path):
+    """Arrow has records for the tuples of a map, which fitted no alternative."""
+    spec = "std::variant<std::vector<std::tuple<std::int32_t,std::int64_t>>,double>"
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": spec}) as writer:
+        writer.extend({"x": [[(1, 2)], 0.5, []]})
+    colonnade.export(tmp_path / "f.root", tmp_path / "f.arrow")
+    colonnade.import_table(tmp_path / "f.arrow", tmp_path / "g.root", verify=True)
+    assert colonnade.open(tmp_path / "g.root").arrays()["x"].to_list() == [[(1, 2)], 0.5, []]

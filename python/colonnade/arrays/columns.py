@@ -156,9 +156,7 @@ class _Flattener:
         if not content.is_record:
             raise _mismatch(field, content, path)
         names = [child.name for child in children]
-        given = [f"_{k}" for k in range(len(content.contents))] if content.is_tuple else list(content.fields)
-        if set(given) != set(names) and set(given) == {str(k) for k in range(len(names))}:
-            given = [f"_{name}" for name in given]
+        given = _members(content, names)
         missing = [name for name in names if name not in given]
         extra = [name for name in given if name not in names]
         if missing or extra:
@@ -166,6 +164,14 @@ class _Flattener:
         for child in children:
             part = content.contents[given.index(child.name)][: content.length]
             self.add(child, part, f"{path}.{child.name}")
+
+
+def _members(content: Content, names: list[str]) -> list[str]:
+    """The names of a record's members, or those that RNTuple gives to a tuple's, which Arrow's are numbered as."""
+    given = [f"_{k}" for k in range(len(content.contents))] if content.is_tuple else list(content.fields)
+    if set(given) != set(names) and set(given) == {str(k) for k in range(len(names))}:
+        return [f"_{name}" for name in given]
+    return given
 
 
 def members_problem(what: str, missing: list[str], extra: list[str]) -> str:
@@ -412,7 +418,7 @@ def _score_record(field: _core.Field, content: Content) -> int:
     if not content.is_record:
         return 0
     names = [child.name for child in field.children]
-    given = [f"_{k}" for k in range(len(content.contents))] if content.is_tuple else list(content.fields)
+    given = _members(content, names)
     if set(names) != set(given):
         return 0
     return min((_score(c, content.contents[given.index(c.name)]) for c in field.children), default=2)
