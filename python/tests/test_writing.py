@@ -93,6 +93,59 @@ def test_structured_numpy_array(tmp_path):
     assert data_set.arrays(library="np")["b"].tolist() == [2.5, 4.5]
 
 
+def test_arrays_of_records_keep_their_shape(tmp_path):
+    """Their fields were taken for arrays of the whole shape: a record of lists per entry."""
+    data = np.zeros((2, 3), [("a", ">i2"), ("b", "S2")])
+    data["a"], data["b"] = np.arange(6).reshape(2, 3), b"xy"
+    for given in (data, np.asfortranarray(data), list(data)):
+        found = written(tmp_path / "f.root", {"x": given}).arrays()["x"].to_list()
+        assert found == [[{"a": 3 * row + k, "b": [120, 121]} for k in range(3)] for row in range(2)]
+    with colonnade.create(tmp_path / "g.root", "Events") as writer:
+        writer.fill(x=data[0, 2])
+    assert colonnade.open(tmp_path / "g.root").arrays()["x"].to_list() == [{"a": 2, "b": [120, 121]}]
+
+
+@pytest.mark.parametrize("kind", ["M8[s]", ">M8[s]", ">m8[ns]"])
+def test_masks_of_times(tmp_path, kind):
+    """Those of other byte order became the least integer, or an error."""
+    data = np.ma.array(np.array([1, 2, 3], "i8").astype(kind), mask=[0, 1, 0])
+    assert written(tmp_path / "f.root", {"t": data}).arrays()["t"].to_list() == [1, None, 3]
+
+
+def test_times_beside_numbers(tmp_path):
+    """Arrow made lists of integers of such tuples: the unit was lost."""
+    with pytest.raises(colonnade.ConversionError, match=r"does not fit list<item: int64>"):
+        written(tmp_path / "f.root", {"t": [(np.timedelta64(1, "ns"), 1)]})
+
+
+@pytest.mark.parametrize("time", [np.datetime64(5, "D"), np.datetime64(5, "s"), np.timedelta64(5, "ns")])
+def test_lists_of_times_of_numpy(tmp_path, time):
+    data_set = written(tmp_path / "f.root", {"t": [time, time]})
+    assert data_set.arrays()["t"].to_list() == [5, 5]
+    assert data_set.schema["t"].description
+
+
+@pytest.mark.parametrize("kind", ["M8[s]", np.dtypes.StringDType()])
+def test_times_and_texts_in_arrays_without_items(tmp_path, kind):
+    assert written(tmp_path / "f.root", {"t": np.zeros((2, 0), kind)}).arrays()["t"].to_list() == [[], []]
+
+
+def test_binary_values_of_no_byte(tmp_path):
+    """Awkward takes no item of such an array: entries were lost."""
+    values = pa.array([b"", None, b""], pa.binary(0))
+    assert written(tmp_path / "f.root", {"x": values.drop_null()}).arrays()["x"].to_list() == [[], []]
+    assert written(tmp_path / "f.root", {"x": values}).arrays()["x"].to_list() == [[], None, []]
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant == 52, reason="long double has 64 bits")
+@pytest.mark.parametrize("value", [np.longdouble(1) / 3, np.ones(2, np.longdouble), {"a": np.longdouble(1)}])
+def test_numbers_of_more_than_64_bits_are_not_rounded(tmp_path, value):
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        for add in (lambda: writer.fill(x=value), lambda: writer.extend({"x": [value]})):
+            with pytest.raises(colonnade.TypeMismatchError, match="cannot be stored; try: float64"):
+                add()
+
+
 @pytest.mark.parametrize("schema", [None, {}])
 def test_entries_without_fields_are_refused(tmp_path, schema):
     """A file does not count them."""

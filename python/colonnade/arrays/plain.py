@@ -20,14 +20,20 @@ __all__ = ["DEEPEST", "check_nesting", "kept", "kept_items", "without_records"]
 DEEPEST = _core.max_field_depth
 """The limit of nested fields."""
 
+_WIDE = np.longdouble if np.finfo(np.longdouble).nmant > 52 else ()
+"""The type of floating-point numbers that are rounded to 64 bits, if the platform has one."""
+
 
 def kept(value: Any, depth: int = 0) -> Any:
     """Return a value with lists in place of iterators and matrices, and dictionaries in place of NumPy's records.
 
     Raises:
-        TypeMismatchError: tables, and values that are nested too deep.
+        TypeMismatchError: tables, numbers of more than 64 bits, and values that are nested too deep.
     """
     check_nesting(value, depth)
+    kind = getattr(value, "dtype", None)
+    if isinstance(kind, np.dtype) and issubclass(kind.type, _WIDE):
+        raise TypeMismatchError(f"values of type {kind} cannot be stored", "float64, which rounds them")
     if isinstance(value, Mapping):
         return {name: kept(item, depth + 1) for name, item in value.items()}
     if isinstance(value, np.ndarray | np.void):
@@ -43,7 +49,7 @@ def kept_items(values: Sequence[Any]) -> Sequence[Any]:
     level: Sequence[Any] = values
     for _ in range(DEEPEST):
         types = set(map(type, level))
-        if any(map(_is_replaced, types)) or _has_records(level, types):
+        if any(map(_is_replaced, types)) or _has_arrays(level, types):
             break
         nested = tuple(each for each in types if issubclass(each, tuple | Mapping) or _is_list(each))
         if not nested:
@@ -70,7 +76,8 @@ def without_records(array: Any) -> Any:
     """Return an array, or a value of one, as lists of objects, and of dictionaries for records."""
     names = array.dtype.names
     if names is not None and array.ndim == 0:
-        return {name: array[name][()] for name in names}
+        record = array[()] if isinstance(array, np.ndarray) else array
+        return {name: record[name] for name in names}
     if names is not None or array.dtype == np.object_:
         return list(array) if array.ndim else array[()]
     return np.asarray(array).tolist() if isinstance(array, np.matrix) else array
@@ -91,12 +98,14 @@ def _is_table(kind: type) -> bool:
 
 
 def _is_replaced(kind: type) -> bool:
-    return issubclass(kind, Iterator | np.void | np.matrix) or _is_table(kind)
+    return issubclass(kind, Iterator | np.void | np.matrix) or issubclass(kind, _WIDE) or _is_table(kind)
 
 
-def _has_records(level: Sequence[Any], types: set[type]) -> bool:
+def _has_arrays(level: Sequence[Any], types: set[type]) -> bool:
+    """Whether there are arrays of records, objects or wide numbers."""
     arrays = tuple(each for each in types if issubclass(each, np.ndarray))
+    kinds = (np.object_, _WIDE) if _WIDE else np.object_
     return bool(arrays) and any(
-        isinstance(value, arrays) and (value.dtype.names is not None or value.dtype == np.object_)
+        isinstance(value, arrays) and (value.dtype.names is not None or issubclass(value.dtype.type, kinds))
         for value in level
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
@@ -244,27 +245,33 @@ def _times_of(values: Sequence[Any]) -> Any:
     """The Arrow array of a list with times, of which Awkward drops what the first one does not have."""
     import pyarrow as pa
 
+    if set(map(type, values)) in ({np.datetime64}, {np.timedelta64}):
+        kinds = {value.dtype for value in values}
+        if len(kinds) == 1:
+            return _times(np.array(values, kinds.pop()))
     return _checked_times(pa.array(values), values)
 
 
 def _checked_times(array: Any, values: Iterable[Any]) -> Any:
     """The array, if its times are those that were given."""
-    if _units("", array.type):
-        for row, (found, value) in enumerate(zip(array.to_pylist(), values, strict=True)):
-            if not _is_kept(found, value):
-                raise ConversionError(
-                    f"{value!r} in row {row} does not fit {array.type}", "times of one kind"
-                )
+    for row, (found, value) in enumerate(zip(array.to_pylist(), values, strict=True)):
+        if not _is_kept(found, value):
+            raise ConversionError(f"{value!r} in row {row} does not fit {array.type}", "times of one kind")
     return array
 
 
 def _is_kept(found: Any, value: Any) -> bool:
-    """Whether Arrow's times are those that were given; it makes dates of times of day that follow a date."""
+    """Whether Arrow's times are those that were given.
+
+    It makes dates of times of day that follow a date, and integers of NumPy's times beside integers.
+    """
     if isinstance(found, list):
         return all(map(_is_kept, found, value))
     if isinstance(found, dict):
         return all(_is_kept(item, value.get(name)) for name, item in found.items())
-    return not isinstance(found, date | time | timedelta) or bool(found == value)
+    if isinstance(found, date | time | timedelta):
+        return bool(found == value)
+    return found is None or not isinstance(value, np.datetime64 | np.timedelta64)
 
 
 def _texts(values: Any) -> Any:
@@ -279,6 +286,9 @@ def _times(values: Any) -> Any:
     """The Arrow array of times of NumPy, of which Arrow knows the missing ones."""
     import pyarrow as pa
 
+    # NumPy and Arrow treat masks in different ways.
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.filled(np.array("NaT", values.dtype).flat[0])
     kind = values.dtype.kind
     unit, _ = np.datetime_data(values.dtype)
     finer = _UNITS[kind].get(unit, unit)
@@ -296,8 +306,9 @@ def _in_rows(array: Any, shape: tuple[int, ...]) -> Any:
     """The Arrow array of this shape."""
     import pyarrow as pa
 
-    for size in reversed(shape[1:]):
-        array = pa.FixedSizeListArray.from_arrays(array, size)
+    for depth in range(len(shape) - 1, 0, -1):  # `from_arrays` refuses lists without items (pyarrow 26)
+        kind = pa.list_(array.type, shape[depth])
+        array = pa.Array.from_buffers(kind, math.prod(shape[:depth]), [None], children=[array])
     return array
 
 
@@ -360,11 +371,19 @@ def _layout(values: Any) -> Content:
     if values.dtype == np.object_:
         return layout_of_objects(values.tolist())
     if values.dtype.names:
-        names = list(values.dtype.names)
-        return ak.contents.RecordArray([_layout(values[name]) for name in names], names, len(values))
+        names, rows = list(values.dtype.names), values.reshape(-1)
+        records = ak.contents.RecordArray([_layout(rows[name]) for name in names], names, len(rows))
+        return _in_shape(records, values.shape)
     # Awkward takes texts of fixed length from contiguous arrays only.
     values = values.astype(values.dtype.newbyteorder("="), order="C", copy=False)
     return ak.to_layout(values, regulararray=True)
+
+
+def _in_shape(content: Content, shape: tuple[int, ...]) -> Content:
+    """The layout of an array of this shape."""
+    for depth in range(len(shape) - 1, 0, -1):
+        content = ak.contents.RegularArray(content, shape[depth], math.prod(shape[:depth]))
+    return content
 
 
 def _as_integers(content: Content, path: str, units: dict[str, str]) -> Content:
@@ -556,6 +575,8 @@ def _from_plain(array: Any) -> Content:
         array = array.cast(pa.large_utf8())
     elif types.is_binary_view(kind):
         array = array.cast(pa.large_binary())
+    elif types.is_fixed_size_binary(kind) and not kind.byte_width:  # of which Awkward takes no item
+        array = pa.array([b""] * len(array), pa.large_binary())
     # Awkward takes the whole buffer of an empty array, and validity bits from the beginning of theirs.
     if not len(array):
         array = pa.array([], array.type)
