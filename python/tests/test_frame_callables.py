@@ -603,7 +603,7 @@ def test_values_that_no_column_has(monkeypatch, kind, place):
     frame = DataFrame.from_arrays({"n": np.arange(4)})
     per_row, make = PLACES[place]
     for returns in (None, "std::int64_t"):
-        with pytest.raises(colonnade.Error, match=r"^the callable '<lambda>'") as caught:
+        with pytest.raises(colonnade.Error, match=r"^define '.*': the callable '<lambda>'") as caught:
             _ = frame.define("y", make(UNUSABLE[kind]), per_row=per_row, returns=returns).take("y").value
         message = str(caught.value)
         assert not re.search(

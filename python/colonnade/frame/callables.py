@@ -122,8 +122,9 @@ def define_callable(
     returns: Returns = None,
     stack: tuple[int, ...] = (),
     travels: bool = False,
+    purpose: str = "",
 ) -> _core.Definition:
-    """Make a definition of a callable.
+    """Make a definition of a callable, with errors that name the purpose: "define 'x'".
 
     Raises:
         UsageError: its parameters do not fit the columns.
@@ -133,7 +134,7 @@ def define_callable(
     spec = _Spec(function, per_row, _type_text(function, returns), stack)
     if travels:
         _pickled(spec)
-    return _definition(spec, columns_of(function, columns))
+    return _definition(spec, columns_of(function, columns), purpose)
 
 
 def define_function(function: Definable, *, travels: bool = False) -> _core.Definition:
@@ -159,7 +160,7 @@ def load_callable(payload: str, columns: Sequence[str]) -> _core.Definition:
     return _per_sample(spec) if spec.per_sample else _definition(spec, list(columns))
 
 
-def _definition(spec: _Spec, columns: list[str]) -> _core.Definition:
+def _definition(spec: _Spec, columns: list[str], purpose: str = "") -> _core.Definition:
     if isinstance(spec.function, LibraryFunction):
         if spec.per_row or spec.stack:
             raise UsageError(
@@ -172,7 +173,7 @@ def _definition(spec: _Spec, columns: list[str]) -> _core.Definition:
                 "an expression that calls it",
             )
         return spec.function.definition(columns, _payload(spec))
-    return _core.Definition.of_callable(_Binder(spec, columns).bind, columns, _payload(spec))
+    return _core.Definition.of_callable(_Binder(spec, columns, purpose).bind, columns, _payload(spec))
 
 
 def _per_sample(spec: _Spec) -> _core.Definition:
@@ -360,8 +361,9 @@ def _weak(call: Call) -> Callable[[], Call | None]:
 class _Binder:
     """Binds the argument types of a callable, once for each combination."""
 
-    def __init__(self, spec: _Spec, columns: list[str]) -> None:
-        self._spec, self._columns = spec, columns
+    def __init__(self, spec: _Spec, columns: list[str], purpose: str) -> None:
+        self._spec, self._columns, self._purpose = spec, columns, purpose
+        self._title = f"{purpose}: {_name(spec.function)}" if purpose else _name(spec.function)
         # Kernels hold the bound call, which holds the binder: a cycle would keep the callable's objects alive.
         self._bound: dict[tuple[_core.ValueType, ...], tuple[_core.ValueType, Callable[[], Call | None]]] = {}
 
@@ -398,7 +400,8 @@ class _Binder:
                 raise
             except Exception as error:
                 columns = f", called with {', '.join(self._columns)}" if self._columns else ""
-                error.add_note(f"in {_name(spec.function)}{_place(spec.function)}{columns}")
+                purpose = f", to {self._purpose}" if self._purpose else ""
+                error.add_note(f"in {_name(spec.function)}{_place(spec.function)}{columns}{purpose}")
                 raise
             return self._converted(layout, finished, shared), shared
 
@@ -449,7 +452,7 @@ class _Binder:
             names = self._columns or [f"argument {k}" for k in range(1, len(types) + 1)]
             listed = ", ".join(f"{name}: {type_name(kind)}" for name, kind in zip(names, types, strict=True))
             raise TypeMismatchError(
-                f"{_name(self._spec.function)} failed on a trial of {_TRIAL} entries ({listed}): "
+                f"{self._title} failed on a trial of {_TRIAL} entries ({listed}): "
                 f"{type(error).__name__}: {error}",
                 "returns='float', or whatever type it returns, which skips the trial",
             ) from error
@@ -459,7 +462,7 @@ class _Binder:
 
     def _named(self, convert: Callable[..., T], *arguments: Any) -> T:
         """What a conversion returns; its errors name the callable."""
-        return _with_name(self._spec.function, convert, *arguments)
+        return _with_name(self._title, convert, *arguments)
 
     # ---- Per block
 
@@ -482,13 +485,13 @@ class _Binder:
                 f"{len(answer)} values" if isinstance(answer, list | tuple) else f"a {type(answer).__name__}"
             )
             raise TypeMismatchError(
-                f"{_name(self._spec.function)} returned {given} for {count} variations",
+                f"{self._title} returned {given} for {count} variations",
                 "a tuple with one array for each tag, in a tuple of these for several columns",
             )
         return list(answer)
 
     def _checked(self, answer: Any, size: int) -> Content:
-        name = _name(self._spec.function)
+        name = self._title
         is_one = isinstance(answer, str | bytes | Mapping) or getattr(answer, "ndim", 1) == 0
         if is_one or not hasattr(answer, "__len__"):
             raise TypeMismatchError(
@@ -528,11 +531,11 @@ class _Binder:
         return _interleaved(parts)
 
 
-def _with_name(function: Definable, convert: Callable[..., T], *arguments: Any) -> T:
+def _with_name(title: str, convert: Callable[..., T], *arguments: Any) -> T:
     try:
         return convert(*arguments)
     except Error as error:
-        raise type(error)(f"{_name(function)}: {error.problem}", error.advice) from error.__cause__
+        raise type(error)(f"{title}: {error.problem}", error.advice) from error.__cause__
 
 
 def _interleaved(parts: list[Content]) -> Content:
@@ -579,11 +582,13 @@ class _PerSample:
             if size == 0:
                 return values_of(ak.contents.EmptyArray(), wanted)
             if number not in self._values:
-                self._values[number] = _with_name(self._function, values_of, self._layout(number), wanted)
+                self._values[number] = _with_name(
+                    _name(self._function), values_of, self._layout(number), wanted
+                )
             return self._values[number].as_constant(size)
 
         return wanted, call
 
     def _layout(self, number: int) -> Content:
         answer = self._function(number)
-        return _with_name(self._function, lambda: layout_of_rows([own_value(answer)]))
+        return _with_name(_name(self._function), lambda: layout_of_rows([own_value(answer)]))

@@ -385,7 +385,9 @@ class DataFrame(Actions):
         """
         column_name(name)
         return self._at(
-            self._graph.define(self._node, name, self._definition(value, columns, per_row, returns))
+            self._graph.define(
+                self._node, name, self._definition(value, columns, per_row, returns, f"define '{name}'")
+            )
         )
 
     def redefine(
@@ -399,7 +401,7 @@ class DataFrame(Actions):
     ) -> D:
         """Give a column other values from here on; see `define`."""
         column_name(name)
-        definition = self._definition(value, columns, per_row, returns)
+        definition = self._definition(value, columns, per_row, returns, f"redefine '{name}'")
         return self._at(self._graph.redefine(self._node, name, definition))
 
     def define_per_sample(
@@ -599,6 +601,7 @@ class DataFrame(Actions):
         columns: Sequence[str] | None,
         per_row: bool,
         returns: Returns,
+        purpose: str = "",
     ) -> _core.Definition:
         if isinstance(value, str | Expression):
             if columns is not None or per_row or returns is not None:
@@ -611,7 +614,9 @@ class DataFrame(Actions):
             return _core.Definition.of_text(self._text(_constant(value)))
         texts = self._inputs(value, columns)
         travels = self._session.remote is not None
-        return define_callable(value, texts, per_row=per_row, returns=returns, travels=travels)
+        return define_callable(
+            value, texts, per_row=per_row, returns=returns, travels=travels, purpose=purpose
+        )
 
     def _inputs(self, function: Definable, columns: Sequence[str] | None) -> list[str]:
         """Texts of the columns that a callable takes: `columns`, or those named like its parameters."""
