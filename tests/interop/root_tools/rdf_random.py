@@ -250,7 +250,8 @@ class Analysis:
             made = getattr(varied, what)(*columns)
             self.results[f"{name} {what}"] = self.variations_for(made)
         elif kind == "Names":
-            self.results[name] = [str(each) for each in node.GetFilterNames()]
+            # ROOT repeats those that depend on variations.
+            self.results[name] = list(dict.fromkeys(str(each) for each in node.GetFilterNames()))
         elif kind == "WeightedStats":
             columns = self.columns(1, True)
             self.results[f"{name} {columns}"] = node.Stats(*columns)
