@@ -554,6 +554,21 @@ def test_export_refuses_what_it_cannot_keep(file, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f.parquet", "f.root", "link", "pipe"]
 
 
+@pytest.mark.parametrize("ending", ["csv", "arrow", "parquet"])
+def test_export_reports_that_closing_failed(file, tmp_path, capfd, ending):
+    def close_early(done, total):
+        folder = "/proc/self/fd"
+        for number in os.listdir(folder) if done == total else ():
+            link = f"{folder}/{number}"
+            if os.path.islink(link) and os.readlink(link).endswith(".tmp"):
+                os.close(int(number))
+
+    with pytest.raises(colonnade.StorageError, match="cannot be written"):
+        colonnade.export(file, tmp_path / f"f.{ending}", columns="id", progress=close_early)
+    assert [path.name for path in tmp_path.iterdir()] == ["f.root"]
+    assert capfd.readouterr().err == ""
+
+
 def test_export_to_numpy_keeps_everything_or_says_so(tmp_path):
     path, table = tmp_path / "f.root", tmp_path / "f.npz"
     schema = {

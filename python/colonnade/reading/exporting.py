@@ -199,9 +199,14 @@ def _parquet(job: _Job, path: Path) -> None:
     schema, batches = job.batches()
     try:
         options = {"compression": job.compression or "none", "use_dictionary": _without_reals(schema)}
-        with pq.ParquetWriter(path, schema, **options) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
+        with pa.OSFile(str(path), "wb") as sink:
+            writer = pq.ParquetWriter(sink, schema, **options)
+            try:
+                for batch in batches:
+                    writer.write_batch(batch)
+                writer.close()
+            finally:
+                writer.is_open = False  # its finalizer would close it again, and print that this fails
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
         raise _refuse(error, "Parquet") from error
 
@@ -237,7 +242,8 @@ def _csv(job: _Job, path: Path) -> None:
             f"CSV has one value per entry and column, and these columns are nested: {', '.join(nested)}",
             "columns= without them (--columns), or Parquet",
         )
-    with csv.CSVWriter(path, schema) as writer:
+    # A writer that opens the file itself ignores an error of closing.
+    with pa.OSFile(str(path), "wb") as sink, csv.CSVWriter(sink, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
 
