@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/after_commit.h"
 #include "base/environment.h"
 #include "base/process.h"
 
@@ -127,7 +128,7 @@ class NamedFile final : public WritableFile {
     }
     aside_.clear();
     replaced_.reset();
-    if (replaces) sync();
+    if (replaces) after_commit([&] { sync(); });
     return true;
   }
   bool is_published() const noexcept override { return aside_.empty(); }

@@ -122,6 +122,8 @@ class WritableFile {
   // start.
   virtual bool publish() { return false; }
   virtual bool is_published() const noexcept { return true; }
+  // True if others see what is written.
+  bool is_visible() const noexcept { return is_published() && !appears_at_close(); }
   // True if publish() will replace a file.
   virtual bool replaces() const noexcept { return false; }
   // Ends the writing instead of close(): a file without its final name is removed. Default: does nothing.

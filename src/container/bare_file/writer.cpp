@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/after_commit.h"
 #include "container/bare_file/reader.h"
 #include "container/root_file/chunks.h"
 #include "format/tfile_anchor.h"
@@ -125,7 +126,7 @@ void BareFileWriter::reuse_retired() {
   retired_.emplace_back();
   if (retired_.size() <= 2 * commits_until_reuse) return;
   // From here on, nothing on the device refers to the retired space, even after a crash of the machine.
-  file_->sync();
+  sync_commit();
   for (; retired_.size() > commits_until_reuse; retired_.pop_front())
     for (const format::FreeSegment& segment : retired_.front()) space_.release(segment);
 }
@@ -172,8 +173,8 @@ void BareFileWriter::commit(const Anchor& anchor) {
   is_half_made_ = !file_->is_published();
   settle();
   file_->write(anchor_at_, format::write_anchor(anchor, format::ChecksumOrder::little_endian));
-  settle();
-  if (file_->publish()) settle();
+  settle_commit();
+  if (file_->publish()) settle_commit();
   is_half_made_ = false;
   reuse_retired();
 }
@@ -186,10 +187,21 @@ void BareFileWriter::settle() {
     file_->flush();
 }
 
+// After the write that makes a commit.
+void BareFileWriter::settle_commit() {
+  options_.durability == Durability::machine ? sync_commit() : file_->flush();
+}
+
+void BareFileWriter::sync_commit() {
+  file_->flush();
+  file_->is_visible() ? after_commit([&] { file_->sync(); }) : file_->sync();
+}
+
 void BareFileWriter::close() {
   if (closed_) return;
   closed_ = true;
-  is_half_made_ ? file_->discard() : file_->close();
+  if (is_half_made_) return file_->discard();
+  file_->is_visible() ? after_commit([&] { file_->close(); }) : file_->close();
 }
 
 void BareFileWriter::abandon() {

@@ -55,6 +55,8 @@ class BareFileWriter final : public WriteContainer {
       : file_(std::move(file)), options_(std::move(options)) {}
   void check_open() const;
   void settle();
+  void settle_commit();
+  void sync_commit();
   std::uint64_t reserve(std::uint64_t size);
   void reuse_retired();
   std::uint64_t write_split(ByteSpan payload);

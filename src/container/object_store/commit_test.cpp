@@ -1,6 +1,7 @@
 // The commit protocol of object containers under adverse ordering: lost answers, late puts, claims that are
 // taken over, writers that resume. object-container.md explains why each step is safe; these tests try
 // each.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -433,6 +434,38 @@ TEST_F(ObjectCommit, AChildOfTheProcessCannotHarmItsWriter) {
 }
 
 // ---- What checkpoints leave
+
+// Each operation fails once, or its answer is lost; or all fail from there on. An error tells whether the
+// commit was made, and what only tidies is none: `gc` does it later.
+TEST_F(ObjectCommit, FailuresAfterTheCommitSayThatItWasMade) {
+  const std::vector<StoreOperation> kinds{StoreOperation::update, StoreOperation::get,
+                                          StoreOperation::put_if, StoreOperation::list,
+                                          StoreOperation::remove, StoreOperation::sync};
+  for (const StoreOperation kind : kinds)
+    for (std::uint64_t n = 0; n < 12; ++n)
+      for (const std::uint64_t count : {std::uint64_t{1}, io::StoreFaults::all}) {
+        SCOPED_TRACE(fmt::format("{} {}, {} times", static_cast<int>(kind), n, count));
+        write(1);
+        test_.faults().fail(kind, n, count);
+        std::string problem;
+        try {
+          const Writer writer = ObjectContainerWriter::open(
+              test_.open(), "Events", {.durability = Durability::machine}, ObjectTarget::any);
+          writer->commit(fill(*writer, 2));
+          writer->close();
+        } catch (const Error& error) {
+          problem = error.problem();
+        }
+        test_.faults().restore();
+        const bool is_known = problem.find("it is not known") == std::string::npos;
+        EXPECT_TRUE(!is_known || (objects() == 2) ==
+                                     (problem.empty() || problem.find("in its place") != std::string::npos))
+            << problem;
+      }
+  collect_garbage(test_);
+  write(3);
+  expect_clean();
+}
 
 // After a crash of the machine the old count would return, and the next writer, of any data set, would get
 // the same number: garbage of one data set would be values of the other.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/after_commit.h"
 #include "base/warning.h"
 #include "container/object_store/generations.h"
 
@@ -276,7 +277,7 @@ void ObjectContainerWriter::commit(const Anchor& anchor) {
     }
     claim_->commit(record);
     adopt(std::move(record));
-    if (durability_ == Durability::machine) store_->sync();
+    if (durability_ == Durability::machine) after_commit([&] { store_->sync(); });
     if (!has_committed_.exchange(true) && others_left_generations_) remove_older_generations();
     if (committed_.commit > kept_commits) remove_retired_quietly(committed_.commit - kept_commits);
   });
@@ -363,6 +364,22 @@ void ObjectContainerWriter::finish() {
   if (anchor.generation == plan_.group) remove_retired(anchor.commit);
 }
 
+// What is left is there for `gc`; a record that somebody has removed, or damaged, is an error.
+void ObjectContainerWriter::finish_quietly() {
+  if (!has_committed_) return finish();
+  std::exception_ptr failure;
+  tidy_after_commit({.uri = uri(), .data_set = name_},
+                    "what was not needed any more could not all be removed; `colonnade gc` will do it", [&] {
+                      try {
+                        finish();
+                      } catch (const Error& error) {
+                        if (error.kind() == ErrorKind::io || error.kind() == ErrorKind::resource) throw;
+                        failure = std::current_exception();
+                      }
+                    });
+  if (failure) std::rethrow_exception(failure);
+}
+
 void ObjectContainerWriter::close() {
   if (std::exchange(closed_, true)) return;
   if (!claim_ || !claim_->is_own()) return;  // never opened, or opened by the parent before a fork
@@ -374,7 +391,7 @@ void ObjectContainerWriter::close() {
       failure = std::current_exception();
     }
     try {
-      finish();
+      finish_quietly();
     } catch (...) {
       if (!failure) failure = std::current_exception();
     }

@@ -88,6 +88,7 @@ class ObjectContainerWriter final : public WriteContainer {
   void remove_retired(std::uint64_t commit);
   void remove_retired_quietly(std::uint64_t commit) noexcept;
   void finish();
+  void finish_quietly();
 
   std::shared_ptr<io::ObjectStore> store_;
   std::string name_;

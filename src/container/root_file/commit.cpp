@@ -40,6 +40,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/after_commit.h"
 #include "codec/compression.h"
 #include "container/root_file/keys.h"
 #include "container/root_file/writer.h"
@@ -400,15 +401,22 @@ RootFileWriter::Pending RootFileWriter::place_records(const Anchor& anchor) {
   return pending;
 }
 
+// After the write that makes a commit.
+void RootFileWriter::settle_commit() {
+  file_->flush();
+  if (options_.durability != Durability::machine) return;
+  file_->is_visible() ? after_commit([&] { file_->sync(); }) : file_->sync();
+}
+
 void RootFileWriter::switch_to(const Pending& pending) {
   settle();
   uncertain_ = true;
   const bool in_root = directories_.size() == 1;
   write_head(pending.header, in_root ? pending.changed : directories_.front());
+  if (in_root) return settle_commit();
   settle();
-  if (in_root) return;
   write_directory(pending.changed);
-  settle();
+  settle_commit();
 }
 
 void RootFileWriter::adopt(Pending pending) {
@@ -442,7 +450,7 @@ void RootFileWriter::commit_now(const Anchor& anchor) {
     Pending pending = place_records(anchor);
     switch_to(pending);
     adopt(std::move(pending));
-    if (file_->publish()) settle();
+    if (file_->publish()) settle_commit();
   });
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/after_commit.h"
 #include "codec/compression.h"
 #include "container/root_file/chunks.h"
 #include "container/root_file/keys.h"
@@ -492,18 +493,29 @@ void RootFileWriter::close() {
   if (latest_) commit_now(*std::exchange(latest_, {}));
   with_context({.uri = uri(), .data_set = name_}, [&] {
     if (uncertain_ && !file_->is_published()) return file_->discard();
-    if (!uncertain_) {
-      for (const auto& segments : std::exchange(retired_, {}))
-        for (const format::FreeSegment& segment : segments) release(segment);
-      for (const format::FreeSegment& segment : std::exchange(unlisted_, {}))
-        file_->write(segment.first, format::gap_marker(segment.last - segment.first + 1));
-      // Blobs behind the end belong to no data set: they were written after the last commit.
-      const std::uint64_t end = std::max(header_.end, keep_up_to_);
-      file_->flush();
-      if (file_->size() > end) file_->truncate(end);
+    if (!file_->is_visible()) {
+      if (!uncertain_) give_back_space();
+      return file_->close();
     }
-    file_->close();
+    // A call that fails may also report the loss of earlier writes: the device knows of those.
+    if (!uncertain_ && !tidy_after_commit({.uri = uri(), .data_set = name_},
+                                          "not all unused space of the file could be given back",
+                                          [&] { give_back_space(); }))
+      after_commit([&] { file_->sync(); });
+    after_commit([&] { file_->close(); });
   });
+}
+
+// Gaps get their markers, and the file ends where its data sets do: blobs behind that were written after the
+// last commit.
+void RootFileWriter::give_back_space() {
+  for (const auto& segments : std::exchange(retired_, {}))
+    for (const format::FreeSegment& segment : segments) release(segment);
+  for (const format::FreeSegment& segment : std::exchange(unlisted_, {}))
+    file_->write(segment.first, format::gap_marker(segment.last - segment.first + 1));
+  const std::uint64_t end = std::max(header_.end, keep_up_to_);
+  file_->flush();
+  if (file_->size() > end) file_->truncate(end);
 }
 
 void RootFileWriter::abandon() {

@@ -132,6 +132,8 @@ class RootFileWriter final : public WriteContainer {
   void release(const format::FreeSegment& segment);
   void reuse_retired();
   void settle();
+  void settle_commit();
+  void give_back_space();
 
   std::unique_ptr<io::WritableFile> file_;
   ContainerOptions options_;

@@ -2,9 +2,11 @@
 // leaves.
 #include "container/root_file/writer.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "base/test_folder.h"
@@ -25,6 +27,17 @@ const std::string uri = "memory:writer.root";
 unsigned state_of(const std::string& path, const std::string& file = uri) {
   const auto container = open_container(file);
   return seed_of(*container, container->anchor(path));
+}
+
+// Empty: it succeeded.
+template <class Work>
+std::string problem_of(Work&& work) {
+  try {
+    work();
+    return {};
+  } catch (const Error& error) {
+    return error.problem();
+  }
 }
 
 void write_new(const std::string& path, unsigned commits, const ContainerOptions& options = {}) {
@@ -647,9 +660,9 @@ TEST(RootFileWriter, FailureWhileCreatingLeavesWhatWasThere) {
 TEST(RootFileWriter, SyncsBeforeItReplaces) {
   io::remove_memory_file(uri);
   FakeDataSet(*create_container(uri, "Events", {})).write(4);
-  auto container = RootFileWriter::create(
-      with_faults(io::open_for_writing(uri, io::OpenMode::create), {.sync_fails = true}), "Events",
-      {.durability = Durability::machine});
+  auto container =
+      RootFileWriter::create(with_faults(io::open_for_writing(uri, io::OpenMode::create), {.syncs = 0}),
+                             "Events", {.durability = Durability::machine});
   EXPECT_THAT(error_of([&] { FakeDataSet(*container).write(1); }).what(), HasSubstr("flush to the device"));
   container->close();
   EXPECT_EQ(state_of("Events"), 4u);
@@ -659,6 +672,32 @@ TEST(RootFileWriter, CloseReportsErrors) {
   auto container = RootFileWriter::create(
       with_faults(io::open_for_writing(uri, io::OpenMode::create), {.close_fails = true}), "Events", {});
   EXPECT_EQ(error_of([&] { container->close(); }).kind(), ErrorKind::io);
+}
+
+// Every write and every sync() fails once, of a file that is visible from the start and of one that gets its
+// name. An error tells whether the commit was made, and what only tidies is none.
+TEST(RootFileWriter, FailuresAfterTheCommitSayThatItWasMade) {
+  const TestFolder folder;
+  for (const std::string& file : {uri, (folder.path() / "f.root").string()})
+    for (const std::string path : {"Events", "dir/Events"})
+      for (const bool writes : {false, true})
+        for (std::uint64_t n = 0; n < 60; ++n) {
+          SCOPED_TRACE(fmt::format("{}:{}, {} {}", file, path, writes ? "write" : "sync", n));
+          io::remove_memory_file(uri);
+          std::filesystem::remove((folder.path() / "f.root").string());
+          const std::string problem = problem_of([&] {
+            const auto container =
+                RootFileWriter::create(with_faults(io::open_for_writing(file, io::OpenMode::create),
+                                                   writes ? io::Faults{.writes = n} : io::Faults{.syncs = n}),
+                                       path, {.durability = Durability::machine});
+            FakeDataSet(*container).write(7);
+            container->close();
+          });
+          const bool is_made = problem_of([&] { EXPECT_EQ(state_of(path, file), 7u); }).empty();
+          EXPECT_EQ(is_made,
+                    problem.empty() || problem.find("was committed is in its place") != std::string::npos)
+              << problem;
+        }
 }
 
 TEST(RootFileWriter, MayCommitAgainAfterAFailure) {

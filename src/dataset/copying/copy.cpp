@@ -21,6 +21,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/after_commit.h"
 #include "base/redacted.h"
 #include "base/thread_pool.h"
 #include "codec/column_codec.h"
@@ -112,7 +113,8 @@ class Copy {
       transfer();
       if (!report_.interrupted && options_.provenance) note_equal_inputs();
     }
-    if (!report_.interrupted && options_.verify != CopyVerify::off) verify();
+    if (!report_.interrupted && options_.verify != CopyVerify::off)
+      after_commit([&] { verify(); }, "was not compared with its source to the end");
     report_.seconds += seconds_since(begin);
     return std::move(report_);
   }

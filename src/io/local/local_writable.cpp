@@ -85,7 +85,9 @@ class LocalWritable : public WritableFile {
     try {
       flush();
       if (const int code = preallocation_.give_back(calls_, number(), size()); code != 0)
-        fail_system(uri_, "give back space that is not needed", code);
+        warn(
+            fmt::format("{}: space that was reserved behind the end of the file could not be given back ({})",
+                        uri_, system_text(code)));
     } catch (...) {
       failure = std::current_exception();
     }

@@ -108,7 +108,8 @@ class FaultyWritableFile final : public WritableFile {
   void preallocate(std::uint64_t size) override { file_->preallocate(size); }
   void flush() override { file_->flush(); }
   void sync() override {
-    if (faults_.sync_fails) fail(uri(), "flush to the device", 0);
+    if (faults_.syncs == 0) fail(uri(), "flush to the device", 0);
+    if (faults_.syncs != Faults::never) --faults_.syncs;
     file_->sync();
   }
   bool publish() override { return file_->publish(); }

@@ -15,7 +15,7 @@ struct Faults {
   std::uint64_t size = never;            // readers see the file truncated to this many bytes
   std::uint64_t writes = never;          // calls of write() and write_vector() that succeed; later ones fail
   std::uint64_t space = never;  // bytes that may be written in total; the write that crosses is cut there
-  bool sync_fails = false;
+  std::uint64_t syncs = never;  // calls of sync() that succeed; later ones fail
   bool close_fails = false;
   std::uint64_t reads = never;    // reads of a file opened for reading that succeed; later ones fail
   bool answers_reversed = false;  // queues deliver only when they must, and the latest request first

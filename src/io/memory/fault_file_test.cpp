@@ -88,7 +88,7 @@ TEST(FaultFile, WritesAGivenNumberOfTimes) {
 }
 
 TEST(FaultFile, FailsToWriteOneByteToSyncAndToClose) {
-  const auto file = writer({.write_error_at = 5, .sync_fails = true, .close_fails = true});
+  const auto file = writer({.write_error_at = 5, .syncs = 0, .close_fails = true});
   file->write(6, Bytes(8));
   EXPECT_THROW(file->write(0, Bytes(8)), Error);
   EXPECT_THROW(file->sync(), Error);
