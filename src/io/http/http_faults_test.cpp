@@ -381,6 +381,29 @@ TEST_F(HttpFaults, WhatWasRenamedBeforeAnAnswerWasLostIsRenamed) {
     }
 }
 
+// A server that renames, and answers with errors: what it has done tells.
+TEST_F(HttpFaults, WhatWasRenamedBeforeAnErrorIsRenamed) {
+  for (const bool is_done : {false, true}) {
+    HttpFolder folder;
+    int moves = 0;
+    {
+      const HttpTestServer server([&](const TestRequest& request) {
+        if (request.method != "MOVE" || ++moves == 1) return folder.answer_to(request);
+        if (is_done && moves == 2) folder.answer_to(request);
+        return TestAnswer{.status = 504};
+      });
+      const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
+      file->write(0, as_bytes("1234567"));
+      if (is_done)
+        EXPECT_NO_THROW(file->close());
+      else
+        EXPECT_EQ(error_of([&] { file->close(); }).kind(), ErrorKind::io);
+    }
+    EXPECT_EQ(folder.files().contains("/f.root"), is_done);
+    EXPECT_EQ(folder.files().size(), is_done ? 1u : 0u);
+  }
+}
+
 // A server that cannot rename. The first answer to the file is lost, so that the repetition finds a file: the
 // one that was sent, or another program's.
 TEST_F(HttpFaults, WhatWasWrittenBeforeAnAnswerWasLostIsNotAnotherPrograms) {

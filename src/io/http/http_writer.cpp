@@ -214,9 +214,24 @@ class HttpWriter final : public WritableFile {
   void rename(std::uint64_t size) const {
     const HttpReply reply = move(part_, caller_.url(), !must_be_new_);
     if (reply.http.is_good()) return;
+    if (may_pass(reply.http)) return check_renamed(reply);
     if (was_moved(reply, part_, caller_.url())) return check_size(caller_.url(), size);
     if (must_be_new_ && reply.http.has_status(412)) fail_replacing();
     throw caller_.error({.action = "rename", .url = part_}, reply);
+  }
+
+  // No answer tells whether it was done, nor does an error of the server.
+  void check_renamed(const HttpReply& reply) const {
+    const Error error = caller_.error({.action = "rename", .url = part_}, reply);
+    bool is_done = false;
+    try {
+      is_done = !exists(part_) && exists(caller_.url());
+    } catch (const Error&) {
+      throw Error(error.kind(), error.problem() + "; it is not known whether the file has its name",
+                  "when the server answers again, `colonnade verify`: if the file is there, it is complete",
+                  error.context());
+    }
+    if (!is_done) throw error;
   }
 
   [[noreturn]] void fail_replacing() const {
