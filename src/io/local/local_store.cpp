@@ -615,6 +615,23 @@ void LocalStore::sync() {
               {.uri = uri});
 }
 
+[[noreturn]] void fail_marker(const std::string& uri, const std::string& place, std::string_view text) {
+  std::string_view expected = marker_text;
+  expected.remove_suffix(1);
+  const bool names_layout =
+      text.starts_with(expected.substr(0, expected.rfind(' ') + 1)) && text.ends_with('\n');
+  throw Error(
+      ErrorKind::unsupported,
+      fmt::format("the object store is damaged or of a later version: \"{}\" does not say \"{}\"", place,
+                  expected),
+      names_layout
+          ? "a later version of Colonnade, as the file names another layout"
+          : fmt::format("a look into the file: if it names no other layout it is damaged, and with just this "
+                        "line the store can be opened again; then `colonnade verify {}` checks the data",
+                        uri),
+      {.uri = uri});
+}
+
 // True if the folder is a store. Throws ErrorKind::unsupported for the layout of another version.
 bool has_marker(const StoreCalls& calls, const FileDescriptor& root, const std::string& uri,
                 const std::string& path) {
@@ -634,12 +651,7 @@ bool has_marker(const StoreCalls& calls, const FileDescriptor& root, const std::
     size += static_cast<std::size_t>(more);
   }
   text.resize(size);
-  if (text != marker_text)
-    throw Error(
-        ErrorKind::unsupported,
-        fmt::format("\"{}\" does not say \"{}\"", place,
-                    std::string_view(marker_text).substr(0, std::string_view(marker_text).size() - 1)),
-        "a later version of Colonnade may know this layout", {.uri = uri});
+  if (text != marker_text) fail_marker(uri, place, text);
   return true;
 }
 

@@ -160,8 +160,15 @@ TEST_F(LocalStore, IsNoFile) {
 
 TEST_F(LocalStore, RefusesALayoutItDoesNotKnow) {
   static_cast<void>(open());
-  std::ofstream(path_ + "/colonnade-store") << "Colonnade object store, layout 2\n";
-  EXPECT_EQ(error_of([&] { open_object_store(uri_); }).kind(), ErrorKind::unsupported);
+  for (const auto& [text, advice] :
+       {std::pair("Colonnade object store, layout 2\n", "later version"), std::pair("", "is damaged"),
+        std::pair("Colonnade object store, layout ", "is damaged"), std::pair("\1\2\3", "is damaged")}) {
+    std::ofstream(path_ + "/colonnade-store") << text;
+    const Error error = error_of([&] { open_object_store(uri_); });
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+    EXPECT_THAT(error.problem(), HasSubstr("does not say \"Colonnade object store, layout 1\""));
+    EXPECT_THAT(error.advice(), HasSubstr(advice));
+  }
 }
 
 TEST_F(LocalStore, LeavesAloneWhatIsNotItsOwn) {
