@@ -98,6 +98,7 @@ def test_the_package_needs_what_it_says() -> None:
     # Of what is imported only by those who have the other.
     of_others = {
         "ml/torch.py": {"torch"},
+        "importing/baskets.py": {"uproot"},
         "importing/transport_source.py": {"uproot"},
         "reading/scanning.py": {"pyarrow"},
     }
