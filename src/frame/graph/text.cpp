@@ -292,7 +292,7 @@ std::string edge_and_vertex(const Graph::State& state, NodeId id) {
 std::string way_to(const Graph::State& state, NodeId last) {
   std::string text;
   for (NodeId at = last; at != Graph::root; at = state.nodes[at].parent)
-    text = edge_and_vertex(state, at) + text;
+    text.insert(0, edge_and_vertex(state, at));
   return edge_and_vertex(state, Graph::root) + text;
 }
 
