@@ -137,7 +137,6 @@ def test_binary_values_of_no_byte(tmp_path):
     assert written(tmp_path / "f.root", {"x": values}).arrays()["x"].to_list() == [[], None, []]
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).nmant == 52, reason="long double has 64 bits")
 @pytest.mark.parametrize("value", [np.longdouble(1) / 3, np.ones(2, np.longdouble), {"a": np.longdouble(1)}])
 def test_numbers_of_more_than_64_bits_are_not_rounded(tmp_path, value):
     with colonnade.create(tmp_path / "f.root", "Events") as writer:
