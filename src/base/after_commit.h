@@ -1,4 +1,4 @@
-// What follows a commit: everything is in its place by then, and readers find it, whatever fails. See
+// What follows a commit. By then everything is in its place and readers find it, whatever fails: see
 // decision 79.
 #ifndef COLONNADE_BASE_AFTER_COMMIT_H
 #define COLONNADE_BASE_AFTER_COMMIT_H
@@ -15,8 +15,8 @@
 
 namespace colonnade {
 
-// Runs `work`, which waits for what was committed to last, or looks at it. A call that fails in it is an
-// error that says what is there, so that nobody writes it again.
+// Runs `work`, which makes a commit durable or checks it. If a call in it fails, the error says that the
+// commit was made, so that the caller does not write it again.
 template <std::invocable Work>
 void after_commit(Work&& work, std::string_view but = "may not survive a crash of the machine") {
   try {

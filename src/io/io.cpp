@@ -152,11 +152,6 @@ struct PathPart {
   std::string slashes;
 };
 
-// In a pattern, "**/" stands for any number of folders.
-bool is_any_folders(const PathPart& part) {
-  return part.name == "**" && !part.slashes.empty();
-}
-
 PathPart take_part(std::string_view& path) {
   PathPart part;
   const std::size_t slash = std::min(path.find('/'), path.size());
@@ -166,6 +161,11 @@ PathPart take_part(std::string_view& path) {
   part.slashes = path.substr(0, next);
   path.remove_prefix(next);
   return part;
+}
+
+// In a pattern, "**/" stands for any number of folders.
+bool is_any_folders(const PathPart& part) {
+  return part.name == "**" && !part.slashes.empty();
 }
 
 // A folder that merely matches a pattern may be unreadable or gone; a folder that was named must exist.
@@ -191,6 +191,7 @@ std::vector<std::string> fitting(const Transport& transport, const std::string& 
   return found;
 }
 
+// Part by part, as fnmatch() knows no "**". Hidden names match only a pattern that begins with a period.
 bool path_matches(std::string_view pattern, std::string_view path) {
   if (pattern.empty() || path.empty()) return pattern.empty() && path.empty();
   std::string_view rest = pattern;

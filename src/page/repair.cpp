@@ -330,7 +330,7 @@ class Repair {
         checker.check(record.cluster);
         whole.push_back(std::move(record));
       } catch (const Error& error) {
-        // Neither tells that the cluster is damaged; of what was dropped, nothing would bring it back.
+        // Neither says that the cluster is damaged, and no later repair finds a dropped cluster again.
         if (error.kind() == ErrorKind::io || error.kind() == ErrorKind::resource) throw;
         drop(record, fmt::format("column {}, page {}: {}", error.context().column.value_or(0),
                                  error.context().page.value_or(0), error.problem()));

@@ -23,7 +23,7 @@ __all__ = ["verify"]
 def verify(context: click.Context, file: str, names: tuple[str, ...]) -> None:
     """Check all data sets of FILE, or those named: verify all checksums and decode every page.
 
-    FILE may have wildcards: 'run*.root' checks all these files, also behind a damaged one. The exit status is 0 if
+    FILE may have wildcards: 'run*.root' checks all these files, even if one is damaged. The exit status is 0 if
     everything is intact and 1 otherwise.
     """
     uri, found = split_target(file)
@@ -31,7 +31,7 @@ def verify(context: click.Context, file: str, names: tuple[str, ...]) -> None:
         file_and_name(file, name)  # refuses those of files
     wanted = names or ((found,) if found else ())
     files = _core.expand_names([uri])
-    # Also behind a damaged one.
+    # A damaged file does not end the check of the others.
     good = (
         [_verify_file(uri, wanted, "")]
         if files == [uri]

@@ -151,7 +151,7 @@ def _converted(convert: Any) -> Content:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TypeMismatchError(
             f"the values are none that a DataFrame has: {reason}",
-            "numbers, bool, texts, lists and dictionaries of these",
+            "numbers, Booleans, texts, and lists and dictionaries of these",
         ) from error
 
 
@@ -212,5 +212,5 @@ def _refused(value: Any) -> TypeMismatchError:
     advice = next((text for kind, text in _ADVICE if isinstance(value, kind)), "")
     return TypeMismatchError(
         f"{shown(value)} of type {type(value).__name__} is no value that a DataFrame has",
-        advice or "numbers, bool, texts, lists and dictionaries of these",
+        advice or "numbers, Booleans, texts, and lists and dictionaries of these",
     )

@@ -162,7 +162,7 @@ def open(  # noqa: A001
             except NotFoundError as error:
                 return _open_trees([uri], found, policy, settings, error)
     else:
-        members = files_given(target, "a path, a path with wildcards, or a list of these")
+        members = files_given(target, "a path, which may have wildcards, or a list of paths")
         if not members:
             raise UsageError("the list of files is empty")
         if any(isinstance(each, Joined) for each in members):

@@ -97,7 +97,7 @@ class FillContext(Filler):
 
     def _end_forgotten(self, *, failed: bool) -> None:
         if self._writer._closed and not self._closed and self._process == os.getpid():
-            # An exception has ended the writer. Whoever caught it knows what is lost.
+            # An exception has ended the writer. The code that caught it knows what is lost.
             self.abort()
         super()._end_forgotten(failed=failed)
         if self._writer._is_forgotten:

@@ -369,7 +369,8 @@ void ObjectContainerWriter::finish_quietly() {
   if (!has_committed_) return finish();
   std::exception_ptr failure;
   tidy_after_commit({.uri = uri(), .data_set = name_},
-                    "what was not needed any more could not all be removed; `colonnade gc` will do it", [&] {
+                    "not everything that is no longer needed could be removed; `colonnade gc` will remove it",
+                    [&] {
                       try {
                         finish();
                       } catch (const Error& error) {
