@@ -19,14 +19,17 @@
 #include <string>
 #include <vector>
 
+#include "base/test_folder.h"
 #include "base/test_short_memory.h"
 #include "cache/home.h"
 #include "colonnade/chain.h"
 #include "colonnade/dataframe.h"
 #include "colonnade/reader.h"
 #include "colonnade/writer.h"
+#include "dataset/chains/file_names.h"
 #include "io/http/http_engine.h"
 #include "io/http/http_test_server.h"
+#include "io/http/http_url.h"
 #include "io/memory/memory_file.h"
 #include "io/memory/memory_store.h"
 
@@ -292,6 +295,34 @@ TEST(ShortMemory, EndsReadersWithoutHarm) {
   }
   EXPECT_TRUE(given != nullptr || Case::failures() > 0);
   std::filesystem::remove_all(folder);
+}
+
+// What libraries for C allocate is given back: AddressSanitizer would report it at the end.
+template <class Work>
+void fail_each_allocation(const Work& work) {
+  for (long allocations = 0;; ++allocations) {
+    try {
+      const ShortMemory memory({.allocations = allocations});
+      work();
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+    if (!ShortMemory::failed()) return;
+  }
+}
+
+TEST(ShortMemory, LeavesNothingOfNames) {
+  const TestFolder folder;
+  const std::string names[] = {folder.path().string() + "/a-name-that-does-not-fit-into-a-string*.root"};
+  for (const char number : {'1', '2'}) {
+    std::string name = names[0];
+    std::ofstream(name.replace(name.find('*'), 1, 1, number)) << "content";
+  }
+  fail_each_allocation([&] { EXPECT_EQ(dataset::expand_names(names).size(), 2); });
+  if (!io::HttpEngine::is_built_in()) return;
+  const std::string url =
+      "http://an-unusually-long-name-of-a-host.example/an/unusually/long/path/of/a/file?query";
+  fail_each_allocation([&] { EXPECT_EQ(io::parse_http_url(url).query, "query"); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -47,10 +48,10 @@ std::string pattern_of(const std::string& uri) {
 // In the order of glob(), as which it passes over folders that may not be read.
 std::vector<std::string> matches(const std::string& pattern, const std::string& uri) {
   glob_t found = {};
+  const std::unique_ptr<glob_t, decltype(&::globfree)> owner(&found, &::globfree);
   const int result = ::glob(pattern.c_str(), 0, nullptr, &found);
-  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + (result == 0 ? found.gl_pathc : 0));
-  ::globfree(&found);
-  if (result == 0 || result == GLOB_NOMATCH) return paths;
+  if (result == 0) return {found.gl_pathv, found.gl_pathv + found.gl_pathc};
+  if (result == GLOB_NOMATCH) return {};
   throw Error(result == GLOB_NOSPACE ? ErrorKind::resource : ErrorKind::io,
               "the files that match the name cannot be listed", "name them one by one", {.uri = uri});
 }

@@ -102,9 +102,8 @@ constexpr unsigned how_to_parse = CURLU_URLENCODE | CURLU_PATH_AS_IS;
 std::string part_of_url(CURLU* url, CURLUPart part, unsigned flags = 0) {
   char* text = nullptr;
   if (::curl_url_get(url, part, &text, flags) != CURLUE_OK || text == nullptr) return {};
-  std::string result(text);
-  ::curl_free(text);
-  return result;
+  const std::unique_ptr<char, decltype(&::curl_free)> owner(text, &::curl_free);
+  return text;
 }
 
 std::optional<HttpUrl> parts_of_url(CURLU* url) {

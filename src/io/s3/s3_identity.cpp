@@ -12,6 +12,7 @@
 #include <ctime>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/process.h"
@@ -182,12 +183,12 @@ S3TimedCredentials credentials_in_json(const std::string& text, const std::strin
 
 S3TimedCredentials credentials_of_process(const std::string& command) {
   // What it says on standard error is for people, and goes there.
-  FILE* pipe = ::popen(command.c_str(), "re");
+  std::unique_ptr<FILE, decltype(&::pclose)> pipe(::popen(command.c_str(), "re"), &::pclose);
   if (pipe == nullptr)
     throw Error(ErrorKind::resource, "credential_process cannot be started",
                 "a higher limit of processes (ulimit -u)");
-  const std::string text = text_from(pipe);
-  const int status = ::pclose(pipe);
+  const std::string text = text_from(pipe.get());
+  const int status = ::pclose(pipe.release());
   if (status != 0)
     throw Error(ErrorKind::usage,
                 fmt::format("credential_process failed with status {}",
