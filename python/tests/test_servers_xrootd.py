@@ -17,6 +17,7 @@ import pytest
 import uproot
 from locations import FIXTURES, REPOSITORY
 from remote_events import assert_equal, events, read, write
+from xrootd_proxy import XrootdProxy
 from xrootd_server import XrootdServer
 
 import colonnade
@@ -256,6 +257,38 @@ def test_writer_whose_server_comes_back(own_xrootd):
     own_xrootd.start()
     writer.close()
     assert np.array_equal(colonnade.open(uri, "Events")["id"].to_numpy(), numbers)
+
+
+@pytest.mark.parametrize("lost", [1, 5])
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_renaming_whose_answer_is_lost(xrootd, xrootd_uri, s3_prefix, lost, is_replaced):
+    """The library renames again, and finds nothing to rename: the file has its name, and keeps it."""
+    if is_replaced:
+        write(xrootd_uri("f.root"), events(100, seed=2))
+    with XrootdProxy(xrootd.port) as proxy:
+        proxy.loses = lambda name: name == "mv" and len(proxy.lost) < lost
+        with pytest.raises(
+            colonnade.StorageError, match="what was committed is in its place and can be read"
+        ):
+            write(f"{xrootd.uri_at(proxy.port)}{s3_prefix}/f.root", events(100))
+    assert proxy.lost
+    assert_equal(read(xrootd_uri("f.root")), events(100))
+    assert [path.name for path in path_of(xrootd, xrootd_uri("")).iterdir()] == ["f.root"]
+
+
+def test_renaming_of_which_nothing_is_heard(xrootd, xrootd_uri, s3_prefix, monkeypatch):
+    monkeypatch.setenv("COLONNADE_XROOTD_TIMEOUT", "2")
+    write(xrootd_uri("f.root"), events(100, seed=2))
+    with XrootdProxy(xrootd.port) as proxy:
+
+        def loses(name):
+            proxy.is_down = proxy.is_down or name == "mv"
+            return proxy.is_down
+
+        proxy.loses = loses
+        with pytest.raises(colonnade.StorageError, match="it is not known whether the file is in its place"):
+            write(f"{xrootd.uri_at(proxy.port)}{s3_prefix}/f.root", events(100))
+    assert_equal(read(xrootd_uri("f.root")), events(100))
 
 
 @pytest.mark.parametrize("meanwhile", ["nothing", "another file"])

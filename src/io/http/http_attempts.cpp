@@ -13,6 +13,11 @@ double random_chance() {
   return std::uniform_real_distribution<double>(0, 1)(generator);
 }
 
+// Whether the server was asked and its answer is not known.
+bool is_no_word(const HttpAnswer& answer) noexcept {
+  return answer.was_asked && answer.failure != HttpFailure::none;
+}
+
 // A mistyped host is reported after about a second, not after the timeout.
 constexpr unsigned most_attempts_at_unknown_servers = 5;
 
@@ -43,6 +48,7 @@ void HttpAttempts::take(HttpAnswer&& answer) {
   Verdict verdict = Verdict::final;
   try {
     if (answer.status != 0) known_servers().insert(server_);
+    may_be_done_ = may_be_done_ || is_no_word(answer) || answer.status >= 500;
     verdict = judge(answer);
     if (verdict == Verdict::next) return send(std::chrono::milliseconds(0));
     if (verdict == Verdict::pass) {
@@ -60,6 +66,7 @@ void HttpAttempts::take(HttpAnswer&& answer) {
     answer.problem = error.what();
   }
   HttpOutcome outcome;
+  outcome.may_be_done = may_be_done_ || is_no_word(answer);
   outcome.attempts = retry_.attempts() + (verdict == Verdict::pass ? 0 : 1);
   outcome.took = retry_.elapsed(HttpRetry::Clock::now());
   finish(std::move(answer), outcome);

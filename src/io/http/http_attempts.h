@@ -19,6 +19,8 @@ namespace colonnade::io {
 struct HttpOutcome {
   unsigned attempts = 1;
   std::chrono::milliseconds took{0};
+  // Some attempt may have been carried out: its answer was lost or is an error of the server.
+  bool may_be_done = false;
 };
 
 class HttpAttempts : public std::enable_shared_from_this<HttpAttempts> {
@@ -53,6 +55,7 @@ class HttpAttempts : public std::enable_shared_from_this<HttpAttempts> {
   const void* owner_;
   HttpRetry retry_;
   std::string server_;  // of the attempt under way
+  bool may_be_done_ = false;
 };
 
 // Starts something of `owner` that calls its argument once with a Result, and waits for that. Null: something

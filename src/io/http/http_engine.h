@@ -86,6 +86,7 @@ struct HttpAnswer {
   bool cut_off = false;               // of `body`
   std::size_t written = 0;            // bytes in `into`
   std::size_t sent = 0;               // bytes of the request's body
+  bool was_asked = false;             // the server may have seen the request
   std::chrono::milliseconds took{0};  // from the moment it began
 
   const std::string* header(std::string_view lower_case_name) const noexcept;

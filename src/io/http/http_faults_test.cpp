@@ -21,10 +21,15 @@
 namespace colonnade::io {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class HttpFaults : public testing::Test {
  protected:
+  void TearDown() override { ::unsetenv("COLONNADE_HTTP_TIMEOUT"); }
+  // Where a server fails to the end.
+  static void try_for_two_seconds() { ::setenv("COLONNADE_HTTP_TIMEOUT", "2", 1); }
   // Opens the file, then lets `spoil` change what comes back for the middle of it.
   template <class Spoil>
   Error error_after(HttpContent content, Spoil spoil) {
@@ -383,6 +388,7 @@ TEST_F(HttpFaults, WhatWasRenamedBeforeAnAnswerWasLostIsRenamed) {
 
 // A server that renames, and answers with errors: what it has done tells.
 TEST_F(HttpFaults, WhatWasRenamedBeforeAnErrorIsRenamed) {
+  try_for_two_seconds();
   for (const bool is_done : {false, true}) {
     HttpFolder folder;
     int moves = 0;
@@ -401,6 +407,53 @@ TEST_F(HttpFaults, WhatWasRenamedBeforeAnErrorIsRenamed) {
     }
     EXPECT_EQ(folder.files().contains("/f.root"), is_done);
     EXPECT_EQ(folder.files().size(), is_done ? 1u : 0u);
+  }
+}
+
+// It answered nothing more after it was asked to rename.
+TEST_F(HttpFaults, WhetherItWasRenamedMayRemainUnknown) {
+  try_for_two_seconds();
+  for (const int status : {504, 401}) {
+    HttpFolder folder;
+    int moves = 0;
+    const HttpTestServer server([&](const TestRequest& request) {
+      moves += request.method == "MOVE" ? 1 : 0;
+      if (moves < 2) return folder.answer_to(request);
+      return TestAnswer{.status = request.method == "MOVE" ? 504 : status};
+    });
+    const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
+    file->write(0, as_bytes("1234567"));
+    const Error error = error_of([&] { file->close(); });
+    EXPECT_THAT(error.problem(), AllOf(HasSubstr("cannot rename"), HasSubstr("it is not known whether")));
+    EXPECT_EQ(error.context().uri, server.url() + "/f.root");
+  }
+}
+
+// A server that cannot rename, and answers with errors: what it has tells.
+TEST_F(HttpFaults, WhatWasWrittenBeforeAnErrorIsWritten) {
+  try_for_two_seconds();
+  const std::string old = "1", half = "123", all = "1234567";
+  for (const std::string& kept : {std::string(), old, half, all}) {
+    std::string there;
+    const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+      if (request.method == "MOVE") return {.status = 405};
+      const bool is_file = request.target == "/f.root";
+      if (request.method == "DELETE" || (request.method == "PUT" && !is_file)) return {.status = 204};
+      if (request.method == "PUT") {
+        there = kept;
+        return {.status = 502};
+      }
+      if (!is_file || there.empty()) return {.status = 404};
+      return HttpContent{.bytes = there}.answer_to(request);
+    });
+    const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
+    file->write(0, as_bytes(all));
+    if (kept == all) {
+      EXPECT_NO_THROW(file->close());
+      continue;
+    }
+    const Error error = error_of([&] { file->close(); });
+    EXPECT_THAT(error.problem(), AllOf(HasSubstr("cannot write"), Not(HasSubstr("not known"))));
   }
 }
 

@@ -262,7 +262,8 @@ void HttpTransfer::take_header(std::string_view line) {
 
 // ---- The answer
 
-// libcurl has one code for an address that it does not know to use and for an answer that is not HTTP.
+// Bytes of the request, on whatever connection. (libcurl has one code for an address that it does not know to
+// use and for an answer that is not HTTP.)
 bool HttpTransfer::was_sent() const noexcept {
   long size = 0;
   ::curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &size);
@@ -283,7 +284,8 @@ void HttpTransfer::take_outcome(CURLcode code) {
   ::curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
   answer.status = static_cast<int>(status);
   answer.failure = failure_of(code);
-  if (code == CURLE_UNSUPPORTED_PROTOCOL && was_sent()) answer.failure = HttpFailure::dropped;
+  answer.was_asked = was_sent();
+  if (code == CURLE_UNSUPPORTED_PROTOCOL && answer.was_asked) answer.failure = HttpFailure::dropped;
   answer.sent = sent_;
   answer.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
   if (too_large_) {

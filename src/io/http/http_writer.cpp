@@ -28,6 +28,7 @@
 #include "io/http/http_ranges.h"
 #include "io/local/local_file.h"
 #include "io/local/local_system.h"
+#include "io/lost_answer.h"
 
 namespace colonnade::io {
 namespace {
@@ -170,15 +171,17 @@ class HttpWriter final : public WritableFile {
     const bool is_last = url.path == caller_.url().path;
     if (must_be_new_ && is_last) call.headers = {{"if-none-match", "*"}};
     const HttpReply reply = caller_.call(call);
-    if (must_be_new_ && is_last && reply.http.has_status(412)) {
-      if (is_there(content)) return;
-      fail_replacing();
-    }
-    if (!reply.http.is_good()) throw caller_.error(call, reply);
+    if (reply.http.is_good()) return;
+    const Error error = caller_.error(call, reply);
+    const bool is_taken = must_be_new_ && is_last && reply.http.has_status(412);
+    if (is_taken || (is_last && reply.outcome.may_be_done))
+      if (was_done(error, [&] { return holds(content); })) return;
+    if (is_taken) fail_replacing();
+    throw error;
   }
 
-  // If the answer to a PUT is lost, its repetition finds the file that the first one made.
-  bool is_there(ByteSpan content) const {
+  // The file, under its name.
+  bool holds(ByteSpan content) const {
     constexpr std::size_t most = std::size_t{4} << 20;
     try {
       const auto file = open_http_for_reading(uri(), {});
@@ -191,8 +194,9 @@ class HttpWriter final : public WritableFile {
         if (!std::equal(into.begin(), into.end(), expected.begin())) return false;
       }
       return true;
-    } catch (const Error&) {  // what cannot be compared counts as another program's
-      return false;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::not_found) return false;
+      throw;
     }
   }
 
@@ -207,31 +211,19 @@ class HttpWriter final : public WritableFile {
   // nothing to rename.
   bool was_moved(const HttpReply& reply, const HttpUrl& from, const HttpUrl& to) const {
     if (reply.http.is_good()) return true;
-    const bool may_be_done = reply.http.has_status(404) || reply.http.has_status(412);
-    return may_be_done && !exists(from) && exists(to);
+    const bool may_be_done =
+        reply.outcome.may_be_done || reply.http.has_status(404) || reply.http.has_status(412);
+    return may_be_done && !is_there(from) && is_there(to);
   }
 
   void rename(std::uint64_t size) const {
     const HttpReply reply = move(part_, caller_.url(), !must_be_new_);
     if (reply.http.is_good()) return;
-    if (may_pass(reply.http)) return check_renamed(reply);
-    if (was_moved(reply, part_, caller_.url())) return check_size(caller_.url(), size);
-    if (must_be_new_ && reply.http.has_status(412)) fail_replacing();
-    throw caller_.error({.action = "rename", .url = part_}, reply);
-  }
-
-  // No answer tells whether it was done, nor does an error of the server.
-  void check_renamed(const HttpReply& reply) const {
     const Error error = caller_.error({.action = "rename", .url = part_}, reply);
-    bool is_done = false;
-    try {
-      is_done = !exists(part_) && exists(caller_.url());
-    } catch (const Error&) {
-      throw Error(error.kind(), error.problem() + "; it is not known whether the file has its name",
-                  "when the server answers again, `colonnade verify`: if the file is there, it is complete",
-                  error.context());
-    }
-    if (!is_done) throw error;
+    if (was_done(error, [&] { return was_moved(reply, part_, caller_.url()); }))
+      return check_size(caller_.url(), size);
+    if (must_be_new_ && reply.http.has_status(412)) fail_replacing();
+    throw error;
   }
 
   [[noreturn]] void fail_replacing() const {
@@ -239,11 +231,23 @@ class HttpWriter final : public WritableFile {
                 "another name, or replace it explicitly", {.uri = uri()});
   }
 
+  HttpCall look_at(const HttpUrl& url) const {
+    return {.action = "examine", .url = url, .method = HttpMethod::head};
+  }
+
+  // There are servers that take files and let nobody look.
   bool exists(const HttpUrl& url) const {
-    const HttpCall call{.action = "examine", .url = url, .method = HttpMethod::head};
-    const HttpReply reply = caller_.call(call);
-    if (may_pass(reply.http)) throw caller_.error(call, reply);  // not known
+    const HttpReply reply = caller_.call(look_at(url));
+    if (may_pass(reply.http)) throw caller_.error(look_at(url), reply);
     return reply.http.is_good();
+  }
+
+  // Throws where the server does not say.
+  bool is_there(const HttpUrl& url) const {
+    const HttpReply reply = caller_.call(look_at(url));
+    if (reply.http.has_status(404) || reply.http.has_status(410)) return false;
+    if (!reply.http.is_good()) throw caller_.error(look_at(url), reply);
+    return true;
   }
 
   void remove(const HttpUrl& url) const {
@@ -253,7 +257,7 @@ class HttpWriter final : public WritableFile {
 
   // There are servers that keep what they have when a connection is cut.
   void check_size(const HttpUrl& url, std::uint64_t size) const {
-    const HttpReply reply = caller_.call({.action = "examine", .url = url, .method = HttpMethod::head});
+    const HttpReply reply = caller_.call(look_at(url));
     const auto there = whole_number(reply.http.header_or_empty("content-length"));
     if (!reply.http.is_good() || !there || *there == size) return;
     throw Error(ErrorKind::io, fmt::format("{} bytes were sent, but the server has {}", size, *there),

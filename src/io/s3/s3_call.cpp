@@ -21,16 +21,18 @@ constexpr std::size_t largest_hashed_body = std::size_t{64} << 10;
 constexpr std::size_t slowest_rate = std::size_t{1} << 20;
 // Servers on file systems copy the parts of an upload: bytes per second.
 constexpr std::size_t slowest_joining = std::size_t{16} << 20;
+constexpr std::size_t largest_error = std::size_t{64} << 10;  // bytes of an answer
 constexpr std::chrono::milliseconds longest_connect{10'000};
 constexpr std::chrono::milliseconds longest_stall{20'000};
 
 // What an answer says of an error, with nothing else of it.
 S3Answer error_in(const HttpAnswer& http) {
   S3Answer answer;
-  // Some operations say that they failed after they have said 200.
+  // Some operations say that they failed after they have said 200, and blanks as long as they worked.
   if (http.failure != HttpFailure::none || http.body.empty()) return answer;
   const std::string_view text(reinterpret_cast<const char*>(http.body.data()), http.body.size());
-  if (http.status < 300 && text.substr(0, 512).find("<Error") == std::string_view::npos) return answer;
+  if (http.status < 300 && text.substr(0, largest_error).find("<Error") == std::string_view::npos)
+    return answer;
   const auto document = parse_xml(text);
   if (!document || document->name != "Error") return answer;
   answer.code = document->child_text("Code");
@@ -204,6 +206,7 @@ class S3Caller::Attempts final : public HttpAttempts {
     told_.http = std::move(http);
     told_.attempts = outcome.attempts;
     told_.took = outcome.took;
+    told_.may_be_done = outcome.may_be_done;
     if (keys_ && caller_->settings_.identity && says_of_keys(told_.code)) renew_keys();
     done_(std::move(told_));
   }

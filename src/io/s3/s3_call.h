@@ -44,6 +44,7 @@ struct S3Answer {
   std::string message;  // of the server, as it came
   unsigned attempts = 1;
   std::chrono::milliseconds took{0};
+  bool may_be_done = false;  // see HttpOutcome
   // The server refused keys that can be renewed: the same call gets others.
   bool may_renew = false;
 

@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "io/http/http_url.h"
+#include "io/lost_answer.h"
 #include "io/s3/crc32c.h"
 #include "io/s3/s3_operations.h"
 #include "io/s3/s3_xml.h"
@@ -53,6 +55,12 @@ bool is_unmet(const S3Answer& answer, const S3Condition& condition) {
   // With If-Match, an object that is not there is answered like this.
   return answer.has_status(412) || (answer.has_status(404) && condition.kind == S3Condition::Kind::etag &&
                                     (answer.code.empty() || answer.code == "NoSuchKey"));
+}
+
+std::string expected_etag(const S3Call& call) {
+  for (const auto& [name, value] : call.headers)
+    if (name == "if-match") return value;
+  return {};
 }
 
 S3Call body_call(const std::string& key, std::span<const ByteSpan> parts) {
@@ -209,14 +217,23 @@ class Client final : public S3ClientWithCaller {
     call.text += "</CompleteMultipartUpload>";
     set_condition(call, condition);
     const S3Answer answer = caller_.call(call);
-    if (answer.is_good()) {
-      const auto document = parse_xml(text_of(answer.http.body));
-      return document ? document->child_text("ETag") : std::string();
-    }
-    if (answer.code == "NoSuchUpload" || is_unmet(answer, condition))
-      if (auto etag = etag_if_ours(key, token)) return etag;
+    if (auto etag = completed_etag(answer)) return etag;
+    const Error error =
+        answer.is_good() ? bad_answer(key, call.action, "no result") : caller_.error(call, answer);
+    const bool is_repeated = answer.code == "NoSuchUpload" || is_unmet(answer, condition);
+    const bool may_come = answer.may_be_done || answer.http.is_good();
+    std::optional<std::string> etag;
+    if (is_repeated || may_come)
+      was_done(error, [&] {
+        etag = etag_if_ours(key, token);
+        if (etag || !may_come) return etag.has_value();
+        abort_upload(key, upload);  // the server may still be at it
+        etag = etag_if_ours(key, token);
+        return etag.has_value();
+      });
+    if (etag) return etag;
     if (is_unmet(answer, condition)) return std::nullopt;
-    throw caller_.error(call, answer);
+    throw error;
   }
 
   void abort_upload(const std::string& key, const std::string& upload) const override {
@@ -297,6 +314,13 @@ class Client final : public S3ClientWithCaller {
             fmt::format("cannot {} \"{}\" of bucket \"{}\": the server's answer has {}", action, key,
                         bucket(), what),
             "an endpoint that speaks S3", caller_.context(key)};
+  }
+
+  static std::optional<std::string> completed_etag(const S3Answer& answer) {
+    if (!answer.is_good()) return std::nullopt;
+    const auto document = parse_xml(text_of(answer.http.body));
+    if (!document || document->name != "CompleteMultipartUploadResult") return std::nullopt;
+    return document->child_text("ETag");
   }
 
   std::optional<std::string> etag_if_ours(const std::string& key, const std::string& token) const {
@@ -422,6 +446,14 @@ void check_range_answer(const S3Caller& caller, const S3Call& call, std::uint64_
     throw Error(kind, fmt::format("cannot read \"{}\" of bucket \"{}\": {}", call.key, caller.bucket(), why),
                 advice, caller.context(call.key));
   };
+  // Servers that pass over If-Match say in their answers which version they are of.
+  const std::string etag = http.header_or_empty("etag");
+  const std::string expected = expected_etag(call);
+  if (!etag.empty() && !expected.empty() && etag != expected)
+    fail(ErrorKind::io,
+         fmt::format("the object was changed in the meantime: its ETag was {} and is {}", expected,
+                     in_one_line(etag)),
+         "open it again");
   const std::uint64_t end = offset + call.into.size();
   if (call.into.empty()) {
     const auto size = whole_number(http.header_or_empty("content-length"));
@@ -433,17 +465,19 @@ void check_range_answer(const S3Caller& caller, const S3Call& call, std::uint64_
   if (http.status != 206 && !whole)
     fail(ErrorKind::io, answered_without_range(http.status, "object"),
          "use a server or proxy that serves ranges of objects");
-  if (http.status == 206 &&
-      parse_content_range(http.header_or_empty("content-range")).value_or(ContentRange{}).first != offset)
+  if (whole) return;
+  const std::uint64_t sent_end = offset + http.written;
+  const std::string said = http.header_or_empty("content-range");
+  const ContentRange range = parse_content_range(said).value_or(ContentRange{});
+  const bool is_short = sent_end < end;
+  if (range.first != offset || (is_short && range.last.value_or(0) + 1 != sent_end))
     fail(ErrorKind::io,
-         fmt::format("bytes {} to {} were requested, but the server sent \"{}\"", offset, end,
-                     http.header_or_empty("content-range")),
+         fmt::format("bytes {} to {} were requested, but the server sent {} and says \"{}\"", offset, end,
+                     http.written, in_one_line(said)),
          "check the proxies between here and the server");
-  if (http.written < call.into.size())
+  if (is_short)
     fail(ErrorKind::format,
-         fmt::format("it ends at byte {}, but bytes {} to {} were requested", offset + http.written, offset,
-                     end),
-         "");
+         fmt::format("it ends at byte {}, but bytes {} to {} were requested", sent_end, offset, end), "");
 }
 
 S3Call put_call(const std::string& key, std::span<const ByteSpan> parts) {

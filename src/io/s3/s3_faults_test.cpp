@@ -302,10 +302,11 @@ TEST_F(S3Faults, RefusesWrongRanges) {
     if (count_ == 0) answer.headers[0].second = "bytes 4-7/10";
     if (count_ == 1) answer.body += "more";
     if (count_ == 2) answer.headers.clear();
+    if (count_ == 3) answer.body.pop_back();
     return answer;
   });
   Bytes into(4);
-  for (; count_ < 3; ++count_)
+  for (; count_ < 4; ++count_)
     EXPECT_EQ(error_of([&] { client_of(server)->get_range("key", 3, into); }).kind(), ErrorKind::io)
         << count_;
   const Error error = error_of([&] { client_of(server)->get_range("key", 8, into); });
@@ -313,6 +314,19 @@ TEST_F(S3Faults, RefusesWrongRanges) {
   EXPECT_THAT(error.problem(), HasSubstr("ends at byte 10"));
   EXPECT_EQ(error_of([&] { client_of(server)->get_range("key", ~std::uint64_t{0} - 1, into); }).kind(),
             ErrorKind::format);
+}
+
+TEST_F(S3Faults, SeesChangesWhereIfMatchIsPassedOver) {
+  const HttpTestServer server([](const TestRequest& request) {
+    TestAnswer answer = part_of("0123456789", request);
+    answer.headers.emplace_back("ETag", "\"two\"");
+    return answer;
+  });
+  Bytes into(4);
+  EXPECT_NO_THROW(client_of(server)->get_range("key", 3, into, "\"two\""));
+  const Error error = error_of([&] { client_of(server)->get_range("key", 3, into, "\"one\""); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), HasSubstr("its ETag was \"one\" and is \"two\""));
 }
 
 TEST_F(S3Faults, TellsErrorsApart) {
@@ -431,6 +445,80 @@ TEST_F(S3Faults, RecognisesAnUploadThatWasCompletedWithoutAWord) {
   client->get_range("key", 3, into);
   const std::array parts{S3Part{1, "\"p\""}};
   EXPECT_EQ(client->complete_upload("key", "token/id", parts, {}), "\"e-1\"");
+}
+
+// All attempts to complete an upload fail, or their answers are no results: what is there tells.
+TEST_F(S3Faults, LooksWhatBecameOfAnUpload) {
+  const TestAnswer error{.status = 503};
+  const TestAnswer lost{.drops = true};
+  const TestAnswer late = refusal(200, "InternalError");
+  const TestAnswer page{.body = "<html><body>Welcome</body></html>"};
+  for (const TestAnswer& answer : {error, lost, late, page})
+    for (const bool is_done : {true, false}) {
+      bool is_aborted = false;
+      const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+        if (request.method == "POST") return answer;
+        if (request.method == "DELETE") is_aborted = true;
+        if (request.method == "DELETE") return {.status = 204};
+        if (!is_done) return {.status = 404};
+        return {.headers = {{"ETag", "\"e-1\""}, {"x-amz-meta-colonnade-put", "token"}}};
+      });
+      S3Settings settings = settings_for(server.url());
+      settings.timeout = std::chrono::milliseconds(500);
+      const auto client = make_s3_client("bucket", settings);
+      const std::array parts{S3Part{1, "\"p\""}};
+      if (is_done) {
+        EXPECT_EQ(client->complete_upload("key", "token/id", parts, {}), "\"e-1\"");
+      } else {
+        const Error failure = error_of([&] { client->complete_upload("key", "token/id", parts, {}); });
+        EXPECT_THAT(failure.problem(), Not(HasSubstr("not known")));
+      }
+      EXPECT_EQ(is_aborted, !is_done);  // a server that is still at it must not finish after the error
+    }
+}
+
+TEST_F(S3Faults, SaysThatItIsNotKnownWhatBecameOfAnUpload) {
+  const HttpTestServer server([](const TestRequest& request) -> TestAnswer {
+    return {.status = request.method == "POST" ? 504 : 403};
+  });
+  S3Settings settings = settings_for(server.url());
+  settings.timeout = std::chrono::milliseconds(500);
+  const auto client = make_s3_client("bucket", settings);
+  const std::array parts{S3Part{1, "\"p\""}};
+  const Error error = error_of([&] { client->complete_upload("key", "token/id", parts, {}); });
+  EXPECT_THAT(error.problem(), AllOf(HasSubstr("504"), HasSubstr("it is not known whether")));
+  EXPECT_THAT(error.advice(), HasSubstr("colonnade verify"));
+}
+
+// A server that is not reached has completed nothing, one that refuses neither.
+TEST_F(S3Faults, KnowsWhatWasNeverAsked) {
+  std::string url;
+  {
+    const HttpTestServer server([](const TestRequest&) { return TestAnswer{}; });
+    url = server.url();
+  }
+  const std::array parts{S3Part{1, "\"p\""}};
+  const Error unreachable = error_of(
+      [&] { make_s3_client("bucket", settings_for(url))->complete_upload("key", "token/id", parts, {}); });
+  EXPECT_THAT(unreachable.problem(), Not(HasSubstr("not known")));
+  const HttpTestServer server([](const TestRequest&) { return refusal(403, "AccessDenied"); });
+  const Error denied = error_of([&] { client_of(server)->complete_upload("key", "token/id", parts, {}); });
+  EXPECT_THAT(denied.problem(), AllOf(HasSubstr("access is denied"), Not(HasSubstr("not known"))));
+  EXPECT_EQ(server.requests().size(), 1u);
+}
+
+// Blanks keep the connection while the server works.
+TEST_F(S3Faults, SeesErrorsBehindBlanks) {
+  const HttpTestServer server([&](const TestRequest&) -> TestAnswer {
+    TestAnswer answer = count_++ == 0 ? refusal(200, "InternalError") : TestAnswer{};
+    if (count_ > 1)
+      answer.body = "<CompleteMultipartUploadResult><ETag>\"x-1\"</ETag></CompleteMultipartUploadResult>";
+    answer.body = "<?xml version=\"1.0\"?>" + std::string(5000, ' ') + answer.body;
+    return answer;
+  });
+  const std::array parts{S3Part{1, "\"p\""}};
+  EXPECT_EQ(client_of(server)->complete_upload("key", "token/id", parts, {}), "\"x-1\"");
+  EXPECT_EQ(server.requests().size(), 2u);
 }
 
 // Some servers copy all parts of an upload when it is completed.

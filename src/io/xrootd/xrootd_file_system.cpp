@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "io/lost_answer.h"
 #include "io/xrootd/xrootd_client.h"
 #include "io/xrootd/xrootd_file.h"
 #include "io/xrootd/xrootd_writer.h"
@@ -109,30 +110,16 @@ class XrootdFileSystem final : public FileSystem {
     return {make_xrootd_writer(uri, handle, 0, renamed_.add(path)), is_locked};
   }
 
-  // Some servers refuse a name that is taken: the old file is out of the way for a moment then, and comes
-  // back if the new one cannot take its place.
   void rename(const std::string& from, const std::string& to, const std::string& uri) override {
     const XrootdPlace source = XrootdPlace::of_key(from);
     const XrootdPlace target = XrootdPlace::of_key(to);
-    XrootdServer server(source);
-    const auto move = [&](const std::string& a, const std::string& b) {
-      return server.move(with_query(a, source), with_query(b, source));
-    };
-    XrdStatus status = move(source.path, target.path);
+    const XrdStatus status = move(source, target, uri);
     XrootdInfo old;
-    if (!status.ok() && find(target, uri, old)) {
-      const std::string aside = source.path + ".old";
-      status = move(target.path, aside);
-      if (status.ok()) {
-        status = move(source.path, target.path);
-        if (!status.ok())
-          move(aside, target.path);
-        else
-          server.remove(with_query(aside, source));
-      }
-    }
-    if (!status.ok())
-      throw xrootd_error(status, fmt::format("move the finished file \"{}\" to its place", source.path), uri);
+    const bool is_refused = status.code == XrdAnswerCode::of_server && !is_transient(status);
+    if (is_refused && find(target, uri, old))
+      replace(source, target, uri);
+    else if (!status.ok())
+      throw moving_error(status, source, uri);
     lock_renamed(from, target);
   }
 
@@ -154,6 +141,43 @@ class XrootdFileSystem final : public FileSystem {
   }
 
  private:
+  static Error moving_error(const XrdStatus& status, const XrootdPlace& finished, const std::string& uri) {
+    return xrootd_error(status, fmt::format("move the finished file \"{}\" to its place", finished.path),
+                        uri);
+  }
+
+  // The answer may be lost, or come to a repetition of the request, which finds nothing to move.
+  static XrdStatus move(const XrootdPlace& from, const XrootdPlace& to, const std::string& uri) {
+    const XrdStatus status = XrootdServer(from).move(from.path_with_query(), to.path_with_query());
+    if (status.ok()) return status;
+    const bool is_moved = was_done(moving_error(status, from, uri), [&] {
+      XrootdInfo info;
+      return !find(from, uri, info) && find(to, uri, info);
+    });
+    return is_moved ? XrdStatus{} : status;
+  }
+
+  // Some servers refuse a name that is taken: the old file is out of the way for a moment then, and comes
+  // back if the new one cannot take its place.
+  static void replace(const XrootdPlace& source, const XrootdPlace& target, const std::string& uri) {
+    XrootdPlace aside = source;
+    aside.path += ".old";
+    const auto must_move = [&](const XrootdPlace& from, const XrootdPlace& to) {
+      if (const XrdStatus status = move(from, to, uri); !status.ok()) throw moving_error(status, source, uri);
+    };
+    must_move(target, aside);
+    try {
+      must_move(source, target);
+    } catch (const Error& error) {
+      if (XrootdServer(aside).move(aside.path_with_query(), target.path_with_query()).ok()) throw;
+      throw Error(error.kind(),
+                  fmt::format("{}; the file that was there may have the name \"{}\" now", error.problem(),
+                              aside.path),
+                  "when the server answers again, rename it, unless the new file is there", error.context());
+    }
+    XrootdServer(aside).remove(aside.path_with_query());
+  }
+
   // A server that does not know locks has nothing to hold.
   void lock_renamed(const std::string& from, const XrootdPlace& target) {
     const Renamed::Lock lock = renamed_.take(from);

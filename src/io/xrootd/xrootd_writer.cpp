@@ -79,7 +79,7 @@ class XrootdWriter final : public WritableFile {
   void truncate(std::uint64_t size) override {
     flush_all();
     if (const XrdStatus status = open().truncate(size); !status.ok())
-      throw xrootd_error(status, fmt::format("set the size to {} bytes", size), uri_);
+      throw failed(status, fmt::format("set the size to {} bytes", size));
     const std::lock_guard lock(sending_->mutex);
     size_ = size;
   }
@@ -89,7 +89,7 @@ class XrootdWriter final : public WritableFile {
   void sync() override {
     flush_all();
     if (const XrdStatus status = open().sync(); !status.ok())
-      throw xrootd_error(status, "flush to the server's device", uri_);
+      throw failed(status, "flush to the server's device");
   }
 
   void close() override {
@@ -98,7 +98,7 @@ class XrootdWriter final : public WritableFile {
     const XrdStatus status = open().close();
     handle_.reset();
     kept_.reset();
-    if (!status.ok()) throw xrootd_error(status, "close", uri_);
+    if (!status.ok()) throw failed(status, "close");
   }
 
  private:
@@ -126,8 +126,18 @@ class XrootdWriter final : public WritableFile {
   void throw_failure() const {
     if (!sending_->failure) return;
     const WriteFailure& failure = *sending_->failure;
-    throw xrootd_error(failure.status, fmt::format("write {} bytes", failure.size), uri_)
+    throw failed(failure.status, fmt::format("write {} bytes", failure.size))
         .with({.offset = failure.offset});
+  }
+
+  // After a lost connection, the library opens the file again by the name that it had aside.
+  Error failed(const XrdStatus& status, const std::string& action) const {
+    Error error = xrootd_error(status, action, uri_);
+    if (error.kind() != ErrorKind::not_found) return error;
+    return {ErrorKind::io,
+            error.problem() +
+                "; the connection was lost, and the file has no longer the name that it was opened by",
+            "open the file again", error.context()};
   }
 
   void send(std::uint64_t offset, Bytes bytes);
@@ -195,7 +205,7 @@ void XrootdWriter::read(std::uint64_t offset, MutableByteSpan into) const {
     std::uint32_t got = 0;
     const XrdStatus status = open().read(offset, part, got);
     if (!status.ok())
-      throw xrootd_error(status, fmt::format("read {} bytes", part.size()), uri_).with({.offset = offset});
+      throw failed(status, fmt::format("read {} bytes", part.size())).with({.offset = offset});
     if (got == 0) fail_truncated(uri_, offset, size());
     offset += got;
     into = into.subspan(got);

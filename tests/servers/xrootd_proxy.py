@@ -1,0 +1,118 @@
+"""A proxy in front of an XRootD server that knows requests, and loses answers to them after they were carried out."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from types import TracebackType
+
+from processes import HOST
+
+HANDSHAKE = 20
+"""Bytes that a client begins with."""
+NUMBERS = {3003: "close", 3009: "mv", 3010: "open", 3017: "stat", 3019: "write"}
+LAST_PART = 0
+
+
+class XrootdProxy:
+    """Passes everything on from `port`, until the answer to a request whose name `loses` takes."""
+
+    def __init__(self, server_port: int) -> None:
+        self.loses: Callable[[str], bool] = lambda _: False
+        self.is_down = False
+        """No connection is accepted."""
+        self.lost: list[str] = []
+        """The requests whose answers were lost; the connection was closed each time."""
+        self._server_port = server_port
+        self._connections: list[_Connection] = []
+        self._listener = socket.create_server((HOST, 0))
+        self.port = int(self._listener.getsockname()[1])
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+
+    def __enter__(self) -> XrootdProxy:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+        for connection in self._connections:
+            connection.end()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            if self.is_down:
+                client.close()
+                continue
+            self._connections.append(_Connection(self, client, self._server_port))
+
+
+class _Connection:
+    """Both ways, a thread each, until one of them ends."""
+
+    def __init__(self, proxy: XrootdProxy, client: socket.socket, server_port: int) -> None:
+        self._proxy, self._client = proxy, client
+        self._server = socket.create_connection((HOST, server_port))
+        self._asked: dict[bytes, str] = {}
+        """The names of requests, by the number that their answers have."""
+        ways = (self._pass_requests, self._pass_answers)
+        self._threads = [threading.Thread(target=self._run, args=(way,), daemon=True) for way in ways]
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        self._shut()
+        for thread in self._threads:
+            thread.join()
+        self._client.close()
+        self._server.close()
+
+    def _run(self, way: Callable[[], None]) -> None:
+        with contextlib.suppress(OSError, EOFError):
+            way()
+        self._shut()
+
+    def _shut(self) -> None:
+        for each in (self._client, self._server):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def _pass_requests(self) -> None:
+        self._server.sendall(_exactly(self._client, HANDSHAKE))
+        while True:
+            head = _exactly(self._client, 24)
+            stream, number, size = struct.unpack(">2sH16xI", head)
+            self._asked[stream] = NUMBERS.get(number, str(number))
+            self._server.sendall(head + _exactly(self._client, size))
+
+    def _pass_answers(self) -> None:
+        while True:
+            head = _exactly(self._server, 8)
+            stream, status, size = struct.unpack(">2sHI", head)
+            name = self._asked.get(stream, "")
+            body = _exactly(self._server, size)
+            if status == LAST_PART and self._proxy.loses(name):
+                self._proxy.lost.append(name)
+                return
+            self._client.sendall(head + body)
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    taken = b""
+    while len(taken) < size:
+        got = connection.recv(size - len(taken))
+        if not got:
+            raise EOFError
+        taken += got
+    return taken
