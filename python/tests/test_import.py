@@ -672,6 +672,16 @@ def test_what_is_no_tree(tmp_path):
     assert colonnade.import_tree(f"{two}:b", tmp_path / "to.root").data_set == "b"
 
 
+def test_files_that_were_not_closed(tmp_path):
+    """Their headers may tell an end before the list of what is in a folder."""
+    path, content = tmp_path / "t.root", bytearray(TREE.read_bytes())
+    with uproot.open(TREE) as file:
+        content[12:16] = file._fSeekKeys.to_bytes(4, "big")
+    path.write_bytes(content)
+    assert colonnade.trees(path) == ["Events"]
+    assert colonnade.open(path)["i32"].to_list() == branch_values(TREE, "Events", "i32")
+
+
 def test_names_of_trees_become_names_of_data_sets(tmp_path):
     with uproot.recreate(tmp_path / "t.root") as file:
         file.mktree("a dir/my tree.v2", {"x": "int32"}).extend({"x": [1, 2]})
@@ -956,6 +966,10 @@ def test_uproot_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "uproot", None)
     with pytest.raises(ModuleNotFoundError, match="pip install"):
         colonnade.import_tree(TREE, tmp_path / "to.root")
+    for read in (colonnade.open, lambda path: colonnade.DataFrame("Events", str(path))):
+        with pytest.raises(ModuleNotFoundError, match="pip install"):
+            read(TREE)
+    assert colonnade.open(FIXTURES / "types_basic.root").num_entries > 0
 
 
 # ---- Object stores

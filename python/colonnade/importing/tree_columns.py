@@ -41,6 +41,7 @@ from colonnade.writing.options import write_options
 
 from .tree_schema import Leaf, PlannedField, TreePlan, plan_fields
 from .trees import (
+    _TREES,
     ImportProgress,
     _data_set_names,
     _Import,
@@ -854,11 +855,18 @@ def _look(uri: str, name: str, *, keeps_open: bool) -> _Found:
                 found.tree = _TreeFile(uri, name, file, keeps_open=keeps_open)
     except (Error, ModuleNotFoundError) as error:
         found.error = error
-        if not found.is_tree:  # uproot reads ROOT files only
+        if not found.is_tree:  # uproot reads ROOT files only, and not all of them
             with contextlib.suppress(Error):
                 found.data_set = _named(name, _core.data_sets(uri))
+                found.is_tree = not found.data_set and _has_tree(uri, name)
                 found.error = None if found.data_set else error
     return found
+
+
+def _has_tree(uri: str, name: str) -> bool:
+    """True if a file, which uproot cannot read, has a tree of that name."""
+    trees = [each.path for each in _core.stored_objects(uri) if each.class_name in _TREES]
+    return name.strip("/").partition(";")[0] in trees if name else bool(trees)
 
 
 def _named(name: str, data_sets: list[str]) -> str:

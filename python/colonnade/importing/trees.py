@@ -278,7 +278,7 @@ def local_path(uri: str) -> str:
 @contextlib.contextmanager
 def _opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[Any]:
     """A ROOT file, opened by uproot; `held`: its bytes, if they are open already."""
-    uproot = _uproot()
+    _uproot()
     path = local_path(uri)
     if path and not os.path.isfile(path):
         problem = "this is a folder" if os.path.isdir(path) else "there is no such file"
@@ -288,9 +288,9 @@ def _opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[An
             from .transport_source import TransportSource
 
             handler = TransportSource if held is None else TransportSource.of(held)
-            file = uproot.open({uri: None}, handler=handler)
+            file = _contents(uri, handler=handler)
         else:
-            file = uproot.open({os.path.abspath(path): None})  # a colon is part of the path
+            file = _contents(os.path.abspath(path))
     except Error:
         raise
     except Exception as error:  # uproot has no common class of errors
@@ -304,6 +304,16 @@ def _opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[An
         ) from error
     with file:
         yield file
+
+
+def _contents(path: str, **options: Any) -> Any:
+    """The top folder of a file.
+
+    The header of a file that was not closed may tell an older end than its folders have, where uproot would stop.
+    """
+    file = _uproot().reading.ReadOnlyFile(path, **options)
+    file._fEND = max(file.fEND, file.source.num_bytes)
+    return file.root_directory
 
 
 def _tree_names(file: Any) -> list[str]:
