@@ -31,6 +31,7 @@ OFFSETS = FIXTURES / "trees" / "offset_maps.root"
 KEPT = FIXTURES / "trees" / "kept_baskets.root"
 CONTAINERS = FIXTURES / "trees" / "container_arrays.root"
 OTHERS = FIXTURES / "trees" / "other_containers.root"
+LEAVES = FIXTURES / "trees" / "leaf_lists.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
 
@@ -216,7 +217,6 @@ def test_columns(tmp_path, columns, fields):
 def test_odd_branches(tmp_path):
     """Each has the values that ROOT wrote, or is left out with a reason."""
     reasons = {
-        "leaves": "leaf lists with arrays",
         "d32": "arrays of Double32_t or Float16_t with a range",
         "v_d32": "arrays of Double32_t or Float16_t with a range",
         "event/cells/cells.range[2]": "lists of fixed-size arrays of Double32_t",
@@ -227,10 +227,10 @@ def test_odd_branches(tmp_path):
         with pytest.raises(colonnade.UnsupportedError, match=reason):
             colonnade.import_tree([f"{ODD}:odd"] * 2, tmp_path / "none.root", columns=column)
     with pytest.raises(
-        colonnade.UnsupportedError, match=r"no branch to import: .*'leaves' of type .* \(and 1 more\)"
+        colonnade.UnsupportedError, match=r"no branch to import: .*'d32' of type .* \(and 1 more\)"
     ):
         colonnade.import_tree(
-            f"{ODD}:odd", tmp_path / "none.root", columns=["leaves", "d32"], skip_unreadable=True
+            f"{ODD}:odd", tmp_path / "none.root", columns=["d32", "v_d32"], skip_unreadable=True
         )
     report = colonnade.import_tree(
         f"{ODD}:odd", tmp_path / "to.root", skip_unreadable=True, verify=True, step_size="200 B"
@@ -323,6 +323,32 @@ def test_objects_in_an_object_that_is_split_once(tmp_path):
         assert found["split.mark"].to_list() == list(range(0, 90, 10))
         letters = [ord(letter) for letter in "abcdefghi"]
         assert found["letters.letters"].to_list() == [letters[:e] for e in range(9)]
+
+
+def test_branches_of_several_leaves(tmp_path):
+    """Arrays among them have their dimensions, also those of one value."""
+    report = colonnade.import_tree(
+        LEAVES, tmp_path / "copy.root", verify=True, step_size="200 B", skip_unreadable=True
+    )
+    assert [one.branch for one in report.skipped] == ["counted", "named"]
+    assert "arrays whose lengths vary" in report.skipped[0].reason
+    with pytest.warns(colonnade.LeftOutWarning, match="counted"):
+        opened = colonnade.open(LEAVES)
+    for found in (opened, colonnade.open(tmp_path / "copy.root")):
+        assert str(found.schema["hit"]["at"].type) == "std::array<std::array<double,3>,2>"
+        assert str(found.schema["one"]["one"].type) == "std::array<std::uint16_t,1>"
+        assert found["one"].to_list() == [{"one": [e], "two": 10 * e} for e in range(10)]
+        assert found["hit"].to_list() == [
+            {
+                "at": [[e + 0.125 * k for k in row] for row in (range(3), range(3, 6))],
+                "time": -(1 << 40) * e,
+                "charge": -0.5 * e,
+                "id": [65000 + e],
+                "good": [(e + k) % 2 == 1 for k in range(3)],
+                "flag": 200 + e,
+            }
+            for e in range(10)
+        ]
 
 
 def test_baskets_with_sizes_of_entries(tmp_path):

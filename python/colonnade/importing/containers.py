@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .leaf_lists import leaf_list_of
+
 __all__ = ["interpretation_of"]
 
 _LIKE = {
@@ -22,7 +24,10 @@ _UNKNOWN = re.compile(rf"\b({'|'.join(_LIKE)})(?=\s*<)")
 
 
 def interpretation_of(branch: Any) -> Any:
-    """Return uproot's interpretation of a branch, also of containers that uproot (up to 5.7) does not know."""
+    """Return uproot's interpretation of a branch, also of what uproot (up to 5.7) does not know."""
+    rows = leaf_list_of(branch)
+    if rows is not None:
+        return rows
     found = branch.interpretation
     if "Unknown_" not in repr(found) or branch.branches or getattr(branch.streamer, "array_length", 0):
         return found

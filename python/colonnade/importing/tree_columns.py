@@ -65,7 +65,7 @@ __all__ = [
     "trees_of",
 ]
 
-_RULES = 9
+_RULES = 10
 """The version of names, types and values; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
 _USED = ".used"

@@ -28,6 +28,7 @@ from colonnade.errors import FormatError, NotFoundError, ResourceError, StorageE
 from colonnade.schema.spec import Spec
 
 from .containers import interpretation_of
+from .leaf_lists import leaf_list_of
 from .reduced_precision import comment_of
 from .whole_objects import (
     dimensions_of_members,
@@ -576,8 +577,8 @@ def _check_arrays(branch: Any) -> None:
     """
     leaves = branch.member("fLeaves")
     is_array = any(leaf.member("fLen") > 1 or leaf.member("fLeafCount") is not None for leaf in leaves)
-    if len(leaves) > 1 and is_array:
-        raise _UnfitError("uproot cannot read leaf lists with arrays or texts")
+    if len(leaves) > 1 and is_array and leaf_list_of(branch) is None:
+        raise _UnfitError("uproot cannot read leaf lists with arrays whose lengths vary, or with texts")
     try:
         content: Any = getattr(interpretation_of(branch), "content", None)
     except UnboundLocalError as error:  # it takes the brackets for a range
