@@ -32,6 +32,7 @@ KEPT = FIXTURES / "trees" / "kept_baskets.root"
 CONTAINERS = FIXTURES / "trees" / "container_arrays.root"
 OTHERS = FIXTURES / "trees" / "other_containers.root"
 LEAVES = FIXTURES / "trees" / "leaf_lists.root"
+MEMBERWISE = FIXTURES / "trees" / "member_by_member.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
 
@@ -296,6 +297,16 @@ def test_objects_that_are_not_split(tmp_path):
             }
             for e in range(10)
         ]
+
+
+def test_classes_of_one_name_in_several_files(tmp_path):
+    """Each file tells the members of its classes, also if another one has been read before."""
+    other = tmp_path / "other.root"
+    other.write_bytes(MEMBERWISE.read_bytes().replace(b"\x02id", b"\x02no"))
+    for path, name in ((MEMBERWISE, "id"), (other, "no"), (MEMBERWISE, "id")):
+        report = colonnade.import_tree(path, tmp_path / "to.root", columns="cluster", overwrite=True)
+        assert report.entries == 10
+        assert colonnade.open(tmp_path / "to.root")["cluster"][name].to_list() == list(range(10))
 
 
 def test_objects_in_an_object_that_is_split_once(tmp_path):

@@ -310,8 +310,12 @@ def _contents(path: str, **options: Any) -> Any:
     """The top folder of a file.
 
     The header of a file that was not closed may tell an older end than its folders have, where uproot would stop.
+    Files may have different classes of the same name and version: uproot would read all as it read the first.
     """
-    file = _uproot().reading.ReadOnlyFile(path, **options)
+    uproot = _uproot()
+    of_files = "uproot.dynamic"
+    classes = {name: kind for name, kind in uproot.classes.items() if kind.__module__ != of_files}
+    file = uproot.reading.ReadOnlyFile(path, custom_classes=classes, **options)
     file._fEND = max(file.fEND, file.source.num_bytes)
     return file.root_directory
 
