@@ -275,7 +275,6 @@ def test_objects_that_are_not_split(tmp_path):
     """Their first bytes are values, also where they look like a header; what is stored in another way is left out."""
     reasons = {
         "ranged": "uproot cannot read 'Ranged::angle', a Double32_t or Float16_t with a range",
-        "times": "its items are stored member by member",
     }
     for branch, reason in reasons.items():
         with pytest.raises(colonnade.UnsupportedError, match=reason):
@@ -291,6 +290,7 @@ def test_objects_that_are_not_split(tmp_path):
                 "later": {"run": 65535 + e, "name": "x" * e, "part": e},
                 "note": {"line": e, "text": "x" * e},
                 "pair": {"first": e, "second": "x" * e},
+                "times": [{"fSec": e, "fNanoSec": 5 * e}] * (e % 3),
                 "ones": [{"id": e}] * (e % 4),
                 "holders": [{"number": e, "one": {"id": -e}}] * (e % 3),
                 "lists": {"ones": [{"id": e}] * (e % 4), "twos": [{"id": e, "x": 0.5 * e}] * (e % 3)},
@@ -307,6 +307,43 @@ def test_classes_of_one_name_in_several_files(tmp_path):
         report = colonnade.import_tree(path, tmp_path / "to.root", columns="cluster", overwrite=True)
         assert report.entries == 10
         assert colonnade.open(tmp_path / "to.root")["cluster"][name].to_list() == list(range(10))
+
+
+def test_items_that_are_stored_member_by_member(tmp_path):
+    """Of vectors that are not split; within other vectors they never are."""
+
+    def cluster(seed):
+        return {"id": seed, "energy": 0.5 * seed, "at": [seed + 0.25, -seed]}
+
+    def clusters(count, seed):
+        return [cluster(seed + k) for k in range(count)]
+
+    def steps(count, seed):
+        return [
+            cluster(seed + k)
+            | {"name": "a" * (300 if k == 1 else k), "element": {"id": seed, "x": 2.0 * k}}
+            | {"label": "b" * k, "hits": [seed] * k, "last": k + 1 == count}
+            for k in range(count)
+        ]
+
+    def layer(e, k):
+        return {
+            "number": 10 * e + k,
+            "clusters": clusters((e + k) % 4, e),
+            "steps": steps((e + 2 * k) % 4, 100 + e),
+            "links": [{"to": e - i} for i in range((e + k) % 3)],
+            "rings": [{"clusters": clusters(i + 1, 7 * e), "names": ["x", "y" * i]} for i in range(k)],
+        }
+
+    report = colonnade.import_tree(MEMBERWISE, tmp_path / "copy.root", verify=True, step_size="500 B")
+    assert not report.skipped
+    for found in (colonnade.open(MEMBERWISE), colonnade.open(tmp_path / "copy.root")):
+        assert found["layers"].to_list() == [[layer(e, k) for k in range(e % 4)] for e in range(10)]
+        single = [layer(e, 3) for e in range(10)]
+        assert found["layer"].to_list() == single
+        assert found["cluster"].to_list() == [cluster(e) for e in range(10)]
+        for name in ("clusters", "steps", "links"):
+            assert found[name].to_list() == [each[name] for each in single]
 
 
 def test_objects_in_an_object_that_is_split_once(tmp_path):

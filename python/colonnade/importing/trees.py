@@ -51,6 +51,7 @@ from colonnade.writing.options import (
 )
 
 from .containers import interpretation_of
+from .member_by_member import item_by_item, rows_of_numbers
 from .reduced_precision import as_root_reads, comment_of
 from .tree_schema import (
     NOTHING_STORED,
@@ -67,7 +68,7 @@ from .tree_schema import (
     type_name_of,
     with_dimensions,
 )
-from .whole_objects import bare_items, check_items, check_sizes, without_header
+from .whole_objects import bare_items, check_sizes, without_header
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -861,7 +862,9 @@ def _mended() -> dict[type, type]:
         """Finds where entries begin."""
 
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-            return super().basket_array(data, _offsets(byte_offsets, arguments[0]), *arguments, **named)
+            byte_offsets = _offsets(byte_offsets, arguments[0])
+            mended = item_by_item(data, byte_offsets, self, arguments[1].file)
+            return super().basket_array(*(mended or (data, byte_offsets)), *arguments, **named)
 
     class Strided(kinds.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
         """Looks how objects are stored.
@@ -903,9 +906,10 @@ def _mended() -> dict[type, type]:
                 )
             byte_offsets = _offsets(byte_offsets, arguments[0])
             if isinstance(self.content, kinds.objects.AsStridedObjects):
+                bare = None
                 if self.header_bytes:
-                    check_items(data, byte_offsets)
-                bare = bare_items(data, byte_offsets, self.header_bytes, self.content.itemsize)
+                    bare = rows_of_numbers(data, byte_offsets, self.content, arguments[1].file)
+                bare = bare or bare_items(data, byte_offsets, self.header_bytes, self.content.itemsize)
                 if bare is not None:
                     return type(self)(self.content).basket_array(*bare, *arguments, **named)
             return super().basket_array(data, byte_offsets, *arguments, **named)

@@ -24,7 +24,6 @@ from .reduced_precision import Precision, precision_of
 
 __all__ = [
     "bare_items",
-    "check_items",
     "check_sizes",
     "dimensions_of_members",
     "has_objects",
@@ -34,7 +33,6 @@ __all__ = [
     "without_header",
 ]
 
-_MEMBER_BY_MEMBER = 0x4000
 _VERSION_OFFSET = 4
 """Of the version in a header, which follows the number of bytes."""
 _HAS_COUNT = 0x40000000
@@ -54,14 +52,28 @@ def without_header(branch: Any) -> Any | None:
     found = interpretation_of(branch)
     model = getattr(found, "model", None)
     kind = type(found).__name__
-    if kind == "AsStridedObjects" and any(name.startswith("@") for name in found.from_dtype.names or ()):
-        # uproot takes a TObject for a row of numbers, which it is not: it may have more of them.
+    rows: Any = getattr(found, "content", None)
+    if kind == "AsJagged" and found.header_bytes and _has_tobject(rows):
+        return _as_objects()(_vector_of(rows.model), branch)
+    if kind == "AsStridedObjects" and _has_tobject(found):
         return _as_objects()(_headerless(model, branch) if _is_whole(branch) else model, branch)
     if kind != "AsObjects" or not _is_whole(branch) or not hasattr(model, "class_of_version"):
         return None
     same = copy.copy(found)
     same._model = _headerless(model, branch)
     return same
+
+
+def _has_tobject(interpretation: Any) -> bool:
+    """True for rows of numbers for which uproot takes objects with a TObject, which may have more of them."""
+    names = getattr(getattr(interpretation, "from_dtype", None), "names", None) or ()
+    return any(name.startswith("@") for name in names)
+
+
+def _vector_of(model: Any) -> Any:
+    from uproot.containers import AsVector
+
+    return AsVector(True, model)
 
 
 def _as_objects() -> Any:
@@ -100,13 +112,6 @@ def _headerless(model: Any, branch: Any) -> Any:
             "check_numbytes": check_numbytes,
         },
     )
-
-
-def check_items(data: Any, byte_offsets: Any) -> None:
-    """Refuse items of vectors that are stored member by member; uproot takes them for whole ones."""
-    first = np.asarray(byte_offsets[:-1], np.int64) + _VERSION_OFFSET
-    if np.any(data[first] & (_MEMBER_BY_MEMBER >> 8)):
-        raise ValueError("its items are stored member by member, which uproot cannot read")
 
 
 def check_sizes(byte_offsets: Any, size: int) -> None:

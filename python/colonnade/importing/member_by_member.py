@@ -1,0 +1,304 @@
+"""Items of collections that ROOT stores member by member: one member of all of them, then the next one.
+
+    header of the collection, with a flag; version of the items' class; for each collection: number of items, members
+
+uproot (up to 5.7) reads items that are stored one by one. Here the bytes are brought into that order. What has a header
+of its own there has one for all items here, if it is a text or a collection, or none, if it is a base class.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["item_by_item", "rows_of_numbers"]
+
+_FLAG = 0x4000
+_HAS_COUNT = 0x40000000
+_ARRAY = 20
+"""Added to the number of a type for arrays of it; uproot may have taken it away."""
+_SIZES = {
+    **dict.fromkeys((1, 10, 11, 18), 1),
+    **dict.fromkeys((2, 12), 2),
+    19: 3,  # a Float16_t without a range
+    **dict.fromkeys((3, 5, 6, 9, 13), 4),
+    **dict.fromkeys((4, 8, 14, 16, 17), 8),
+}
+"""Bytes of numbers, by the number of their type in ROOT."""
+_OBJECTS = (61, 62)
+_TSTRING = 65
+_TOBJECT = 66
+_TNAMED = 67
+_STRING = 365
+_COLLECTIONS = (1, 2, 3, 6, 7)
+"""ROOT's numbers of std::vector, list, deque, set, multiset."""
+_LISTS = ("AsVector", "AsList", "AsSet", "AsRVec")
+_IS_REFERENCED = 0x10
+_LONG = 255
+
+
+class _Source:
+    """Bytes that are read one after the other."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    @property
+    def is_at_end(self) -> bool:
+        return self._at == len(self._data)
+
+    def take(self, size: int) -> bytes:
+        begin, self._at = self._at, self._at + size
+        if self._at > len(self._data):
+            raise ValueError("an entry ends within its items")
+        return self._data[begin : self._at]
+
+    def rest(self) -> bytes:
+        return self.take(len(self._data) - self._at)
+
+    def number(self, size: int) -> int:
+        return int.from_bytes(self.take(size), "big")
+
+    def count(self, size: int) -> int:
+        """The number of items, of which each has at least so many bytes."""
+        count = self.number(4)
+        if count * size > len(self._data) - self._at:
+            raise ValueError(f"an entry claims {count} items")
+        return count
+
+    def text(self) -> bytes:
+        """With its length."""
+        length = self.take(1)
+        if length[0] < _LONG:
+            return length + self.take(length[0])
+        long = self.take(4)
+        return length + long + self.take(int.from_bytes(long, "big"))
+
+    def header(self) -> tuple[int, _Source]:
+        """The version and what follows, of which a header tells the size."""
+        size = self.number(4) ^ _HAS_COUNT
+        if size >= _HAS_COUNT or size < 2:
+            raise _unknown()
+        version = self.number(2)
+        return version, _Source(self.take(size - 2))
+
+
+def _unknown() -> ValueError:
+    return ValueError("its items are stored member by member, which uproot cannot read")
+
+
+def _with_header(version: bytes, content: bytes) -> bytes:
+    return (_HAS_COUNT | (len(version) + len(content))).to_bytes(4, "big") + version + content
+
+
+def _unflagged(version: int) -> bytes:
+    return (version & ~_FLAG).to_bytes(2, "big")
+
+
+def _list(items: list[bytes]) -> bytes:
+    return len(items).to_bytes(4, "big") + b"".join(items)
+
+
+class _Members:
+    """Finds the bytes of each item in those of all members.
+
+    Args:
+        streamers: of the file: the members of its classes.
+        bare: without headers, as for items that are rows of numbers.
+    """
+
+    def __init__(self, streamers: Any, *, bare: bool) -> None:
+        self._streamers, self._bare = streamers, bare
+
+    def collections(self, source: _Source, name: str) -> Iterator[list[bytes]]:
+        """The items of each of some collections of items of a class, up to the end of the source."""
+        version = self._version(source)
+        streamer = self._streamer(name, version)
+        while not source.is_at_end:
+            rows = self._rows(streamer, source.count(1), source)
+            yield rows if self._bare else [_with_header(version, row) for row in rows]
+
+    @staticmethod
+    def _version(source: _Source) -> bytes:
+        """That of a class; if it has none, zero and a checksum."""
+        version = source.take(2)
+        return version if any(version) else version + source.take(4)
+
+    def _streamer(self, name: str, version: bytes) -> Any:
+        known = self._streamers.get(name, {})
+        number, checksum = int.from_bytes(version[:2], "big"), int.from_bytes(version[2:], "big")
+        if number:
+            found = known.get(number)
+        else:
+            found = next((each for each in known.values() if each.member("fCheckSum") == checksum), None)
+        if found is None:
+            raise _unknown()
+        return found
+
+    def _rows(self, streamer: Any, count: int, source: _Source) -> list[bytes]:
+        if not count:
+            return []
+        members = [self._member(element, count, source) for element in streamer.elements]
+        return [b"".join(parts) for parts in zip(*members, strict=True)] if members else [b""] * count
+
+    def _member(self, element: Any, count: int, source: _Source) -> list[bytes]:
+        """Its bytes in each item."""
+        kind, length = int(element.member("fType")), int(element.array_length)
+        size = _SIZES.get(kind % _ARRAY, 0) * max(length, 1) if kind < 2 * _ARRAY else 0
+        if size:
+            return [source.take(size) for _ in range(count)]
+        return [*self._reader(element, kind, length)(element, count, source)]
+
+    def _reader(self, element: Any, kind: int, length: int) -> Callable[[Any, int, _Source], Iterator[bytes]]:
+        if element.typename == "BASE" and kind not in (_TOBJECT, _TNAMED):
+            return self._base
+        if length or (self._bare and kind not in _OBJECTS):
+            raise _unknown()
+        readers = {
+            _TSTRING: lambda _, count, source: (source.text() for _ in range(count)),
+            _TOBJECT: lambda _, count, source: (_tobject(source) for _ in range(count)),
+            **dict.fromkeys((_TNAMED, *_OBJECTS), self._objects),
+        }
+        containers = {_STRING: _texts, **dict.fromkeys(_COLLECTIONS, self._lists)}
+        found = readers.get(kind) or containers.get(element.member("fSTLtype", none_if_missing=True))
+        if found is None:
+            raise _unknown()
+        return found
+
+    def _base(self, element: Any, count: int, source: _Source) -> Iterator[bytes]:
+        number, checksum = int(element.member("fBaseVersion")), int(element.member("fMaxIndex")[1])
+        version = (
+            number.to_bytes(2, "big") if number > 0 else bytes(2) + (checksum % 2**32).to_bytes(4, "big")
+        )
+        for row in self._rows(self._streamer(str(element.name), version), count, source):
+            yield row if self._bare else _with_header(version, row)
+
+    def _objects(self, element: Any, count: int, source: _Source) -> Iterator[bytes]:
+        for _ in range(count):
+            version, content = source.header()
+            checksum = b"" if version else content.take(4)
+            members = content.rest()
+            yield members if self._bare else _with_header(version.to_bytes(2, "big") + checksum, members)
+
+    def _lists(self, element: Any, count: int, source: _Source) -> Iterator[bytes]:
+        version, content = source.header()
+        found = re.fullmatch(r"(?:std::)?\w+<(.*)>", str(element.typename))
+        inner = found[1].strip() if found else ""
+        if version & _FLAG:
+            lists = self.collections(content, inner)
+        elif inner in ("string", "std::string"):
+            lists = _lists_of(content, 1, _Source.text)
+        else:
+            lists = _lists_of_numbers(content, int(element.member("fCtype")))
+        rows = [_with_header(_unflagged(version), _list(items)) for items in lists]
+        if len(rows) != count:
+            raise ValueError(f"an entry has {len(rows)} lists for {count} items")
+        yield from rows
+
+
+def _texts(element: Any, count: int, source: _Source) -> Iterator[bytes]:
+    version, content = source.header()
+    for _ in range(count):
+        yield _with_header(version.to_bytes(2, "big"), content.text())
+    if not content.is_at_end:
+        raise _unknown()
+
+
+def _lists_of_numbers(source: _Source, kind: int) -> Iterator[list[bytes]]:
+    size = _SIZES.get(kind)
+    if size is None:
+        raise _unknown()
+    return _lists_of(source, size, lambda source: source.take(size))
+
+
+def _lists_of(source: _Source, size: int, read: Callable[[_Source], bytes]) -> Iterator[list[bytes]]:
+    """Lists up to the end, of items of at least so many bytes."""
+    while not source.is_at_end:
+        yield [read(source) for _ in range(source.count(size))]
+
+
+def _tobject(source: _Source) -> bytes:
+    members = source.take(10)
+    return members + source.take(2) if members[-1] & _IS_REFERENCED else members
+
+
+# ---- Baskets
+
+
+def _flagged(data: Any, byte_offsets: Any) -> bool:
+    """True if some entry begins with the header of a collection whose items are stored member by member."""
+    first = np.asarray(byte_offsets[:-1], np.int64)[np.diff(byte_offsets) > 6]
+    has_count = data[first] & (_HAS_COUNT >> 24)
+    return bool(np.any(has_count & data[first + 4] & (_FLAG >> 8)))
+
+
+def _entries(data: Any, byte_offsets: Any) -> Iterator[bytes]:
+    whole = data.tobytes()
+    for begin, end in itertools.pairwise(byte_offsets):
+        yield whole[begin:end]
+
+
+def rows_of_numbers(data: Any, byte_offsets: Any, interpretation: Any, file: Any) -> tuple[Any, Any] | None:
+    """Return the items of lists without headers, and where each list begins; None unless stored member by member."""
+    if not _flagged(data, byte_offsets):
+        return None
+    members = _Members(file.streamers, bare=True)
+    name, size = _class_name(interpretation.model), interpretation.itemsize
+    found: list[bytes] = []
+    for entry in _entries(data, byte_offsets):
+        version, content = _content(entry)
+        if not version & _FLAG:
+            raise _unknown()
+        lists = [*members.collections(content, name)]
+        if len(lists) != 1 or any(len(row) != size for row in lists[0]):
+            raise _unknown()
+        found.append(b"".join(lists[0]))
+    return np.frombuffer(b"".join(found), np.uint8), _offsets(found)
+
+
+def item_by_item(data: Any, byte_offsets: Any, interpretation: Any, file: Any) -> tuple[Any, Any] | None:
+    """Return a basket of lists of objects as if they were stored one by one; None unless stored member by member."""
+    model = interpretation.model
+    if type(model).__name__ == "AsArray":  # of the lists in an entry of a split collection
+        model = model.values
+    if type(model).__name__ not in _LISTS or byte_offsets is None or not _flagged(data, byte_offsets):
+        return None
+    items = getattr(model, "values", None) or model.keys
+    members = _Members(file.streamers, bare=False)
+    found = [_item_by_item(entry, members, _class_name(items)) for entry in _entries(data, byte_offsets)]
+    return np.frombuffer(b"".join(found), np.uint8), _offsets(found)
+
+
+def _item_by_item(entry: bytes, members: _Members, name: str) -> bytes:
+    if not entry:
+        return entry
+    version, content = _content(entry)
+    if not version & _FLAG:
+        return entry
+    lists = [_list(items) for items in members.collections(content, name)]
+    return _with_header(_unflagged(version), b"".join(lists))
+
+
+def _content(entry: bytes) -> tuple[int, _Source]:
+    source = _Source(entry)
+    found = source.header()
+    if not source.is_at_end:
+        raise _unknown()
+    return found
+
+
+def _offsets(parts: list[bytes]) -> Any:
+    return np.cumsum([0, *map(len, parts)]).astype(np.int32)
+
+
+def _class_name(model: Any) -> str:
+    from uproot.model import classname_decode
+
+    try:
+        return str(classname_decode(model.__name__)[0])
+    except (AttributeError, ValueError):  # no class of the file
+        return ""
