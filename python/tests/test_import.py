@@ -765,6 +765,20 @@ def test_names_of_trees_become_names_of_data_sets(tmp_path):
     assert colonnade.open(tmp_path / "t.root", "a dir/my tree.v2")["x"].to_list() == [1, 2]
 
 
+def test_names_with_semicolons(tmp_path):
+    """Only a number after one is a cycle."""
+    path = tmp_path / "t.root"
+    with uproot.recreate(path) as file:
+        file.mktree("a;b/c;d", {"x": "int32"}).extend({"x": [1, 2]})
+    assert colonnade.trees(path) == ["a;b/c;d"]
+    for name in (None, "a;b/c;d", "a;b/c;d;1"):
+        assert colonnade.open(path, name)["x"].to_list() == [1, 2]
+    report = colonnade.import_tree((path, "a;b/c;d"), tmp_path / "to.root")
+    assert report.data_set == "a;b/c;d"
+    with pytest.raises(colonnade.NotFoundError, match="a;b/c;d;2"):
+        colonnade.import_tree((path, "a;b/c;d;2"), tmp_path / "none.root")
+
+
 def test_a_tree_beside_a_newer_object_of_its_name(tmp_path):
     path = tmp_path / "t.root"
     with uproot.recreate(path) as file:

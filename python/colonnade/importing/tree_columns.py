@@ -51,6 +51,7 @@ from .trees import (
     _tree_names,
     _Writer,
     local_path,
+    split_cycle,
     target_name,
 )
 
@@ -705,7 +706,7 @@ class TreeColumns:
         self.shapes: list[str] = []
         self.asked = name.strip("/")
         """The name of the trees, perhaps with a cycle."""
-        self.name = self.asked.partition(";")[0]
+        self.name = split_cycle(self.asked)[0]
         for uri, each in zip(self.files, found, strict=True):
             self._add(uri, each.data_set, each.tree)
         self._home = self._home_of(cache)
@@ -849,7 +850,7 @@ def _look(uri: str, name: str, *, keeps_open: bool) -> _Found:
     try:
         with _opened(uri) as file:
             trees, data_sets = _tree_names(file), _data_set_names(file)
-            found.is_tree = name.strip("/").partition(";")[0] in trees if name else bool(trees)
+            found.is_tree = _is_among(name, trees)
             found.data_set = _named(name, data_sets)
             if not found.data_set:
                 found.tree = _TreeFile(uri, name, file, keeps_open=keeps_open)
@@ -866,7 +867,13 @@ def _look(uri: str, name: str, *, keeps_open: bool) -> _Found:
 def _has_tree(uri: str, name: str) -> bool:
     """True if a file, which uproot cannot read, has a tree of that name."""
     trees = [each.path for each in _core.stored_objects(uri) if each.class_name in _TREES]
-    return name.strip("/").partition(";")[0] in trees if name else bool(trees)
+    return _is_among(name, trees)
+
+
+def _is_among(name: str, trees: list[str]) -> bool:
+    """True if one of the trees has that name, which may have a cycle, or if there is a tree and no name is given."""
+    wanted = name.strip("/")
+    return not {wanted, split_cycle(wanted)[0]}.isdisjoint(trees) if wanted else bool(trees)
 
 
 def _named(name: str, data_sets: list[str]) -> str:

@@ -79,6 +79,7 @@ __all__ = [
     "ImportSettings",
     "ImportWatch",
     "import_tree",
+    "split_cycle",
     "target_name",
     "trees",
 ]
@@ -345,6 +346,12 @@ def _cycles_of(file: Any, *kinds: str) -> dict[str, list[int]]:
     return found
 
 
+def split_cycle(name: str) -> tuple[str, str]:
+    """The name of a tree and its cycle, as "2", which is empty if it is not told. The name may have semicolons."""
+    found, _, cycle = name.rpartition(";")
+    return (found, cycle) if cycle.isdecimal() and found else (name, "")
+
+
 def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
     """The tree of that name, or the only one."""
     cycles = _cycles_of(file, *_TREES)
@@ -356,7 +363,7 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
             advice = f"name one of: {', '.join(names)}" if names else ""
             raise kind(f"there are {len(names)} TTrees" if names else "there is no TTree", advice, uri=uri)
         wanted = names[0]
-    found, _, cycle = wanted.partition(";")
+    found, cycle = (wanted, "") if wanted in names else split_cycle(wanted)
     if found not in names or (cycle and cycle not in map(str, cycles[found])):
         raise NotFoundError(
             f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}" if names else "", uri=uri
