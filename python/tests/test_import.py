@@ -309,6 +309,24 @@ def test_classes_of_one_name_in_several_files(tmp_path):
         assert colonnade.open(tmp_path / "to.root")["cluster"][name].to_list() == list(range(10))
 
 
+def test_classes_with_several_versions_in_a_file(tmp_path, monkeypatch):
+    """As merged files may have them. Structs have no version that would tell which one is stored."""
+    read = uproot.reading.ReadOnlyFile.streamers.fget
+
+    def streamers(file):
+        found = read(file)
+        if "Cluster" in found:
+            found["Cluster"][2] = found["Element"][1]
+        return found
+
+    monkeypatch.setattr(uproot.reading.ReadOnlyFile, "streamers", property(streamers))
+    for column in ("cluster", "steps", "layers.rings"):
+        with pytest.raises(colonnade.UnsupportedError, match="several versions of the class 'Cluster'"):
+            colonnade.import_tree(MEMBERWISE, tmp_path / "to.root", columns=column)
+    columns = ["links", "layers.number"]
+    assert colonnade.import_tree(MEMBERWISE, tmp_path / "to.root", columns=columns, verify=True).entries == 10
+
+
 def test_items_that_are_stored_member_by_member(tmp_path):
     """Of vectors that are not split; within other vectors they never are."""
 

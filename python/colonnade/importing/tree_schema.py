@@ -31,6 +31,7 @@ from .containers import interpretation_of
 from .leaf_lists import leaf_list_of
 from .reduced_precision import comment_of
 from .whole_objects import (
+    ambiguous_class,
     dimensions_of_members,
     has_objects,
     reduced_members,
@@ -609,7 +610,14 @@ def _check_baskets(branch: Any) -> None:
 
 def _check_objects(branch: Any) -> None:
     """Refuse objects of which uproot would make wrong values."""
-    member = reduced_members(branch) if has_objects(branch) else ""
+    if not has_objects(branch):
+        return
+    name = ambiguous_class(branch)
+    if name:
+        raise _UnfitError(
+            f"the file has several versions of the class '{name}', which uproot does not tell apart"
+        )
+    member = reduced_members(branch)
     if member:
         kind = "a Double32_t or Float16_t with a range or a size"
         raise _UnfitError(f"uproot cannot read '{member}', {kind}, in objects that are not split")

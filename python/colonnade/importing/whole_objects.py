@@ -23,6 +23,7 @@ from .containers import interpretation_of
 from .reduced_precision import Precision, precision_of
 
 __all__ = [
+    "ambiguous_class",
     "bare_items",
     "check_sizes",
     "dimensions_of_members",
@@ -209,18 +210,40 @@ def with_shape(content: Content, shape: tuple[int, ...]) -> Content:
 
 def reduced_members(branch: Any) -> str:
     """Return a member of the objects, or of their members, of which uproot does not see how it is stored, if any."""
-    return next(_reduced(branch.file, str(branch.typename), set()), "")
+    for name in _classes(branch.file, str(branch.typename), set()):
+        for streamer in branch.file.streamers[name].values():
+            for element in streamer.elements:
+                is_reduced = str(element.typename).startswith(("Double32_t", "Float16_t"))
+                if is_reduced and (element.array_length or precision_of(str(element.title)) != Precision()):
+                    return f"{name}::{element.name}"
+    return ""
 
 
-def _reduced(file: Any, types: str, seen: set[str]) -> Iterator[str]:
+def ambiguous_class(branch: Any) -> str:
+    """Return a class of the objects, or of their members, of which the file has versions with other members, if any.
+
+    uproot (up to 5.7) reads objects as those of the last version, unless their headers tell another one; those of
+    structs do not.
+    """
+    for name in _classes(branch.file, str(branch.typename), set()):
+        versions = branch.file.streamers[name].values()
+        if len({tuple(map(_described, streamer.elements)) for streamer in versions}) > 1:
+            return name
+    return ""
+
+
+def _described(element: Any) -> tuple[str, str, int]:
+    return str(element.name), str(element.typename), int(element.array_length)
+
+
+def _classes(file: Any, types: str, seen: set[str]) -> Iterator[str]:
+    """The classes of the file that types name, of their members and bases."""
     for name in file.streamers:
         if name in seen or not re.search(rf"(?<![\w:]){re.escape(name)}(?![\w:])", types):
             continue
         seen.add(name)
+        yield name
         for streamer in file.streamers[name].values():
             for element in streamer.elements:
                 kind = str(element.typename)
-                is_reduced = kind.startswith(("Double32_t", "Float16_t"))
-                if is_reduced and (element.array_length or precision_of(str(element.title)) != Precision()):
-                    yield f"{name}::{element.name}"
-                yield from _reduced(file, f"{kind} {element.name}" if kind == "BASE" else kind, seen)
+                yield from _classes(file, f"{kind} {element.name}" if kind == "BASE" else kind, seen)
