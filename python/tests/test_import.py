@@ -360,6 +360,9 @@ def test_items_that_are_stored_member_by_member(tmp_path):
         single = [layer(e, 3) for e in range(10)]
         assert found["layer"].to_list() == single
         assert found["cluster"].to_list() == [cluster(e) for e in range(10)]
+        assert found["alone"].to_list() == [
+            {"number": e, "elements": [{"id": 10 * e, "x": 0.5 * e}]} for e in range(10)
+        ]
         for name in ("clusters", "steps", "links"):
             assert found[name].to_list() == [each[name] for each in single]
 

@@ -562,12 +562,20 @@ def with_dimensions(interpretation: Any, branch: Any) -> Any:
         same = copy.copy(interpretation)
         same._content = type(content)(content.low, content.high, content.num_bits, shape)
         return same
+    if hasattr(content, "model") and size == 1:
+        return _array_of_one_object(interpretation, branch)
     if getattr(content, "inner_shape", None) not in (((), (1,)) if size == 1 else ((size,),)):
         return interpretation
     same = copy.copy(interpretation)
     kinds = (content.from_dtype.base, content.to_dtype.base)
     same._content = type(content)(*(np.dtype((kind, shape)) for kind in kinds))
     return same
+
+
+def _array_of_one_object(interpretation: Any, branch: Any) -> Any:
+    if not is_array_of_objects(branch):
+        raise _UnfitError("uproot cannot read arrays of one object in lists")
+    return interpretation
 
 
 def _check_arrays(branch: Any) -> None:
