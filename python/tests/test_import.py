@@ -360,6 +360,10 @@ def test_items_that_are_stored_member_by_member(tmp_path):
         single = [layer(e, 3) for e in range(10)]
         assert found["layer"].to_list() == single
         assert found["cluster"].to_list() == [cluster(e) for e in range(10)]
+        assert found["named"]["fName"].to_list() == [
+            ["n" * (300 * k) for k in range(e % 3)] for e in range(10)
+        ]
+        assert found["named"]["fTitle"].to_list() == [["t" * e] * (e % 3) for e in range(10)]
         assert found["alone"].to_list() == [
             {"number": e, "elements": [{"id": 10 * e, "x": 0.5 * e}]} for e in range(10)
         ]

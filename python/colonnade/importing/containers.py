@@ -29,6 +29,8 @@ def interpretation_of(branch: Any) -> Any:
     if rows is not None:
         return rows
     found = branch.interpretation
+    if type(found).__name__ == "AsStrings" and _is_text_of_items(branch):
+        return _lists_of_texts(branch)
     if "Unknown_" not in repr(found) or branch.branches or getattr(branch.streamer, "array_length", 0):
         return found
     is_top = branch.top_level and branch.has_member("fClassName")
@@ -43,3 +45,17 @@ def interpretation_of(branch: Any) -> Any:
     is_in_list = not is_top and branch.count_leaf is not None
     model = parse_typename(like, file=branch.file, outer_header=not is_in_list, string_header=not is_top)
     return AsObjects(AsArray(True, False, model, ()) if is_in_list else model, branch).simplify()
+
+
+def _is_text_of_items(branch: Any) -> bool:
+    """True for a member `TString x` of the items of a split collection, which uproot takes for one text."""
+    streamer = branch.streamer
+    is_text = getattr(streamer, "typename", "") == "TString" and getattr(streamer, "array_length", 0) == 0
+    return is_text and branch.count_leaf is not None
+
+
+def _lists_of_texts(branch: Any) -> Any:
+    from uproot.containers import AsArray, AsString
+    from uproot.interpretation.objects import AsObjects
+
+    return AsObjects(AsArray(False, False, AsString(False), ()), branch)
