@@ -643,9 +643,8 @@ def test_ranges_with_the_layer_below(files: list[str]) -> None:
     with pytest.raises(UsageError, match="how many entries reached it before"):
         distributed.run_task(plan, Task(plan.fingerprint, 80, 120, (0,)))
 
-    def compute(plan: Any, tasks: Any) -> Partial:
-        partials = [distributed.run_task(plan.to_bytes(), task) for task in tasks]
-        return distributed.partials.joined(partials)
+    def compute(plan: Any, tasks: Any) -> list[Partial]:
+        return [distributed.run_task(plan.to_bytes(), task) for task in tasks]
 
     reached = distributed.count_ranges(plan, plan.stretches(20), compute)
     tasks = plan.tasks(20, reached)
@@ -653,6 +652,39 @@ def test_ranges_with_the_layer_below(files: list[str]) -> None:
     partials = [distributed.run_task(plan.to_bytes(), task) for task in tasks]
     plan.finish(distributed.merge(plan, [reached.rest(), *partials]))
     assert result.value == DataFrame("Events", files).filter("n > 1").range(10, 300).sum("x").value
+
+
+def test_counts_of_ranges_are_of_each_stretch(files: list[str]) -> None:
+    df = DataFrame("Events", files)
+    plan = df.freeze(df.filter("n > 1").range(10, 300).count())
+
+    def merged(plan: Any, tasks: Any) -> Partial:
+        return distributed.merge(plan, [distributed.run_task(plan, task) for task in tasks])
+
+    def without_the_last(plan: Any, tasks: Any) -> list[Partial]:
+        return [distributed.run_task(plan, task) for task in tasks[:-1]]
+
+    for compute in (merged, without_the_last):
+        with pytest.raises(UsageError, match="were not counted by themselves"):
+            distributed.count_ranges(plan, plan.stretches(20), compute)
+
+
+def test_the_error_of_a_failed_task_is_raised(files: list[str]) -> None:
+    df = DataFrame("Events", files)
+
+    def refuse(x: Any) -> Any:
+        raise ZeroDivisionError("of the user")
+
+    filtered = df.filter(refuse, ["x"])
+    plan = df.freeze(filtered.count(), filtered.range(10).count())
+
+    def compute(plan: Any, tasks: Any) -> list[Partial]:
+        return [distributed.run_task(plan, task) for task in tasks]
+
+    with pytest.raises(ZeroDivisionError, match="of the user"):
+        distributed.count_ranges(plan, plan.stretches(20), compute)
+    with pytest.raises(ZeroDivisionError, match="of the user"):
+        plan.finish(distributed.merge(plan, compute(plan, plan.tasks(20))))
 
 
 def test_ranges_go_on_behind_what_is_left_out(tmp_path: Path) -> None:

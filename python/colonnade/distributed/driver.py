@@ -620,7 +620,7 @@ def finish(plan: Plan, session: Session, partial: Partial) -> None:
     """Give results to a DataFrame.
 
     Raises:
-        UsageError: entries are missing.
+        UsageError: entries are missing. Where a task failed, its error is raised.
     """
     first, last = plan.entries
     partial = joined([partial])
@@ -633,6 +633,8 @@ def finish(plan: Plan, session: Session, partial: Partial) -> None:
                 plan.fingerprint, place
             ]
         if [(p.slice, p.first, p.last) for p in pieces] != [(k, first, last) for k in range(slices)]:
+            for failure in partial.failures:
+                raise failure.error
             there = dict.fromkeys(f"{piece.first} to {piece.last}" for piece in pieces)
             some = ", ".join(list(there)[:20]) or "none"
             raise UsageError(

@@ -13,15 +13,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from .partials import Key, Partial, Piece
+from colonnade.errors import UsageError
+
+from .partials import Key, Partial, Piece, joined
 from .plans import Plan
 from .tasks import Task
 from .worker import loaded
 
 __all__ = ["Compute", "Reached", "count_ranges"]
 
-Compute = Callable[[Plan, Sequence[Task]], Partial]
-"""Computes tasks of a plan, and gives their pieces, one for each task or smaller ones."""
+Compute = Callable[[Plan, Sequence[Task]], Partial | Iterable[Partial]]
+"""Computes tasks of a plan, and gives their pieces, one for each task or smaller ones; none are merged."""
 Instance = tuple[int, str]
 """The node of a range, and a variation of the rows that reach it."""
 
@@ -82,9 +84,12 @@ def count_ranges(
     Args:
         plan: whose ranges.
         stretches: of entries, which follow each other.
-        compute: computes tasks.
+        compute: computes tasks: `lambda plan, tasks: [run_task(plan, task) for task in tasks]`, perhaps elsewhere.
         before: the rows that reached them before the first stretch.
         wave: the number of stretches that are counted first.
+
+    Raises:
+        UsageError: the pieces of a stretch are missing or merged with others. Where a task failed, its error is raised.
     """
     needed = {node for result in range(len(plan)) for node in plan.ranges(result)}
     start = {(node, variation): rows for node, variation, rows in before}
@@ -118,9 +123,10 @@ class _Level:
                 for at in range(done, min(done + wave, len(stretches)))
             }
             tasks = [self._task(at, tuple(results)) for at, results in wanted.items() if results]
-            found = compute(self._counting, tasks) if tasks else Partial()
-            for at in wanted:
-                self._add(found, *stretches[at])
+            given = compute(self._counting, tasks) if tasks else []
+            found = joined([given] if isinstance(given, Partial) else given)
+            for at, results in wanted.items():
+                self._add(found, *stretches[at], results)
             done, wave = done + len(wanted), 2 * wave
         for rows in self.rows.values():  # where all have ended it does not matter how many more come
             rows.extend(rows[-1:] * (len(stretches) + 1 - len(rows)))
@@ -138,15 +144,11 @@ class _Level:
         first, last = self._outer.stretches[at]
         return self._counting.task(first, last, results, self._outer.before(at, outer))
 
-    def _add(self, found: Partial, first: int, last: int) -> None:
+    def _add(self, found: Partial, first: int, last: int, wanted: Sequence[int]) -> None:
         """Add the counts of a stretch; nothing if it does not contribute or could not be read."""
         for place, node in enumerate(self._nodes):
-            pieces = found.pieces.get((self._counting.fingerprint, place), [])
-            data = [
-                piece.data
-                for piece in pieces
-                if piece.data is not None and first <= piece.first and piece.last <= last
-            ]
+            pieces = self._pieces(found, place, first, last) if place in wanted else []
+            data = [piece.data for piece in pieces if piece.data is not None]
             instances = [key for key in self.rows if key[0] == node]
             if not data:
                 for key in instances:
@@ -157,3 +159,16 @@ class _Level:
                 for key in instances:
                     more = cast(int, graph.value(number, key[1]))
                     self.rows[key].append(self.rows[key][-1] + more)
+
+    def _pieces(self, found: Partial, place: int, first: int, last: int) -> list[Piece]:
+        """The pieces of a stretch, which are all there."""
+        of_range = found.pieces.get((self._counting.fingerprint, place), [])
+        pieces = [piece for piece in of_range if first <= piece.first and piece.last <= last]
+        if sum(piece.last - piece.first for piece in pieces) != last - first:
+            for failure in found.failures:
+                raise failure.error
+            raise UsageError(
+                f"the rows from {first} to {last} that reach a range were not counted by themselves",
+                "[run_task(plan, task) for task in tasks], without a merge",
+            )
+        return pieces
