@@ -817,6 +817,27 @@ def test_all_columns_are_those_of_get_column_names(tmp_path):
     assert list(colonnade.open(tmp_path / "g.root", "Events").schema) == ["r", "jets", "x"]
 
 
+def test_columns_of_friends_are_listed_with_the_friend(tmp_path):
+    for name, fields in {"main": ["x", "i"], "other": ["i", "w"]}.items():
+        with colonnade.create(tmp_path / f"{name}.root", name, dict.fromkeys(fields, "double")) as w:
+            w.fill(**dict.fromkeys(fields, 1.0))
+    chain, other = ROOT.TChain("main"), ROOT.TChain("other")
+    chain.Add(str(tmp_path / "main.root"))
+    other.Add(str(tmp_path / "other.root"))
+    chain.AddFriend(other, "f")
+    frame = ROOT.RDataFrame(chain)
+    names = ["f.i", "f.w", "i", "x"]
+    assert frame.GetColumnNames() == list(frame.AsNumpy()) == names
+    header = frame.Display("").AsString().splitlines()[1]
+    assert [each.strip() for each in header.strip("| ").split("|")] == ["Row", *names]
+    assert list(frame.AsNumpy("f.*")) == ["f.i", "f.w"]
+    assert frame.Define("y", "w + 1").GetColumnNames() == [*names, "y"]
+    assert frame.Redefine("w", "2.").GetColumnNames() == ["f.i", "f.w", "i", "w", "x"]
+    assert frame.Sum("w").GetValue() == frame.Sum("f.w").GetValue() == 1
+    snapshot = frame.Snapshot("Events", str(tmp_path / "snapshot.root"))
+    assert snapshot.GetColumnNames() == ["f_i", "i", "w", "x"]
+
+
 def test_graphs_are_named_after_columns_not_aliases():
     frame = RDataFrame(2).Define("x", "1").Define("y", "2").Alias("a", "x").Alias("b", "a")
     for graph in (frame.Graph("b", "y"), frame.GraphAsymmErrors("b", "y", "x", "x", "x", "x")):

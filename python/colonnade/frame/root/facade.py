@@ -506,13 +506,13 @@ class RDataFrame:
     def GetColumnNames(self) -> list[str]:
         """Return the names of all columns, in alphabetical order.
 
-        The members of a record stand beside it; those of a record without a class replace it.
+        The members of a record stand beside it; those of a record without a class replace it. Columns of friends have
+        the name of the friend in front.
         """
         names = self._frame.column_names
         parents = {name.rpartition(".")[0] for name in names}
-        return sorted(
-            name for name in names if name not in parents or "{" not in self._frame.column_type(name)
-        )
+        shown = [name for name in names if name not in parents or "{" not in self._frame.column_type(name)]
+        return sorted(self._of_friends(shown))
 
     def GetDefinedColumnNames(self) -> list[str]:
         """Return the columns that were defined, without aliases."""
@@ -629,8 +629,21 @@ class RDataFrame:
 
     def _visible(self) -> list[str]:
         """The names of `GetColumnNames`, without unusable ones."""
-        top = set(self._frame._select(None))  # it warns
+        top = set(self._of_friends(self._frame._select(None)))  # it warns
         return [name for name in self.GetColumnNames() if not top.isdisjoint(_beginnings(name))]
+
+    def _of_friends(self, names: list[str]) -> list[str]:
+        """The names, of columns of friends with the friend in front; what is defined under such a name is beside it."""
+        friends, defined = self._frame._session.friends, set(self._frame.defined_column_names)
+        if not friends:
+            return names
+        known = set(names)
+        found: dict[str, None] = {}
+        for name in names:
+            full = [each for friend in friends if self._frame.has_column(each := f"{friend}.{name}")]
+            of_friend = len(full) == 1 and full[0] not in known
+            found |= dict.fromkeys([*full * of_friend, *[name] * (not of_friend or name in defined)])
+        return list(found)
 
     def _named(self, columns: Any, every: Callable[[], list[str]] | None = None) -> list[str]:
         """Names of columns, of which `every` gives all; a single text is a regular expression, as in ROOT."""
