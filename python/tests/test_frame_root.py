@@ -817,6 +817,18 @@ def test_all_columns_are_those_of_get_column_names(tmp_path):
     assert list(colonnade.open(tmp_path / "g.root", "Events").schema) == ["r", "jets", "x"]
 
 
+def test_columns_with_a_default_value_are_defined(tmp_path):
+    ROOT.RDataFrame(2).Define("x", "1").Define("y", "2.").Snapshot("t", str(tmp_path / "f.root"))
+    frame = ROOT.RDataFrame("t", str(tmp_path / "f.root"))
+    filled = frame.DefaultValueFor("x", 7)
+    assert filled.GetDefinedColumnNames() == filled.Filter("x > 0").GetDefinedColumnNames() == ["x"]
+    assert (frame.GetColumnType("x"), filled.GetColumnType("x")) == ("std::int32_t", "int")
+    assert filled.Redefine("x", "x + 1").DefaultValueFor("y", 0.5).GetDefinedColumnNames() == ["x", "y"]
+    between = frame.Define("a", "1").DefaultValueFor("x", 7).Define("b", "2")
+    assert between.GetDefinedColumnNames() == ["a", "x", "b"]
+    assert frame.GetDefinedColumnNames() == []
+
+
 def test_columns_of_friends_are_listed_with_the_friend(tmp_path):
     for name, fields in {"main": ["x", "i"], "other": ["i", "w"]}.items():
         with colonnade.create(tmp_path / f"{name}.root", name, dict.fromkeys(fields, "double")) as w:

@@ -134,6 +134,8 @@ class RDataFrame:
             )
             self._set_up()
         self._columns = list(columns or [])
+        self._with_default: list[tuple[int, str]] = []
+        """Columns with a default value, and where they stand among the defined ones."""
 
     def _set_up(self) -> None:
         self._frame._session.setup = _setup
@@ -144,7 +146,7 @@ class RDataFrame:
 
     def _at(self, frame: DataFrame) -> RDataFrame:
         made = RDataFrame(frame)
-        made._columns = self._columns
+        made._columns, made._with_default = self._columns, self._with_default
         return made
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -255,7 +257,9 @@ class RDataFrame:
     @also_named(defaultValue="value")
     def DefaultValueFor(self, column: str, value: Any) -> RDataFrame:
         """Give a column a value for the files that do not have it."""
-        return self._at(self._frame.default_value_for(column, value))
+        made = self._at(self._frame.default_value_for(column, value))
+        made._with_default = [*self._with_default, (len(self.GetDefinedColumnNames()), column)]
+        return made
 
     def Range(self, begin: int, end: int | None = None, stride: int = 1) -> RDataFrame:
         """Keep a range of the entries that reach this node: `Range(end)`, `Range(begin, end, stride)`; 0: no end."""
@@ -515,9 +519,13 @@ class RDataFrame:
         return sorted(self._of_friends(shown))
 
     def GetDefinedColumnNames(self) -> list[str]:
-        """Return the columns that were defined, without aliases."""
+        """Return the columns that were defined or have a default value, without aliases."""
         aliases = self._aliases()
-        return [name for name in self._frame.defined_column_names if name not in aliases]
+        names = [name for name in self._frame.defined_column_names if name not in aliases]
+        for place, name in self._with_default:
+            if name not in names:
+                names.insert(place, name)
+        return names
 
     def GetColumnType(self, column: str) -> str:
         """Return the C++ name of a column's type, where lists are "ROOT::VecOps::RVec<float>".
