@@ -817,6 +817,23 @@ def test_all_columns_are_those_of_get_column_names(tmp_path):
     assert list(colonnade.open(tmp_path / "g.root", "Events").schema) == ["r", "jets", "x"]
 
 
+def test_variations_may_be_empty_lists():
+    frame = ROOT.RDataFrame(10).Define("x", "ROOT::RVecI{1, 2, 3}").Define("n", "2")
+    for values in (
+        "ROOT::RVec<ROOT::RVecI>{{}, {4, 5}}",
+        "{{}, {4, 5}}",
+        "return ROOT::RVec<ROOT::RVecI>({{}, {4, 5}});",
+    ):
+        counts = ROOT.RDF.VariationsFor(frame.Vary("x", values, 2).Histo1D(("h", "", 5, 0.0, 10.0), "x"))
+        assert [counts[name].GetEntries() for name in counts] == [30, 0, 20]
+    both = frame.Vary(["x", "n"], "{{{}, {4, 5}}, {0, 2}}", ["a", "b"], "v")
+    assert dict(ROOT.RDF.VariationsFor(both.Define("s", "Sum(x) + n").Sum("s"))._variations) == {
+        "nominal": 80,
+        "v:a": 0,
+        "v:b": 110,
+    }
+
+
 def test_columns_with_a_default_value_are_defined(tmp_path):
     ROOT.RDataFrame(2).Define("x", "1").Define("y", "2.").Snapshot("t", str(tmp_path / "f.root"))
     frame = ROOT.RDataFrame("t", str(tmp_path / "f.root"))

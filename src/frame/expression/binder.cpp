@@ -39,6 +39,12 @@ ExpressionId Binder::bind(NodeIndex index) {
   return let(node);
 }
 
+ExpressionId Binder::bind_as(NodeIndex index, const std::optional<ValueType>& type) {
+  const SyntaxNode& node = syntax_[index];
+  if (node.kind != NodeKind::list || !type || !type->is_list()) return bind(index);
+  return list(node, type->item());
+}
+
 std::vector<ExpressionId> Binder::bind_all(const std::vector<NodeIndex>& nodes) {
   std::vector<ExpressionId> bound;
   bound.reserve(nodes.size());
@@ -98,10 +104,12 @@ std::optional<Binder::Items> Binder::items_of(NodeIndex index) {
   return items;
 }
 
-std::vector<ExpressionId> Binder::bind_items_of(NodeIndex index) {
+std::vector<ExpressionId> Binder::bind_items_of(NodeIndex index, const std::optional<ValueType>& of_empty) {
   const auto items = items_of(index);
   if (!items) return {bind(index)};
-  std::vector<ExpressionId> bound = bind_all(items->nodes);
+  std::vector<ExpressionId> bound;
+  for (const NodeIndex node : items->nodes)
+    bound.push_back(bind_as(node, items->type || !syntax_[node].children.empty() ? items->type : of_empty));
   if (items->type)
     for (std::size_t i = 0; i < bound.size(); ++i)
       bound[i] = at(syntax_[items->nodes[i]].whole, [&] { return pool_.convert(bound[i], *items->type); });
@@ -115,8 +123,8 @@ NodeIndex Binder::enter_declarations() {
   return index;
 }
 
-std::vector<ExpressionId> Binder::bind_items() {
-  return bind_items_of(enter_declarations());
+std::vector<ExpressionId> Binder::bind_items(const std::optional<ValueType>& of_empty) {
+  return bind_items_of(enter_declarations(), of_empty);
 }
 
 std::vector<std::vector<ExpressionId>> Binder::bind_nested_items() {
@@ -124,7 +132,7 @@ std::vector<std::vector<ExpressionId>> Binder::bind_nested_items() {
   const auto items = items_of(index);
   if (!items) return {{bind(index)}};
   std::vector<std::vector<ExpressionId>> bound;
-  for (const NodeIndex node : items->nodes) bound.push_back(bind_items_of(node));
+  for (const NodeIndex node : items->nodes) bound.push_back(bind_items_of(node, std::nullopt));
   // RVec<RVecF>{{a, b}, {c, d}}: the outer type determines the inner items.
   if (items->type && items->type->is_list())
     for (std::size_t i = 0; i < bound.size(); ++i)

@@ -25,7 +25,7 @@ class Binder {
 
   ExpressionId bind() { return bind(syntax_.root); }
   // See Formula::bind_items() and bind_nested_items().
-  std::vector<ExpressionId> bind_items();
+  std::vector<ExpressionId> bind_items(const std::optional<ValueType>& of_empty);
   std::vector<std::vector<ExpressionId>> bind_nested_items();
 
  private:
@@ -35,6 +35,8 @@ class Binder {
   };
 
   ExpressionId bind(NodeIndex index);
+  // Braces become a list of the type; other nodes are not converted.
+  ExpressionId bind_as(NodeIndex index, const std::optional<ValueType>& type);
 
   // ---- Names (binder_names.cpp)
   ExpressionId name(NodeIndex index);
@@ -83,7 +85,7 @@ class Binder {
 
   // ---- Items of Vary (binder.cpp)
   std::optional<Items> items_of(NodeIndex index);
-  std::vector<ExpressionId> bind_items_of(NodeIndex index);
+  std::vector<ExpressionId> bind_items_of(NodeIndex index, const std::optional<ValueType>& of_empty);
   NodeIndex enter_declarations();
 
   // ---- Tools. The call of a function of the table; empty, with the reason, if it does not accept the

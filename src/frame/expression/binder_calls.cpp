@@ -133,7 +133,12 @@ ExpressionId Binder::cast(const SyntaxNode& node, std::string_view type, Express
 
 // float(x), int{x}, RVecF{a, b}, std::vector<int>()
 ExpressionId Binder::construct(const SyntaxNode& node, const ValueType& type) {
-  // With a list type, braces hold items and parentheses arguments, as in C++.
+  // With a list type, braces hold items and parentheses arguments, as in C++; T{x} of a list x is a copy.
+  if (type.is_list() && node.braces && node.children.size() == 1 &&
+      syntax_[node.children.front()].kind != NodeKind::list) {
+    const ExpressionId value = bind(node.children.front());
+    if (this->type(value).depth() == type.depth()) return cast(node, written_type(node), value);
+  }
   if (type.is_list() && (node.braces || node.children.empty())) return list(node, type.item());
   if (type.is_list() && node.children.size() == 1) {
     const SyntaxNode& inner = syntax_[node.children.front()];
@@ -171,10 +176,8 @@ ExpressionId Binder::list(const SyntaxNode& node, const std::optional<ValueType>
   }
   std::vector<ExpressionId> items;
   for (const NodeIndex child : node.children) {
-    const SyntaxNode& inner = syntax_[child];
-    const bool nested = item && item->is_list() && inner.kind == NodeKind::list;
-    const ExpressionId value = nested ? list(inner, item->item()) : bind(child);
-    items.push_back(item ? at(inner.whole, [&] { return pool_.convert(value, *item); }) : value);
+    const ExpressionId value = bind_as(child, item);
+    items.push_back(item ? at(syntax_[child].whole, [&] { return pool_.convert(value, *item); }) : value);
   }
   const Function* const function = functions_.find("make_list");
   std::string why_not;

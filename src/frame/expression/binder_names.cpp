@@ -167,9 +167,9 @@ void Binder::unknown_column(const SyntaxNode& node, std::string_view path) const
 // ---- Local variables
 
 void Binder::declare(const SyntaxNode& node) {
-  ExpressionId value = bind(node.children.front());
+  const auto type = node.type == "auto" ? std::nullopt : type_of_name(node.type);
+  ExpressionId value = bind_as(node.children.front(), type);
   if (node.type != "auto") {
-    const auto type = type_of_name(node.type);
     if (!type)
       fail(ErrorKind::not_found, node.mark, fmt::format("unknown type '{}' of '{}'", node.type, node.text));
     value = at(node.mark, [&] { return pool_.convert(value, *type); });

@@ -156,6 +156,15 @@ TEST_F(Expressions, TakeStatements) {
   EXPECT_EQ(results("if (n == 0) return -1; auto first = pt[0]; return first;"), "float: 10 -1 25");
   EXPECT_EQ(results("int i = d; return i;"), "std::int32_t: 0 4 9");
   EXPECT_EQ(results("auto x = n; return x;"), "std::int32_t: 2 0 1");
+  // What stands in brackets behind a name makes its value, as T{...} and T(...) do.
+  EXPECT_EQ(results("std::array<double, 2> v{x, n}; return v;", 1), "std::vector<double>: {1.5, 2}");
+  EXPECT_EQ(results("ROOT::RVecD v(n, 0.5), w(n), u{2.5}, e{}; return v + w;"),
+            "std::vector<double>: {0.5, 0.5} {} {0.5}");
+  EXPECT_EQ(results("ROOT::RVecD v{pt}, w(v), u{{1, 2}}; return w * u;", 1), "std::vector<double>: {10, 60}");
+  EXPECT_EQ(results("std::vector<std::vector<float>> v = {{1}, {}}, w{{}, {x}}; return v;", 1),
+            "std::vector<std::vector<float>>: {{1}, {}}");
+  EXPECT_EQ(error("float a{x, n}; return a;", ErrorKind::type),
+            "float is made from one value, got 2\n  float a{x, n}; return a;\n        ^~~~~~~");
 }
 
 TEST_F(Expressions, AreComputedOnce) {
@@ -211,6 +220,11 @@ TEST_F(Expressions, GiveTheItemsOfVariations) {
   EXPECT_EQ(items("auto y = x; return ROOT::RVecF{y, y};"), "float;float;");
   EXPECT_EQ(items("pt * 2"), "std::vector<float>;");
   EXPECT_EQ(items("{pt * 2, pt}"), "std::vector<float>;std::vector<float>;");
+  EXPECT_EQ(items("ROOT::RVec<ROOT::RVecI>{{}, {n}}"),
+            "std::vector<std::int32_t>;std::vector<std::int32_t>;");
+  EXPECT_EQ(error("{{}, pt}", ErrorKind::type).substr(0, 33), "a list without items has no type;");
+  const auto of_empty = Formula("{{}, pt}").bind_items(pool, columns, ValueType::list(ElementType::float32));
+  EXPECT_EQ(pool[of_empty.at(0)].type, pool[of_empty.at(1)].type);
   const auto nested = Formula("{{x * 2, x}, {n, n + 1, n + 2}}").bind_nested_items(pool, columns);
   ASSERT_EQ(nested.size(), 2u);
   EXPECT_EQ(nested[0].size(), 2u);

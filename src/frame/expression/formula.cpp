@@ -78,8 +78,9 @@ ExpressionId Formula::bind(ExpressionPool& pool, const Scope& scope) const {
   return Binder(*syntax_, pool, scope).bind();
 }
 
-std::vector<ExpressionId> Formula::bind_items(ExpressionPool& pool, const Scope& scope) const {
-  return Binder(*syntax_, pool, scope).bind_items();
+std::vector<ExpressionId> Formula::bind_items(ExpressionPool& pool, const Scope& scope,
+                                              const std::optional<ValueType>& of_empty) const {
+  return Binder(*syntax_, pool, scope).bind_items(of_empty);
 }
 
 std::vector<std::vector<ExpressionId>> Formula::bind_nested_items(ExpressionPool& pool,

@@ -138,7 +138,7 @@ TEST(Parse, TellsTemplatesFromComparisons) {
   EXPECT_EQ(tree("std::numeric_limits<float>::max()"), "(call std::numeric_limits::max<float>)");
   EXPECT_EQ(tree("f(a < b, c > (d))"), "(call f (< a b) (> c d))");
   EXPECT_EQ(tree("a < b > f(c, d)"), "(> (< a b) (call f c d))");
-  EXPECT_EQ(tree("std::vector<int> f(c); return f;"), "(let std::vector<int> f c f)");
+  EXPECT_EQ(tree("std::vector<int> f(c); return f;"), "(let auto f (call std::vector<int> c) f)");
   EXPECT_EQ(tree("a < b && c > (d)"), "(&& (< a b) (> c d))");
   EXPECT_EQ(tree("a < b >> c"), "(< a (>> b c))");
 }
@@ -195,6 +195,10 @@ TEST(Parse, ReadsStatements) {
   EXPECT_EQ(tree("if (a) { auto b = 2; return b; } else if (c) return 3; else return 4;"),
             "(? a (let auto b 2 b) (? c 3 4))");
   EXPECT_EQ(tree("std::vector<float> v = x; return v;"), "(let std::vector<float> v x v)");
+  EXPECT_EQ(tree("std::array<int, 2> a{x, 1}, b{{c, d}}; return a"),
+            "(let auto a (call std::array<int, 2>{} x 1) (let std::array<int, 2> b ({} c d) a))");
+  EXPECT_EQ(tree("Foo p(x, y); float z{}; return p;"),
+            "(let auto p (call Foo x y) (let auto z (call float{}) p))");
   EXPECT_EQ(tree("return x > 1;"), "(> x 1)");
   EXPECT_EQ(tree("x > 1;"), "(> x 1)");
 }

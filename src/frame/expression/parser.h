@@ -57,6 +57,7 @@ class Parser {
   NodeIndex statements(bool in_braces);
   std::optional<Type> declared_type() const;
   void declaration(const Type& type, std::vector<Step>& steps);
+  void initializer(Step& step);
   std::optional<NodeIndex> condition(std::vector<Step>& steps);
   NodeIndex branch();
   NodeIndex result();

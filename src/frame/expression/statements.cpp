@@ -2,6 +2,7 @@
 // around the rest of the body, "if (a) return b;" the conditional a ? b : rest.
 #include <fmt/format.h>
 
+#include "frame/expression/function.h"
 #include "frame/expression/parser.h"
 
 namespace colonnade::frame {
@@ -70,12 +71,10 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
     step.type = type.name;
     step.name = here().text;
     step.mark = take().range;
-    const Token& open = here();
     if (accept("=")) {
       step.value = expression();
-    } else if (accept("{") || accept("(")) {
-      step.value = expression();
-      expect(open.is("{") ? "}" : ")", open);
+    } else if (here().is("{") || here().is("(")) {
+      initializer(step);
     } else {
       fail(step.mark, fmt::format("'{}' needs a value where it is declared: {} {} = ...;", step.name,
                                   step.type, step.name));
@@ -83,6 +82,31 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
     steps.push_back(std::move(step));
   } while (accept(","));
   if (!accept(";")) fail_here("an operator or ';'");
+}
+
+// {1, 2} or (3, 4) of a declaration. Lists and classes are made of it, as by T{1, 2}; one value is converted.
+void Parser::initializer(Step& step) {
+  const Token& open = take();
+  const bool braces = open.is("{");
+  std::vector<NodeIndex> values;
+  if (step.type == "auto") {
+    values.push_back(expression());
+    expect(braces ? "}" : ")", open);
+  } else {
+    values = items(braces ? "}" : ")", open);
+  }
+  const auto type = type_of_name(step.type);
+  const bool is_one = values.size() == 1;
+  if (is_one && (!type || !type->is_list() || syntax_[values.front()].kind == NodeKind::list)) {
+    step.value = values.front();
+    return;
+  }
+  SyntaxNode node = make(NodeKind::call, step.mark, std::move(values));
+  node.text = step.type;
+  node.braces = braces;
+  node.whole = from(step.mark);
+  step.value = add(std::move(node));
+  step.type = "auto";
 }
 
 // if (a) return b; else if (c) { ... } else return d; - the value of the last else, if there is one.

@@ -223,14 +223,17 @@ std::vector<ExpressionId> Graph::State::items_of(ExpressionId list, std::size_t 
 }
 
 std::vector<std::vector<ExpressionId>> Graph::State::bind_items(Computation& computation,
-                                                                std::size_t n_columns, std::size_t tags) {
+                                                                const std::vector<Column>& varied,
+                                                                std::size_t tags) {
+  const std::size_t n_columns = varied.size();
   const Definition& definition = computation.definition;
   const NodeScope scope(*this, computation.names, 0, &computation.uses);
   std::vector<std::vector<ExpressionId>> items;
   const auto take_text = [&](const std::string& text) {
     const Formula& formula = computation.formulas.emplace_back(text);
     ++bindings;
-    std::vector<ExpressionId> row = formula.bind_items(*pool, scope);
+    std::vector<ExpressionId> row =
+        formula.bind_items(*pool, scope, (*pool)[varied[items.size()].nominal].type);
     if (row.size() == 1 && tags != 1) row = items_of(row.front(), tags);
     if (row.size() != tags)
       throw Error(ErrorKind::usage, fmt::format("'{}' has {} values for {} tags", text, row.size(), tags),

@@ -373,7 +373,7 @@ NodeId Graph::vary(NodeId parent, std::vector<std::string> columns, Definition v
     }
     node.computation.definition = std::move(values);
     node.computation.names = node.names;
-    auto items = state.bind_items(node.computation, columns.size(), tags.size());
+    auto items = state.bind_items(node.computation, made, tags.size());
     for (std::size_t i = 0; i < made.size(); ++i)
       for (std::size_t tag = 0; tag < tags.size(); ++tag)
         items[i][tag] = varied_value(*state.pool, items[i][tag], made[i], node.name + ":" + tags[tag],

@@ -196,9 +196,9 @@ struct Graph::State {
   std::optional<std::string> source_path(const NameMap& names, const std::string& name) const;
   // Binds the definition for the nominal values.
   Computation bind(const NameMap& names, Definition definition);
-  // `columns` lists of items, one item per tag.
-  std::vector<std::vector<ExpressionId>> bind_items(Computation& computation, std::size_t columns,
-                                                    std::size_t tags);
+  // A list of items for each column that varies, one item per tag.
+  std::vector<std::vector<ExpressionId>> bind_items(Computation& computation,
+                                                    const std::vector<Column>& varied, std::size_t tags);
   ExpressionId value(const Computation& computation, VariationId variation);
   // `before` if the row has it, otherwise the default value; both as the type.
   ExpressionId with_default(const ValueType& type, ExpressionId available, ExpressionId before,
