@@ -14,6 +14,7 @@ h = df.filter("nMuon == 2").histo1d(("pt", "", 100, 0, 200), "Muon_pt")
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from . import _core, cache
@@ -32,56 +33,57 @@ from .errors import (
     UnsupportedError,
     UsageError,
 )
-from .frame import (
-    Correction,
-    Cut,
-    DataFrame,
-    Display,
-    Explanation,
-    Expression,
-    GraphPoints,
-    Library,
-    LibraryFunction,
-    Model,
-    Report,
-    Result,
-    Stats,
-    StepCost,
-    Variations,
-    col,
-    compute,
-    corrections,
-    fn,
-    get_include,
-    json_mask,
-    library,
-    onnx_model,
-    run_graphs,
-    variations_for,
-)
-from .frame.root.facade import RDataFrame
-from .importing.copying import CopyProgress, CopyReport, copy
-from .importing.merging import LeftOutObject, MergeReport, merge
-from .importing.tables import TableReport, import_table
-from .importing.trees import ImportProgress, ImportReport, import_tree, trees
-from .maintenance.garbage import (
-    GarbageClaim,
-    GarbageReport,
-    RemovedGeneration,
-    collect_garbage,
-    remove_data_set,
-)
-from .maintenance.repairing import DroppedCluster, RepairReport, repair
 from .reading.attributes import Attribute, AttributeSet, AttributeSets
 from .reading.chain import Chain
 from .reading.dataset import DataSet
-from .reading.exporting import export
 from .reading.metrics import ReadMetrics
 from .reading.opening import datasets, open  # noqa: A004
 from .schema.fields import FieldInfo, Schema
 from .writing.attributes import AttributeAppender, AttributeRange, AttributeSetWriter
 from .writing.creating import DataSetWriter, add_attributes, create
-from .writing.parallel import FillContext, ParallelDataSetWriter, create_parallel
+
+if TYPE_CHECKING:
+    from .frame import (
+        Cut,
+        DataFrame,
+        Display,
+        Explanation,
+        Expression,
+        GraphPoints,
+        Library,
+        LibraryFunction,
+        Model,
+        Report,
+        Result,
+        Stats,
+        StepCost,
+        Variations,
+        col,
+        compute,
+        fn,
+        get_include,
+        json_mask,
+        library,
+        onnx_model,
+        run_graphs,
+        variations_for,
+    )
+    from .frame.corrections import Correction, corrections
+    from .frame.root.facade import RDataFrame
+    from .importing.copying import CopyProgress, CopyReport, copy
+    from .importing.merging import LeftOutObject, MergeReport, merge
+    from .importing.tables import TableReport, import_table
+    from .importing.trees import ImportProgress, ImportReport, import_tree, trees
+    from .maintenance.garbage import (
+        GarbageClaim,
+        GarbageReport,
+        RemovedGeneration,
+        collect_garbage,
+        remove_data_set,
+    )
+    from .maintenance.repairing import DroppedCluster, RepairReport, repair
+    from .reading.exporting import export
+    from .writing.parallel import FillContext, ParallelDataSetWriter, create_parallel
 
 __version__ = _core.version
 
@@ -181,9 +183,60 @@ _OTHER_NAMES = {
 }
 """What people look for who come from uproot, and what it is here."""
 
+_LATE = {
+    ".frame": [
+        "Correction",
+        "Cut",
+        "DataFrame",
+        "Display",
+        "Explanation",
+        "Expression",
+        "GraphPoints",
+        "Library",
+        "LibraryFunction",
+        "Model",
+        "Report",
+        "Result",
+        "Stats",
+        "StepCost",
+        "Variations",
+        "col",
+        "compute",
+        "corrections",
+        "fn",
+        "get_include",
+        "json_mask",
+        "library",
+        "onnx_model",
+        "run_graphs",
+        "variations_for",
+    ],
+    ".frame.root.facade": ["RDataFrame"],
+    ".importing.copying": ["CopyProgress", "CopyReport", "copy"],
+    ".importing.merging": ["LeftOutObject", "MergeReport", "merge"],
+    ".importing.tables": ["TableReport", "import_table"],
+    ".importing.trees": ["ImportProgress", "ImportReport", "import_tree", "trees"],
+    ".maintenance.garbage": [
+        "GarbageClaim",
+        "GarbageReport",
+        "RemovedGeneration",
+        "collect_garbage",
+        "remove_data_set",
+    ],
+    ".maintenance.repairing": ["DroppedCluster", "RepairReport", "repair"],
+    ".reading.exporting": ["export"],
+    ".writing.parallel": ["FillContext", "ParallelDataSetWriter", "create_parallel"],
+}
+"""Modules that not every program needs, and their public names: imported when they are used."""
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
+        for module, names in _LATE.items():
+            if name in names:
+                value = getattr(importlib.import_module(module, __name__), name)
+                globals()[name] = value
+                return value
         there = _OTHER_NAMES.get(name)
         raise AttributeError(f"colonnade has no '{name}'" + (f"; try: {there}" if there else ""))
 

@@ -109,6 +109,17 @@ def test_habits_from_uproot(file):
     assert repr(colonnade.open([file])).startswith("<Chain 'Events' of 1 file '")
 
 
+def test_what_a_program_does_not_use_is_not_imported():
+    code = (
+        "import sys, colonnade\n"
+        "assert not {'colonnade.frame', 'colonnade.importing', 'concurrent.futures', 'subprocess'} & set(sys.modules)\n"
+        "from colonnade import *\n"
+        "assert all(name in globals() for name in colonnade.__all__)\n"
+        "assert colonnade.RDataFrame.__module__ == 'colonnade.frame.root.facade'\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_habits_from_pandas_and_polars(file, tmp_path):
     frame = colonnade.DataFrame("Events", file)
     assert frame.to_pandas(["id", "x"])["x"].sum() == pytest.approx(150)
