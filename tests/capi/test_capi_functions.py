@@ -102,6 +102,21 @@ def table(result: ctypes.c_void_p) -> pa.Table:
     return pa.RecordBatchReader._import_from_c(out.address).read_all()
 
 
+# ---- Ranges
+
+
+@pytest.mark.parametrize("stride", [2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1])
+@pytest.mark.parametrize("begin", [0, 5, ENTRIES + 7])
+def test_ranges_with_long_strides(
+    files: list[str], monkeypatch: pytest.MonkeyPatch, begin: int, stride: int
+) -> None:
+    """The blocks behind the first row of the range have none."""
+    monkeypatch.setenv("COLONNADE_TEST_PART_ENTRIES", "30")
+    with frames(files) as made:
+        made.step("filter", "key >= 0", None).step("range", *map(c.U64, (begin, 2**64 - 1, stride)))
+        assert table(made.take("key", "v"))["key"].to_pylist() == [begin]
+
+
 # ---- Variations
 
 

@@ -455,18 +455,20 @@ void BlockRunner::narrow_to_range(const Step& step, const Narrowing& narrowing, 
     part_->reached[narrowing.range] += size;
   }
   const std::uint64_t stride = std::max<std::uint64_t>(range.stride, 1);
-  std::uint64_t next = range.begin;  // the number of the next row that passes
-  if (before > next) {
-    const std::uint64_t over = (before - next) % stride;
-    next = over == 0 ? before : before + (stride - over);
+  // Of the block's rows: their numbers among all rows and a long stride may be more than 64 bits hold
+  // together.
+  std::uint64_t first = 0;
+  if (before <= range.begin) {
+    first = range.begin - before;
+  } else if (const std::uint64_t over = (before - range.begin) % stride; over > 0) {
+    first = stride - over;
   }
-  std::uint64_t end = before + size;
-  if (range.end != 0) end = std::min(end, range.end);
-  if (next >= end) return;
-  const auto count = static_cast<std::size_t>((end - next - 1) / stride + 1);
+  std::uint64_t end = size;
+  if (range.end != 0) end = std::min(end, range.end - std::min(range.end, before));
+  if (first >= end) return;
+  const auto count = static_cast<std::size_t>((end - first - 1) / stride + 1);
   auto [positions, owner] = memory_.array<std::uint32_t>(count);
-  for (std::size_t i = 0; i < count; ++i)
-    positions[i] = static_cast<std::uint32_t>(next + i * stride - before);
+  for (std::size_t i = 0; i < count; ++i) positions[i] = static_cast<std::uint32_t>(first + i * stride);
   take(parent, positions, std::move(owner), count, child);
 }
 
