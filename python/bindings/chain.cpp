@@ -8,6 +8,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/utf8.h"
 #include "dataset/chains/file_names.h"
 #include "dataset/chains/index.h"
 #include "dataset/chains/offline_names.h"
@@ -98,7 +99,7 @@ nb::typed<nb::list, nb::str> expand_names(const std::vector<std::string>& uris, 
   }
   nb::list result;
   for (const std::string& name : names) {
-    if (dataset::shown_name(name) != name)  // Python could not give it back
+    if (shown_name(name) != name)  // Python could not give it back
       throw Error(ErrorKind::usage, "the name of a file that matches is not valid Unicode",
                   "a link to it whose name is UTF-8", {.uri = name});
     result.append(text(name));

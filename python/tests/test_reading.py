@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import pickle
-import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +12,8 @@ from pathlib import Path
 import awkward as ak
 import numpy as np
 import pytest
-import xxhash
 from locations import FIXTURES
+from other_names import renamed
 
 import colonnade
 
@@ -211,23 +210,6 @@ def test_names_with_brackets_are_names_first(tmp_path):
     assert data_set.arrays("event.x[0-9]").fields == ["event.x3"]
 
 
-def renamed(content: bytes, old: bytes, new: bytes) -> bytes:
-    """A file, whose header is not compressed, with a name replaced by one of the same length."""
-
-    def total(envelope: bytes) -> bytes:
-        return xxhash.xxh3_64_intdigest(envelope).to_bytes(8, "little")
-
-    places = []  # of header, footer and page lists, which end with their checksums
-    for found in re.finditer(rb"(?=[\1\2\3]\0(.{6}))", content, re.DOTALL):
-        end = found.start() + int.from_bytes(found[1], "little") - 8
-        if found.start() < end and total(content[found.start() : end]) == content[end : end + 8]:
-            places.append((found.start(), end))
-    changed = content.replace(old, new)
-    for begin, end in places:  # the checksum of the header is in the others, too
-        changed = changed.replace(content[end : end + 8], total(changed[begin:end]))
-    return changed
-
-
 def test_names_that_are_not_text_are_shown_and_given_escaped(tmp_path):
     path = tmp_path / "names.root"
     content = {"a_??": [1, 2], "plain": [3, 4], "record": [{"b_??": 5}, {"b_??": 6}]}
@@ -250,6 +232,20 @@ def test_names_that_are_not_text_are_shown_and_given_escaped(tmp_path):
     assert frame.sum(r"record.b_\xc3\xff").value == 11
     for made in (frame, frame.snapshot(tmp_path / "snapshot.root")):
         assert made.to_arrow().to_pydict() == expected
+
+
+def test_a_data_set_whose_name_is_not_text_opens_by_what_is_shown(tmp_path):
+    for path in (tmp_path / "f.root", tmp_path / "f.rntuple"):
+        with colonnade.create(path, "Ev_zz", compression="none") as writer:
+            writer.extend({"x": [1, 2]})
+        path.write_bytes(renamed(path.read_bytes(), b"Ev_zz", b"Ev_\xff\xe9"))
+        [name] = colonnade.datasets(path)
+        assert name == r"Ev_\xff\xe9"
+        data_set = colonnade.open(path, name)
+        assert pickle.loads(pickle.dumps(data_set))["x"].to_list() == [1, 2]
+        assert colonnade.DataFrame(name, path).sum("x").value == 3
+        with pytest.raises(colonnade.NotFoundError):
+            colonnade.open(path, r"Ev_\xff\xe8")
 
 
 def test_member_of_a_variant_is_missing_where_there_is_another():

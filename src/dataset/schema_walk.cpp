@@ -6,7 +6,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
 #include <set>
@@ -114,36 +113,6 @@ std::uint32_t find_through_bases(const Descriptor& descriptor, std::string_view 
   }
   return at;
 }
-
-}  // namespace
-
-std::string shown_name(std::string_view stored) {
-  std::string shown;
-  while (!stored.empty()) {
-    const std::size_t length = utf8_length(stored);
-    if (length == 0)
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(stored.front()));
-    else
-      shown += stored.substr(0, length);
-    stored.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return shown;
-}
-
-std::string stored_name(std::string_view shown) {
-  std::string stored;
-  while (!shown.empty()) {
-    unsigned char byte = 0;
-    const bool is_escaped =
-        shown.starts_with("\\x") && shown.size() >= 4 &&
-        std::from_chars(shown.data() + 2, shown.data() + 4, byte, 16).ptr == shown.data() + 4;
-    stored += is_escaped ? static_cast<char>(byte) : shown.front();
-    shown.remove_prefix(is_escaped ? 4 : 1);
-  }
-  return stored;
-}
-
-namespace {
 
 [[noreturn]] void fail_unknown(const Descriptor& descriptor, const std::string& problem,
                                std::string_view path, ErrorContext where) {

@@ -47,10 +47,6 @@ std::vector<NamedMember> members_of(const Descriptor& descriptor, std::uint32_t 
 // Throws ErrorKind::not_found with the candidates if several inherited members have the name.
 const NamedMember* find_member(const std::vector<NamedMember>& members, std::string_view path);
 
-// Names as texts: bytes that are not UTF-8 become "\xff", and such bytes again.
-std::string shown_name(std::string_view stored);
-std::string stored_name(std::string_view shown);
-
 // True if the field holds the members of a base class.
 bool is_base(const FieldDescriptor& field);
 

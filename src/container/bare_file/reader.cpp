@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "container/root_file/chunks.h"
 #include "format/tfile_anchor.h"
 #include "format/tfile_records.h"
@@ -46,7 +47,7 @@ BareFileReader::BareFileReader(std::unique_ptr<io::RandomAccessFile> file) : fil
 
 Anchor BareFileReader::anchor(std::string_view path) const {
   return with_context({.uri = uri(), .data_set = std::string(path)}, [&] {
-    if (path != head_.name)
+    if (path != head_.name && stored_name(path) != head_.name)
       throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", path),
                   fmt::format("\"{}\"", head_.name));
     Bytes object(format::anchor_size);

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "base/utf8.h"
 #include "codec/compression.h"
 #include "container/root_file/chunks.h"
 #include "container/root_file/keys.h"
@@ -175,7 +176,8 @@ std::optional<format::TKey> RootFileReader::find(const format::TDirectoryRecord&
 Anchor RootFileReader::anchor(std::string_view path) const {
   return with_context({.uri = uri(), .data_set = std::string(path)}, [&] {
     const std::string_view inside = path.substr(std::min(path.find_first_not_of('/'), path.size()));
-    const std::optional<format::TKey> key = find(root_, inside);
+    std::optional<format::TKey> key = find(root_, inside);
+    if (!key) key = find(root_, stored_name(inside));
     if (!key || key->class_name != format::anchor_class) fail_not_found(path, key);
     return read_anchor(*key);
   });

@@ -151,7 +151,7 @@ class ElementwiseKernel : public Kernel {
   bool only_where_needed_ = false;
 };
 
-std::string shown_name(std::string_view name) {
+std::string shown_function(std::string_view name) {
   for (const std::string_view prefix : {"operator", "unary"})
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   return std::string(name);
@@ -159,7 +159,7 @@ std::string shown_name(std::string_view name) {
 
 void ElementwiseKernel::fail(const CallContext& context, std::size_t row, std::string_view problem) const {
   throw Error(ErrorKind::usage,
-              fmt::format("'{}' in entry {}: {}", shown_name(name_), context.rows.entry(row), problem),
+              fmt::format("'{}' in entry {}: {}", shown_function(name_), context.rows.entry(row), problem),
               "leave such entries out with a filter, or guard the operation with ?: or &&");
 }
 

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/utf8.h"
 #include "colonnade/error.h"
 #include "colonnade/model.h"
 #include "colonnade/writer.h"
@@ -75,7 +76,7 @@ std::unique_ptr<Field> make_field_for(const std::string& name, const ValueType& 
                 "store the members of its records, as columns of their own: \"v._0.x\"");
   std::vector<std::unique_ptr<Field>> members;
   for (const auto& [member, member_type] : type.members())
-    members.push_back(make_field_for(dataset::stored_name(member), member_type));
+    members.push_back(make_field_for(stored_name(member), member_type));
   // For other classes some members may be missing, or members of base classes may be misplaced.
   if (vector_type(type)) return make_class_field(name, type.class_name(), std::move(members));
   return make_record_field(name, std::move(members));
@@ -103,7 +104,7 @@ void add_arrays(const std::string& path, const Values& values, Appended& to) {
       add_arrays(fmt::format("{}._{}", path, k), values.children[k]->items(), to);
   } else if (values.type.is_record()) {
     for (std::size_t i = 0; i < values.children.size(); ++i)
-      add_arrays(path + "." + dataset::stored_name(values.type.members()[i].first), *values.children[i], to);
+      add_arrays(path + "." + stored_name(values.type.members()[i].first), *values.children[i], to);
   } else if (values.type.is_scalar()) {
     to.arrays.push_back(
         {path, ArrayView(ArrayRole::values, values.type.element(), values.data, values.size)});
@@ -243,7 +244,7 @@ std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
   // Members of records become columns of their own, whose names may not have dots; as in RDataFrame.
   for (std::string& name : settings->names) {
     std::replace(name.begin(), name.end(), '.', '_');
-    name = dataset::stored_name(name);
+    name = stored_name(name);
   }
   settings->types.assign(request.types.begin(), request.types.end());
   make_model(*settings);  // reports types that cannot be stored before anything runs

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/utf8.h"
 #include "codec/column_codec.h"
 #include "colonnade/error.h"
 #include "dataset/element_types.h"
@@ -142,8 +143,7 @@ class Walk {
       return collect_left_out(descriptor_.fields[f.children.front()], path, left_out);
     if (kind != Kind::record) return;
     for (const dataset::NamedMember& member : dataset::members_of(descriptor_, f.id))
-      collect_left_out(descriptor_.fields[member.field], path + "." + dataset::shown_name(member.name),
-                       left_out);
+      collect_left_out(descriptor_.fields[member.field], path + "." + shown_name(member.name), left_out);
   }
 
  private:
@@ -246,7 +246,7 @@ class Walk {
     for (const dataset::NamedMember& named : dataset::members_of(descriptor_, f.id)) {
       auto member = whole_if_supported(descriptor_.fields[named.field]);
       if (!member) continue;
-      members.emplace_back(dataset::shown_name(named.name), member->type);
+      members.emplace_back(shown_name(named.name), member->type);
       shape.children.push_back(std::move(*member));
     }
   }
@@ -298,7 +298,7 @@ class Walk {
       return collect_members(descriptor_.fields[f.children.front()], path, paths);
     if (kind != Kind::record) return;
     for (const dataset::NamedMember& member : dataset::members_of(descriptor_, f.id))
-      collect(descriptor_.fields[member.field], path + "." + dataset::shown_name(member.name), paths);
+      collect(descriptor_.fields[member.field], path + "." + shown_name(member.name), paths);
   }
 
   const Descriptor& descriptor_;
@@ -335,7 +335,7 @@ std::optional<ColumnShape> ColumnFinder::find_as_stored(std::string_view path) c
 
 std::optional<ColumnShape> ColumnFinder::find(std::string_view path) const {
   if (auto found = find_as_stored(path)) return found;
-  const std::string stored = dataset::stored_name(path);
+  const std::string stored = stored_name(path);
   return stored == path ? std::nullopt : find_as_stored(stored);
 }
 
@@ -343,7 +343,7 @@ std::vector<std::string> column_paths(const Descriptor& descriptor) {
   std::vector<std::string> paths;
   const Walk walk(descriptor, false);
   for (const std::uint32_t id : descriptor.top_level_fields())
-    walk.collect(descriptor.fields[id], dataset::shown_name(descriptor.fields[id].name), paths);
+    walk.collect(descriptor.fields[id], shown_name(descriptor.fields[id].name), paths);
   return paths;
 }
 
@@ -351,7 +351,7 @@ std::vector<LeftOut> left_out_paths(const Descriptor& descriptor) {
   std::vector<LeftOut> left_out;
   const Walk walk(descriptor, false);
   for (const std::uint32_t id : descriptor.top_level_fields())
-    walk.collect_left_out(descriptor.fields[id], dataset::shown_name(descriptor.fields[id].name), left_out);
+    walk.collect_left_out(descriptor.fields[id], shown_name(descriptor.fields[id].name), left_out);
   return left_out;
 }
 
