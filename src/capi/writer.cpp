@@ -61,7 +61,10 @@ std::unique_ptr<colonnade_writer> make_writer(const char* name, const char* uri,
 
 void append(const colonnade_writer& writer, const ArrowArray& entries) {
   const ImportedArrays taken = import_array(writer.fields, entries);
-  if (taken.entries > 0) writer.open().append(taken.arrays);
+  if (taken.entries == 0) return;
+  if (taken.arrays.empty())
+    throw Error(ErrorKind::usage, "entries without any field are not counted", "a schema with a field");
+  writer.open().append(taken.arrays);
 }
 
 void close(colonnade_writer& writer) {

@@ -367,6 +367,14 @@ def test_types_that_cannot_be_stored(tmp_path: Path, kind: pa.DataType, says: st
     assert not file.exists()
 
 
+def test_entries_without_a_field_are_refused(tmp_path: Path) -> None:
+    entries = pa.RecordBatch.from_struct_array(pa.array([{}] * 5, pa.struct([])))
+    file = tmp_path / "f.root"
+    with pytest.raises(c.CError, match="entries without any field are not counted"):
+        c.write_table(pa.RecordBatchReader.from_batches(entries.schema, [entries]), str(file))
+    assert not file.exists()
+
+
 def test_a_stream_that_fails_leaves_nothing(tmp_path: Path) -> None:
     def batches() -> Any:
         yield pa.record_batch({"x": pa.array([1.0])})
