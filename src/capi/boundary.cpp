@@ -3,35 +3,42 @@
 
 #include <new>
 #include <optional>
+#include <string>
+
+#include "base/utf8.h"
 
 namespace colonnade::capi {
 namespace {
 
-// An error that owns its texts.
+// An error that owns its texts, in UTF-8: they may quote bytes of files and of the caller.
 struct KeptError {
   bool is_there = false;
-  std::optional<Error> error;
+  std::string message, problem, advice, uri, data_set, field;
   colonnade_error described{};
 
   // If memory runs out: static texts.
-  void describe(colonnade_status status, const char* problem) noexcept {
-    error.reset();
+  void describe(colonnade_status status, const char* text) noexcept {
     is_there = true;
-    described = {status, problem, problem, "", "", "", "", -1, -1, -1, -1};
+    described = {status, text, text, "", "", "", "", -1, -1, -1, -1};
   }
   void describe(const Error& from) {
-    error.emplace(from);
-    const ErrorContext& at = error->context();
+    const ErrorContext& at = from.context();
+    message = shown_name(from.what());
+    problem = shown_name(from.problem());
+    advice = shown_name(from.advice());
+    uri = shown_name(at.uri);
+    data_set = shown_name(at.data_set);
+    field = shown_name(at.field);
     const auto number = [](const std::optional<std::uint64_t>& value) {
       return value ? static_cast<std::int64_t>(*value) : -1;
     };
-    described = {static_cast<colonnade_status>(static_cast<int>(error->kind()) + 1),
-                 error->what(),
-                 error->problem().c_str(),
-                 error->advice().c_str(),
-                 at.uri.c_str(),
-                 at.data_set.c_str(),
-                 at.field.c_str(),
+    described = {static_cast<colonnade_status>(static_cast<int>(from.kind()) + 1),
+                 message.c_str(),
+                 problem.c_str(),
+                 advice.c_str(),
+                 uri.c_str(),
+                 data_set.c_str(),
+                 field.c_str(),
                  number(at.column),
                  number(at.cluster),
                  number(at.page),

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/utf8.h"
 #include "colonnade/error.h"
 #include "dataset/schema_walk.h"
 
@@ -37,13 +38,13 @@ std::unique_ptr<ReadField> ReadSchema::make(std::uint32_t id, const ReadField* p
   if (stored.role != FieldRole::record) return field;
   for (const dataset::NamedMember& member : dataset::members_of(descriptor_, id))
     if (const auto found = by_id_.find(member.field); found != by_id_.end())
-      field->members.emplace_back(member.name, found->second);
+      field->members.emplace_back(shown_name(member.name), found->second);
   return field;
 }
 
 std::vector<std::string> ReadSchema::names() const {
   std::vector<std::string> names;
-  for (const auto& field : top_) names.push_back(field->path);
+  for (const auto& field : top_) names.push_back(shown_name(field->path));
   return names;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <mutex>
 
+#include "base/utf8.h"
 #include "capi/boundary.h"
 #include "capi/read_fields.h"
 #include "capi/stream.h"
@@ -160,7 +161,8 @@ colonnade_status colonnade_data_sets(const char* uri, colonnade_strings** out) {
   return guarded([&] {
     need(out, "out");
     auto found = std::make_unique<colonnade_strings>();
-    found->items = data_sets(text_of(uri, "the URI"));
+    for (const std::string& name : data_sets(text_of(uri, "the URI")))
+      found->items.push_back(shown_name(name));
     *out = found.release();
   });
 }

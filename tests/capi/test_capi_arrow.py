@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
+from other_names import renamed
 
 import colonnade
 
@@ -456,3 +457,30 @@ def test_text_that_is_not_utf8_is_an_error_of_the_stream(tmp_path: Path) -> None
             c.read(reader)
         with pytest.raises(pa.ArrowInvalid, match="UTF-8"):
             list(c.stream(reader))
+
+
+def test_names_that_are_not_utf8_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "names.root"
+    with colonnade.create(path, "Ev_zz", compression="none") as writing:
+        writing.extend({"a_??": [1, 2], "record": [{"b_??": 5}, {"b_??": 6}]})
+    content = path.read_bytes()
+    for name in (b"Ev_zz", b"a_??", b"b_??"):
+        content = renamed(content, name, name[:-2] + b"\xff\xe9")
+    path.write_bytes(content)
+    expected = {r"a_\xff\xe9": [1, 2], "record": [{r"b_\xff\xe9": 5}, {r"b_\xff\xe9": 6}]}
+    assert c.strings(c.made("colonnade_data_sets", str(path).encode())) == [r"Ev_\xff\xe9"]
+    for data_set in (r"Ev_\xff\xe9", None):
+        with c.opened(str(path), name=data_set) as reader:
+            assert c.strings(c.made("colonnade_reader_fields", reader)) == list(expected)
+            assert c.read(reader).to_pydict() == expected
+            assert c.read(reader, [r"a_\xff\xe9"]).to_pydict() == {r"a_\xff\xe9": [1, 2]}
+
+
+def test_errors_are_utf8(tmp_path: Path) -> None:
+    file = str(tmp_path / "f.root").encode()
+    c.write_table(pa.table({"x": [1]}), file.decode())
+    uris = (ctypes.c_char_p * 1)(file)
+    with pytest.raises(c.CError) as refused:
+        c.made("colonnade_open", b"caf\xe9", uris, ctypes.c_size_t(1), None)
+    assert refused.value.problem == r'there is no data set "caf\xe9"'
+    assert r"data set=caf\xe9" in str(refused.value)
