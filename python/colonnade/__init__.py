@@ -229,6 +229,8 @@ _LATE = {
 }
 """Modules that not every program needs, and their public names: imported when they are used."""
 
+_LATE_PACKAGES = ("frame", "importing", "maintenance")
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
@@ -237,6 +239,8 @@ if not TYPE_CHECKING:
                 value = getattr(importlib.import_module(module, __name__), name)
                 globals()[name] = value
                 return value
+        if name in _LATE_PACKAGES:
+            return importlib.import_module(f".{name}", __name__)
         there = _OTHER_NAMES.get(name)
         raise AttributeError(f"colonnade has no '{name}'" + (f"; try: {there}" if there else ""))
 

@@ -113,6 +113,7 @@ def test_what_a_program_does_not_use_is_not_imported():
     code = (
         "import sys, colonnade\n"
         "assert not {'colonnade.frame', 'colonnade.importing', 'concurrent.futures', 'subprocess'} & set(sys.modules)\n"
+        "assert colonnade.frame.DataFrame is colonnade.DataFrame\n"
         "from colonnade import *\n"
         "assert all(name in globals() for name in colonnade.__all__)\n"
         "assert colonnade.RDataFrame.__module__ == 'colonnade.frame.root.facade'\n"
