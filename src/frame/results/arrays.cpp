@@ -326,4 +326,31 @@ std::shared_ptr<ColumnsBuilder> ColumnsBuilder::copy_of(const ColumnsBuilder& ot
   return copy;
 }
 
+// ---- SpareBuilders
+
+ColumnsBuilder SpareBuilders::take(std::span<const ValueType> types) {
+  const std::lock_guard lock(mutex_);
+  if (kept_.empty()) return ColumnsBuilder(types);
+  ColumnsBuilder last = std::move(kept_.back());
+  kept_.pop_back();
+  bytes_ -= last.bytes();
+  return last;
+}
+
+void SpareBuilders::give_back(ColumnsBuilder builder) {
+  constexpr std::size_t most = std::size_t{32} << 20;
+  builder.clear();
+  const std::lock_guard lock(mutex_);
+  const std::size_t bytes = builder.bytes();
+  if (bytes > most - bytes_) return;
+  kept_.push_back(std::move(builder));
+  bytes_ += bytes;
+}
+
+void SpareBuilders::clear() noexcept {
+  const std::lock_guard lock(mutex_);
+  kept_.clear();
+  bytes_ = 0;
+}
+
 }  // namespace colonnade::frame

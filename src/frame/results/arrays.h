@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -92,6 +93,21 @@ class ColumnsBuilder {
  private:
   std::vector<ArrayBuilder> columns_;
   std::size_t rows_ = 0;
+};
+
+// Builders of merged parts, for parts to come: new memory costs more than what is written to it. Any thread
+// may take and give back.
+class SpareBuilders {
+ public:
+  ColumnsBuilder take(std::span<const ValueType> types);
+  // Keeps it, without its rows, if all that is kept has at most 32 MiB.
+  void give_back(ColumnsBuilder builder);
+  void clear() noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::vector<ColumnsBuilder> kept_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace colonnade::frame

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -30,9 +29,6 @@ double times_to_come(const PartContext& part, const Rows& rows) {
   return std::min(1.0625 * static_cast<double>(part.last - part.first) / static_cast<double>(reached), most);
 }
 
-// Of memory that is kept for parts to come.
-constexpr std::size_t most_spare_bytes = std::size_t{32} << 20;
-
 class RowsAccumulator final : public ResultAccumulator {
  public:
   explicit RowsAccumulator(std::shared_ptr<const RowsSettings> settings)
@@ -48,7 +44,6 @@ class RowsAccumulator final : public ResultAccumulator {
   void merge(std::unique_ptr<Partial> partial) override { static_cast<PartialRows&>(*partial).flush(); }
   void finish() override {
     spare_.clear();
-    spare_bytes_ = 0;
     if (rows_.use_count() == 1) rows_->shrink();
   }
 
@@ -82,7 +77,7 @@ class RowsAccumulator final : public ResultAccumulator {
         owner_.append(arguments, rows.size);
         owner_.expect_more(*owner_.rows_, context_, rows);
       } else if (!owner_.full_.load(std::memory_order_relaxed)) {
-        if (!rows_) rows_ = owner_.builder();
+        if (!rows_) rows_ = owner_.spare_.take(owner_.settings_->types);
         rows_->append(arguments, std::min(rows.size, owner_.settings_->most - rows_->rows()));
         owner_.expect_more(*rows_, context_, rows);
       }
@@ -90,7 +85,7 @@ class RowsAccumulator final : public ResultAccumulator {
     void flush() {
       if (!rows_) return;
       owner_.append(rows_->values({}), rows_->rows());
-      owner_.keep(std::move(*rows_));
+      owner_.spare_.give_back(std::move(*rows_));
       rows_.reset();
     }
 
@@ -99,25 +94,6 @@ class RowsAccumulator final : public ResultAccumulator {
     PartContext& context_;
     std::optional<ColumnsBuilder> rows_;
   };
-
-  // Of a part that is not next in order. Later parts reuse the memory of earlier ones: new memory costs more
-  // than what is written to it.
-  ColumnsBuilder builder() {
-    const std::lock_guard lock(mutex_);
-    if (spare_.empty()) return ColumnsBuilder(settings_->types);
-    ColumnsBuilder last = std::move(spare_.back());
-    spare_.pop_back();
-    spare_bytes_ -= last.bytes();
-    return last;
-  }
-  void keep(ColumnsBuilder builder) {
-    builder.clear();
-    const std::lock_guard lock(mutex_);
-    const std::size_t bytes = builder.bytes();
-    if (bytes > most_spare_bytes - spare_bytes_) return;
-    spare_.push_back(std::move(builder));
-    spare_bytes_ += bytes;
-  }
 
   // Memory that grows step by step costs more than what is written to it.
   void expect_more(ColumnsBuilder& to, const PartContext& part, const Rows& block) const {
@@ -135,10 +111,7 @@ class RowsAccumulator final : public ResultAccumulator {
   std::shared_ptr<const RowsSettings> settings_;
   std::shared_ptr<ColumnsBuilder> rows_;
   std::atomic<bool> full_ = false;
-
-  std::mutex mutex_;
-  std::vector<ColumnsBuilder> spare_;
-  std::size_t spare_bytes_ = 0;
+  SpareBuilders spare_;  // for parts that are not next in order
 };
 
 std::shared_ptr<RowsSettings> settings_of(const Request& request) {

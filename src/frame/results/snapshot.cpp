@@ -9,6 +9,7 @@
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/utf8.h"
@@ -135,6 +136,7 @@ class SnapshotAccumulator final : public ResultAccumulator {
   void merge(std::unique_ptr<Partial> partial) override { static_cast<PartialRows&>(*partial).flush(); }
 
   void finish() override {
+    spare_.clear();
     open();
     write_collected();
     if (!settings_->commit) return;
@@ -162,7 +164,7 @@ class SnapshotAccumulator final : public ResultAccumulator {
   class PartialRows final : public Partial {
    public:
     PartialRows(SnapshotAccumulator& owner, PartContext& context)
-        : owner_(owner), context_(context), rows_(owner.settings_->types), share_(MemoryBudget::of_rows()) {}
+        : owner_(owner), context_(context), share_(MemoryBudget::of_rows()) {}
 
     void add(const Rows& rows, std::span<const ValuesPtr> arguments) override {
       if (!context_.is_my_turn() && !MemoryBudget::of_rows().fits(most_collected)) context_.wait_for_turn();
@@ -170,22 +172,24 @@ class SnapshotAccumulator final : public ResultAccumulator {
         flush();
         owner_.collect(arguments, rows.size);
       } else {
-        rows_.append(arguments, rows.size);
-        share_.set(rows_.bytes());
+        if (!rows_) rows_ = owner_.spare_.take(owner_.settings_->types);
+        rows_->append(arguments, rows.size);
+        share_.set(rows_->bytes());
       }
     }
     void flush() {
-      if (rows_.rows() == 0) return;
+      if (!rows_) return;
       owner_.write_collected();
-      owner_.write(rows_);
-      rows_ = ColumnsBuilder(owner_.settings_->types);
+      owner_.write(*rows_);
+      owner_.spare_.give_back(std::move(*rows_));
+      rows_.reset();
       share_.set(0);
     }
 
    private:
     SnapshotAccumulator& owner_;
     PartContext& context_;
-    ColumnsBuilder rows_;
+    std::optional<ColumnsBuilder> rows_;
     MemoryBudget::Share share_;
   };
 
@@ -220,6 +224,7 @@ class SnapshotAccumulator final : public ResultAccumulator {
   std::mutex opening_;
   std::shared_ptr<colonnade::Writer> writer_;
   ColumnsBuilder collected_;
+  SpareBuilders spare_;  // for parts whose turn it is not
   std::uint64_t entries_ = 0;
 };
 
