@@ -135,8 +135,10 @@ class CollectionField final : public Field {
   }
 
   void append_structure(const std::int64_t* offsets, std::size_t count) override {
-    for (std::size_t i = 0; i < count; ++i)
-      writers_[0]->append(end_ + static_cast<std::uint64_t>(offsets[i + 1] - offsets[0]));
+    writers_[0]->append_computed(
+        count, [offsets, shift = end_ - static_cast<std::uint64_t>(offsets[0])](std::size_t i) {
+          return static_cast<std::uint64_t>(offsets[i + 1]) + shift;
+        });
     end_ += static_cast<std::uint64_t>(offsets[count] - offsets[0]);
   }
 

@@ -208,9 +208,10 @@ class StringField final : public Field {
     writers_[0]->append(writers_[1]->in_cluster());
   }
   void append_structure(const std::int64_t* offsets, std::size_t count) override {
-    const std::uint64_t before = writers_[1]->in_cluster();
-    for (std::size_t i = 0; i < count; ++i)
-      writers_[0]->append(before + static_cast<std::uint64_t>(offsets[i + 1] - offsets[0]));
+    const std::uint64_t shift = writers_[1]->in_cluster() - static_cast<std::uint64_t>(offsets[0]);
+    writers_[0]->append_computed(count, [offsets, shift](std::size_t i) {
+      return static_cast<std::uint64_t>(offsets[i + 1]) + shift;
+    });
   }
   void read(ClusterIndex at, void* value) override {
     auto& text = *static_cast<std::string*>(value);

@@ -11,6 +11,7 @@
 #ifndef COLONNADE_PAGE_PAGE_SINK_H
 #define COLONNADE_PAGE_PAGE_SINK_H
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -50,6 +51,22 @@ class ColumnWriter {
     if (next_ == end_) make_room();
     std::memcpy(next_, &value, sizeof value);
     next_ += sizeof value;
+  }
+  // Appends `count` elements that `element(i)` computes: a loop that vectorises.
+  template <class Compute>
+  void append_computed(std::size_t count, const Compute& element) {
+    using T = decltype(element(count));
+    for (std::size_t done = 0; done < count;) {
+      if (next_ == end_) make_room();
+      const std::size_t step = std::min(count - done, static_cast<std::size_t>(end_ - next_) / sizeof(T));
+      std::byte* const to = next_;
+      for (std::size_t i = 0; i < step; ++i) {
+        const T value = element(done + i);
+        std::memcpy(to + i * sizeof(T), &value, sizeof value);
+      }
+      next_ += step * sizeof(T);
+      done += step;
+    }
   }
   // Appends elements of the column's element type.
   void append(const void* values, std::uint64_t count) { append(values, count, false); }
