@@ -1,10 +1,12 @@
 // A growing block of uninitialised, cache-line (or page) aligned memory. Move-only; contents up to size()
-// survive resize(). Not value-initialised on purpose: it is always written before it is read.
+// survive resize(). Not value-initialised on purpose: it is always written before it is read. It may be a
+// part of memory that others share.
 #ifndef COLONNADE_BASE_ALIGNED_BUFFER_H
 #define COLONNADE_BASE_ALIGNED_BUFFER_H
 
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <span>
 #include <utility>
@@ -20,6 +22,9 @@ class AlignedBuffer {
       : alignment_(alignment) {
     resize(size);
   }
+  // The `size` bytes at `data`, which `slab` keeps alive.
+  AlignedBuffer(std::shared_ptr<AlignedBuffer> slab, std::byte* data, std::size_t size) noexcept
+      : data_(data), size_(size), capacity_(size), slab_(std::move(slab)) {}
   AlignedBuffer(AlignedBuffer&& other) noexcept { swap(other); }
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
     AlignedBuffer(std::move(other)).swap(*this);
@@ -51,11 +56,15 @@ class AlignedBuffer {
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
     std::swap(alignment_, other.alignment_);
+    slab_.swap(other.slab_);
   }
 
  private:
   void release() noexcept {
-    if (data_ != nullptr) ::operator delete(data_, std::align_val_t(alignment_));
+    if (slab_ != nullptr)
+      slab_.reset();
+    else if (data_ != nullptr)
+      ::operator delete(data_, std::align_val_t(alignment_));
     data_ = nullptr;
     capacity_ = 0;
   }
@@ -64,6 +73,7 @@ class AlignedBuffer {
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
   std::size_t alignment_ = default_alignment;
+  std::shared_ptr<AlignedBuffer> slab_;  // null: the memory is its own
 };
 
 }  // namespace colonnade

@@ -41,7 +41,11 @@ class PageArena {
   // Doubles the capacity, so that few data need little memory.
   void add_block(std::size_t size) {
     const std::size_t usual = std::clamp(std::bit_ceil(reserved_), smallest, largest);
-    AlignedBuffer& block = blocks_.emplace_back(std::max(size, usual));
+    const std::size_t wanted = std::max(size, usual);
+    // Small pages, at a page fault each, are in front of the first whole huge page and behind the last.
+    const bool is_large = wanted >= huge_page_size;
+    AlignedBuffer& block =
+        blocks_.emplace_back(wanted, is_large ? huge_page_size : AlignedBuffer::default_alignment);
     prefer_huge_pages(block.data(), block.size());
     reserved_ += block.size();
   }

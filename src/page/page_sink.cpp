@@ -27,6 +27,10 @@ std::size_t shift_of(std::uint32_t column, std::size_t capacity) noexcept {
   return capacity >= shifted_from ? (column * std::size_t{5}) % places * cache_line : 0;
 }
 
+// A page fault per 4 KiB of new memory costs more than filling it: all but small pages get parts of whole
+// huge pages.
+constexpr std::size_t slab_size = 4 * huge_page_size;
+
 // For elements, their offset and a checksum.
 std::size_t memory_for(std::size_t capacity) noexcept {
   return capacity + (capacity >= shifted_from ? small_page : 0) + sizeof(std::uint64_t);
@@ -343,9 +347,19 @@ AlignedBuffer PageSink::take_spare(std::size_t capacity) {
     spare_.pop_back();
     if (buffer.capacity() >= capacity && buffer.capacity() / 2 <= capacity) return buffer;
   }
-  AlignedBuffer buffer(capacity);
-  prefer_huge_pages(buffer.data(), capacity);
-  return buffer;
+  if (capacity < shifted_from || capacity > slab_size / 2) {
+    AlignedBuffer buffer(capacity);
+    prefer_huge_pages(buffer.data(), capacity);
+    return buffer;
+  }
+  if (slab_ == nullptr || capacity > slab_->size() - slab_used_) {
+    slab_ = std::make_shared<AlignedBuffer>(slab_size, huge_page_size);
+    prefer_huge_pages(slab_->data(), slab_size);
+    slab_used_ = 0;
+  }
+  std::byte* const part = slab_->data() + slab_used_;
+  slab_used_ += std::min((capacity + cache_line - 1) / cache_line * cache_line, slab_->size() - slab_used_);
+  return {slab_, part, capacity};
 }
 
 // The number of an equal page of this cluster, or one past the last.

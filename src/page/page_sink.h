@@ -197,6 +197,8 @@ class PageSink {
   std::shared_ptr<PageMemoryPool> memories_ = std::make_shared<PageMemoryPool>();
   std::unique_ptr<PageMemory> memory_ = memories_->take();  // of sealed pages
   std::vector<AlignedBuffer> spare_;                        // the memory it had kept, after writing
+  std::shared_ptr<AlignedBuffer> slab_;                     // of which new memory of pages is a part
+  std::size_t slab_used_ = 0;                               // bytes
   const std::byte* lent_ = nullptr;                         // the page being sealed, if its values are lent
   std::vector<std::size_t> lent_pages_;                     // indices into sealed_, not written
   std::size_t open_memory_ = 0;
