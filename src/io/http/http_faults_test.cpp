@@ -410,6 +410,28 @@ TEST_F(HttpFaults, WhatWasRenamedBeforeAnErrorIsRenamed) {
   }
 }
 
+// An answer of success that has a list of errors, or is to come, or comes from the page of a portal.
+TEST_F(HttpFaults, WhatWasNotRenamedInSpiteOfSuccessIsNotRenamed) {
+  for (const int status : {200, 202, 207})
+    for (const int first : {1, 2}) {
+      HttpFolder folder;
+      int moves = 0;
+      {
+        const HttpTestServer server([&](const TestRequest& request) {
+          if (request.method == "MOVE" && ++moves >= first) return TestAnswer{.status = status};
+          return folder.answer_to(request);
+        });
+        const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
+        file->write(0, as_bytes("1234567"));
+        if (first == 1)  // it cannot rename
+          EXPECT_NO_THROW(file->close());
+        else
+          EXPECT_THAT(error_of([&] { file->close(); }).problem(), HasSubstr("cannot rename"));
+      }
+      EXPECT_EQ(folder.files().size(), first == 1 ? 1u : 0u);
+    }
+}
+
 // It answered nothing more after it was asked to rename.
 TEST_F(HttpFaults, WhetherItWasRenamedMayRemainUnknown) {
   try_for_two_seconds();

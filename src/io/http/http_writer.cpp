@@ -207,18 +207,23 @@ class HttpWriter final : public WritableFile {
     return caller_.call(call);
   }
 
+  // Other answers of success are one to come (202), a list of errors (207), or another server's.
+  static bool says_moved(const HttpReply& reply) {
+    return reply.http.has_status(201) || reply.http.has_status(204);
+  }
+
   // If an answer is lost, the request is repeated, by libcurl without a word, and the repetition finds
   // nothing to rename.
   bool was_moved(const HttpReply& reply, const HttpUrl& from, const HttpUrl& to) const {
-    if (reply.http.is_good()) return true;
-    const bool may_be_done =
-        reply.outcome.may_be_done || reply.http.has_status(404) || reply.http.has_status(412);
+    if (says_moved(reply)) return true;
+    const bool may_be_done = reply.outcome.may_be_done || reply.http.is_good() ||
+                             reply.http.has_status(404) || reply.http.has_status(412);
     return may_be_done && !is_there(from) && is_there(to);
   }
 
   void rename(std::uint64_t size) const {
     const HttpReply reply = move(part_, caller_.url(), !must_be_new_);
-    if (reply.http.is_good()) return;
+    if (says_moved(reply)) return;
     const Error error = caller_.error({.action = "rename", .url = part_}, reply);
     if (was_done(error, [&] { return was_moved(reply, part_, caller_.url()); }))
       return check_size(caller_.url(), size);
