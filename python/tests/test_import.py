@@ -329,6 +329,7 @@ def test_classes_with_several_versions_in_a_file(tmp_path, monkeypatch):
 
 def test_items_that_are_stored_member_by_member(tmp_path):
     """Of vectors that are not split; within other vectors they never are."""
+    kinds = [-2, 3, 70000]
 
     def cluster(seed):
         return {"id": seed, "energy": 0.5 * seed, "at": [seed + 0.25, -seed]}
@@ -347,6 +348,7 @@ def test_items_that_are_stored_member_by_member(tmp_path):
     def layer(e, k):
         return {
             "number": 10 * e + k,
+            "kinds": kinds[: (e + k) % 4],
             "clusters": clusters((e + k) % 4, e),
             "steps": steps((e + 2 * k) % 4, 100 + e),
             "links": [{"to": e - i} for i in range((e + k) % 3)],
@@ -365,7 +367,8 @@ def test_items_that_are_stored_member_by_member(tmp_path):
         ]
         assert found["named"]["fTitle"].to_list() == [["t" * e] * (e % 3) for e in range(10)]
         assert found["alone"].to_list() == [
-            {"number": e, "elements": [{"id": 10 * e, "x": 0.5 * e}]} for e in range(10)
+            {"number": e, "elements": [{"id": 10 * e, "x": 0.5 * e}], "kinds": kinds[: e % 4]}
+            for e in range(10)
         ]
         for name in ("clusters", "steps", "links"):
             assert found[name].to_list() == [each[name] for each in single]

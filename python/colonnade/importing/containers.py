@@ -20,6 +20,9 @@ _LIKE = {
     "unordered_multimap": "map",
 }
 """Sets with equal items, or in no order, are no `std::set` of a field."""
+_INT = 3
+"""ROOT's number of the type int."""
+_ENUMS = re.compile(r"<[^<>,]*>$")
 _UNKNOWN = re.compile(rf"\b({'|'.join(_LIKE)})(?=\s*<)")
 
 
@@ -35,7 +38,7 @@ def interpretation_of(branch: Any) -> Any:
         return found
     is_top = branch.top_level and branch.has_member("fClassName")
     name = str(branch.member("fClassName") if is_top else getattr(branch.streamer, "typename", ""))
-    like = _UNKNOWN.sub(lambda kind: _LIKE[kind[1]], name)
+    like = _UNKNOWN.sub(lambda kind: _LIKE[kind[1]], _ENUMS.sub("<int>", name) if _has_ints(branch) else name)
     if like == name or name.endswith("*"):
         return found
     from uproot.containers import AsArray
@@ -45,6 +48,12 @@ def interpretation_of(branch: Any) -> Any:
     is_in_list = not is_top and branch.count_leaf is not None
     model = parse_typename(like, file=branch.file, outer_header=not is_in_list, string_header=not is_top)
     return AsObjects(AsArray(True, False, model, ()) if is_in_list else model, branch).simplify()
+
+
+def _has_ints(branch: Any) -> bool:
+    """True for a container that ROOT stores as one of int, as it does with those of an enum of that size."""
+    streamer = branch.streamer
+    return streamer is not None and streamer.member("fCtype", none_if_missing=True) == _INT
 
 
 def _is_text_of_items(branch: Any) -> bool:
