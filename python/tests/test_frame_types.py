@@ -493,10 +493,19 @@ def test_counters_have_a_sign(tmp_path):
 
 def test_records_are_no_numbers():
     frame = DataFrame.from_arrays({"r": ak.Array([{"a": 1}])})
-    with pytest.raises(colonnade.TypeMismatchError, match="'r' holds records"):
-        frame.mean("r")
-    with pytest.raises(colonnade.TypeMismatchError, match=r"'r' is of type \{std::int64_t a\}"):
-        frame.quantile("r")
+    for book in (frame.mean, frame.quantile):
+        with pytest.raises(colonnade.TypeMismatchError, match=r"'r' is of type \{a: std::int64_t\}"):
+            book("r")
+
+
+def test_records_in_memory_are_called_as_those_of_files(tmp_path):
+    frame = DataFrame.from_arrays({"r": ak.Array([[{"a": 1, "b": {"c": [1.5]}}]])})
+    name = "std::vector<{a: std::int64_t, b: {c: std::vector<double>}}>"
+    stored = frame.snapshot(tmp_path / "r.root")
+    assert [each.column_type("r") for each in (frame, stored)] == [name, name]
+    assert all(name in str(each.describe()) for each in (frame, stored))
+    with pytest.raises(colonnade.TypeMismatchError, match=r"got std::vector<\{a: std::int64_t"):
+        frame.define("s", "Sum(r)")
 
 
 def test_advice_reads_on():

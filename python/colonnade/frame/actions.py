@@ -62,7 +62,6 @@ from .values import (
     is_text,
     layout_of,
     python_array,
-    type_name,
 )
 
 if TYPE_CHECKING:
@@ -166,7 +165,7 @@ class Actions(Node):
         kind = self._graph.column_type(self._node, text)
         if not (is_numeric(kind) or is_text(kind)):
             raise TypeMismatchError(
-                f"{what}() needs numbers or texts, but '{text}' is of type {type_name(kind)}",
+                f"{what}() needs numbers or texts, but '{text}' is of type {kind.name}",
                 "one of its members" if innermost(kind).kind == "record" else "",
             )
         return self._accumulate(
@@ -221,7 +220,7 @@ class Actions(Node):
         kind = self._graph.column_type(self._node, text)
         if not is_numeric(kind):
             raise TypeMismatchError(
-                f"{what}() needs numbers, but '{text}' is of type {type_name(kind)}",
+                f"{what}() needs numbers, but '{text}' is of type {kind.name}",
                 "a number, a list of numbers, or a member that is one",
             )
         return text
@@ -586,9 +585,7 @@ class Actions(Node):
         for name in names:
             kind = self._graph.column_type(self._node, self._text(name))
             if holds_variant(kind):
-                raise UnsupportedError(
-                    f"Polars has no type for '{type_name(kind)}'", "other columns", field=name
-                )
+                raise UnsupportedError(f"Polars has no type for '{kind.name}'", "other columns", field=name)
         return names
 
     def lazy_arrow(self, columns: Columns = None) -> Result[pa.Table]:

@@ -38,7 +38,7 @@ from .items import ItemFunction
 from .libraries import LibraryFunction
 from .sharing import Guarded, is_shared, turns
 from .user_modules import hash_of_file, sources_in, use_sources
-from .values import element_of, layout_of, python_array, trial, type_name, type_of, values_of
+from .values import element_of, layout_of, python_array, trial, type_of, values_of
 
 __all__ = [
     "Definable",
@@ -450,7 +450,7 @@ class _Binder:
             raise
         except Exception as error:
             names = self._columns or [f"argument {k}" for k in range(1, len(types) + 1)]
-            listed = ", ".join(f"{name}: {type_name(kind)}" for name, kind in zip(names, types, strict=True))
+            listed = ", ".join(f"{name}: {kind.name}" for name, kind in zip(names, types, strict=True))
             raise TypeMismatchError(
                 f"{self._title} failed on a trial of {_TRIAL} entries ({listed}): "
                 f"{type(error).__name__}: {error}",

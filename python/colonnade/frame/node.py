@@ -32,7 +32,6 @@ from .explaining import Explanation, explain
 from .expressions import Expression, ExpressionLike, text_of
 from .results import Result
 from .session import Booking, Session, Skipped
-from .values import type_name
 
 __all__ = ["Columns", "Description", "Node", "drawing", "plain_number", "write_drawing"]
 
@@ -116,7 +115,7 @@ class Node:
         Raises:
             NotFoundError: no such column.
         """
-        return type_name(self._graph.column_type(self._node, self._text(expression)))
+        return self._graph.column_type(self._node, self._text(expression)).name
 
     def has_column(self, name: str) -> bool:
         """Return whether there is already a column of that name."""

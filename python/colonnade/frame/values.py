@@ -27,7 +27,6 @@ __all__ = [
     "numbers_as",
     "python_array",
     "trial",
-    "type_name",
     "type_of",
     "values_of",
 ]
@@ -196,18 +195,9 @@ def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: 
             members = [values_of(parts[name], member, copies=copies) for name, member in wanted.members]
             return _core.record_values(wanted, content.length, members)
     raise TypeMismatchError(
-        f"values of type '{content.form.type}' are not of type '{type_name(wanted)}'",
+        f"values of type '{content.form.type}' are not of type '{wanted.name}'",
         "another type of result",
     )
-
-
-def type_name(kind: _core.ValueType) -> str:
-    """Return the name of a type; the members for records without a class name."""
-    if kind.kind == "list":
-        return f"std::{'optional' if kind.is_optional else 'vector'}<{type_name(kind.item)}>"
-    if kind.kind == "record" and not kind.class_name:
-        return "{" + ", ".join(f"{type_name(member)} {name}" for name, member in kind.members) + "}"
-    return kind.name
 
 
 def _plain(content: Content) -> Content:

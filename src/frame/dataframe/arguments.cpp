@@ -75,7 +75,7 @@ class Reshape final : public Kernel {
 
 std::string shown(const ValueType& type) {
   if (!type.is_record()) return type.name();
-  std::string text = type.name().empty() ? "record" : type.name();
+  std::string text = type.class_name().empty() ? "record" : type.class_name();
   for (std::size_t i = 0; i < type.members().size(); ++i)
     text += fmt::format("{}{} {}", i == 0 ? " {" : ", ", type.members()[i].second.name(),
                         type.members()[i].first);

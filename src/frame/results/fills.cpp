@@ -166,10 +166,9 @@ void require_numbers(const ResultSpec& spec, std::span<const ValueType> types) {
     const ValueType& inner = types[i].innermost();
     if (inner.is_floating() || inner.is_integer()) continue;
     const std::string name = i < spec.arguments.size() ? spec.arguments[i] : fmt::format("{}", i + 1);
-    const std::string kind =
-        inner.name().empty() ? "holds records" : fmt::format("is of type {}", types[i].name());
     throw Error(ErrorKind::type,
-                fmt::format("the result '{}' needs numbers, but '{}' {}", spec.kind, name, kind),
+                fmt::format("the result '{}' needs numbers, but '{}' is of type {}", spec.kind, name,
+                            types[i].name()),
                 "choose a number, a list of numbers, or a member that is one");
   }
 }

@@ -27,18 +27,10 @@ bool is_product(std::string_view name) {
   return std::ranges::any_of(products, [&](std::string_view product) { return name.starts_with(product); });
 }
 
-// As types without a name are called: "{x: float, n: std::int32_t}".
-std::string name_of_members(std::span<const ValueType::Member> members) {
-  std::string name;
-  for (const auto& [member, type] : members)
-    name += fmt::format("{}{}: {}", name.empty() ? "{" : ", ", member, type.name());
-  return name + "}";
-}
-
 // The names of pairs, tuples and records without a class have the types of their members here: arrays of
 // fixed size are lists, and files of a chain may differ.
 ValueType record_of(std::string name, std::vector<ValueType::Member> members) {
-  if (name.empty() || name.starts_with('{')) name = name_of_members(members);
+  if (name.empty() || name.starts_with('{')) name = ValueType::record("", members).name();
   for (const std::string_view product : products) {
     if (!name.starts_with(product)) continue;
     std::string types;

@@ -109,6 +109,18 @@ ValueType ValueType::with_innermost(ValueType inner) const {
   return optional_ ? optional(std::move(around)) : list(std::move(around));
 }
 
+namespace {
+
+// As types without a name are called: "{x: float, n: std::int32_t}".
+std::string name_of_members(std::span<const ValueType::Member> members) {
+  std::string name;
+  for (const auto& [member, type] : members)
+    name += fmt::format("{}{}: {}", name.empty() ? "" : ", ", member, type.name());
+  return "{" + name + "}";
+}
+
+}  // namespace
+
 std::string ValueType::name() const {
   switch (kind_) {
     case Kind::string:
@@ -116,7 +128,7 @@ std::string ValueType::name() const {
     case Kind::list:
       return fmt::format("std::{}<{}>", optional_ ? "optional" : "vector", item().name());
     case Kind::record:
-      return class_name();
+      return class_name().empty() ? name_of_members(members()) : class_name();
     case Kind::scalar:
       break;
   }
