@@ -261,6 +261,29 @@ def test_functions(path, call, problem, tmp_path, monkeypatch):
         call(str(path))
 
 
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda chain: chain.file_of("x"), "entry='x' is not a whole number"),
+        (lambda chain: chain.file_of(1.5), "entry=1.5 is not a whole number"),
+        (lambda chain: chain.verify(3), "3 cannot be called"),
+        (lambda chain: chain.save_index(3), "3 does not name a file"),
+        (lambda chain: chain.schema.select(3), "3 is not the name of a field"),
+        (lambda chain: chain.schema.left_out([3]), "3 is not the name of a field"),
+        (lambda chain: chain.attributes["runs"].of_entry(1.5), "entry=1.5 is not a whole number"),
+        (lambda chain: chain.attributes["runs"].covering(0, "x"), "last='x' is not a whole number"),
+        (lambda chain: chain.attributes["runs"].row("x"), "number='x' is not a whole number"),
+        (lambda chain: chain.attributes["runs"].arrays(3), "3 is not the name of a field"),
+    ],
+)
+def test_methods_of_chains_and_attributes(tmp_path, call, problem):
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": "double"}) as writer:
+        writer.extend({"x": [1.0]})
+        writer.attributes("runs", {"run": "int"}).add({"run": 1}, 0, 1)
+    with pytest.raises(colonnade.TypeMismatchError, match=problem):
+        call(colonnade.open([tmp_path / "f.root"]))
+
+
 def test_several_files_are_a_list_or_a_tuple(path, tmp_path):
     file = str(path)
     copied = str(tmp_path / "copy.root")

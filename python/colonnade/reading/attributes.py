@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from colonnade import _core
+from colonnade.annotations import checked_methods
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import Error, FormatError, UnsupportedError, redacted
-from colonnade.misuse import column_name
+from colonnade.misuse import column_name, names_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,7 @@ class Attribute(NamedTuple):
     values: dict[str, Any]
 
 
+@checked_methods
 class AttributeSet:
     """Rows, each with a range of entries and a value for every field. Found in `DataSet.attributes`.
 
@@ -141,7 +143,7 @@ class AttributeSet:
     ) -> Any:
         """Read fields as arrays with one value per row; see `DataSet.arrays`."""
         start, stop, _ = slice(row_start, row_stop).indices(self.num_rows)
-        names = self.field_names if fields is None else [fields] if isinstance(fields, str) else list(fields)
+        names = self.field_names if fields is None else names_of(fields, "field")
         selected = self._rows._select([f"_userData.{name}" for name in names]) if names else {}
         selected = {path.removeprefix("_userData."): info for path, info in selected.items()}
         return self._rows._read(selected, start, max(start, stop), library)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from colonnade import _core
+from colonnade.annotations import checked_methods
 from colonnade.arrays.forms import Assembler
 from colonnade.errors import FormatError, StorageError, UsageError, redacted
-from colonnade.misuse import path_text
+from colonnade.misuse import function_of, path_text
 from colonnade.schema.fields import FieldInfo
 
 from .attributes import AttributeSet
@@ -30,6 +31,7 @@ __all__ = ["Chain", "MissingFields", "files_of"]
 MissingFields: TypeAlias = Literal["error", "fill", "skip"]
 
 
+@checked_methods
 class Chain(DataSet):
     """Data sets of several files, one after the other: a `DataSet` of all their entries. Made by `colonnade.open`.
 
@@ -116,7 +118,7 @@ class Chain(DataSet):
             raise self._misuse(
                 "this version knows the schema of a file only in part, so the file cannot be indexed"
             )
-        target = Path(path)
+        target = Path(path_text(path))
         aside = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
         try:
             aside.write_text(text)
@@ -134,6 +136,8 @@ class Chain(DataSet):
 
     def verify(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Read, check and decode every page of every file, including attribute sets; see `DataSet.verify`."""
+        if progress is not None:
+            function_of(progress, "verify(progress=lambda done, total: ...)")
         return self._open_chain().verify(progress)
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from colonnade import _core
 from colonnade._core import FieldKind, FieldRole
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError
-from colonnade.misuse import column_name
+from colonnade.misuse import column_name, names_of
 from colonnade.notebook import folded_table, most_rows
 
 __all__ = ["FieldInfo", "Schema", "is_wildcard", "matching"]
@@ -181,12 +181,13 @@ class Schema(Mapping[str, FieldInfo]):
 
         Raises:
             NotFoundError: a name or wildcard matches nothing.
+            TypeMismatchError: neither a name nor a list of names.
             UnsupportedError: a named field is unreadable.
         """
         if fields is None:
             return {name: info for name, info in self._top.items() if not info.unreadable}
         selected: dict[str, FieldInfo] = {}
-        for name in [fields] if isinstance(fields, str) else fields:
+        for name in names_of(fields, "field"):
             if is_wildcard(name) and name not in self:
                 selected.update(self._match(name))
                 continue
@@ -204,7 +205,7 @@ class Schema(Mapping[str, FieldInfo]):
         if fields is None:
             asked = list(self._top.items())
         else:
-            for name in [fields] if isinstance(fields, str) else fields:
+            for name in names_of(fields, "field"):
                 asked += [(name, self[name])] if name in self else self._matching(name)
         found: dict[str, FieldInfo] = {}
         for path, info in asked:
