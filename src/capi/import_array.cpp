@@ -85,7 +85,11 @@ class ArrayImport {
       case Kind::fixed_lists: {
         Runs items;
         const auto size = static_cast<std::int64_t>(type.size);
-        for (const Run& run : runs) add(items, (array.offset + run.first) * size, run.count * size);
+        for (const Run& run : runs) {
+          if (array.offset + run.first + run.count > std::numeric_limits<std::int64_t>::max() / size)
+            fail(path, "the items end beyond those that exist");
+          add(items, (array.offset + run.first) * size, run.count * size);
+        }
         return take(type.children[0], child(array, 0, items, path), items, path + "._0");
       }
       case Kind::records: {

@@ -247,6 +247,17 @@ def test_arrays_without_some_part_are_refused_or_read(tmp_path: Path, seed: int)
         c.call("colonnade_writer_close", writer)
 
 
+def test_more_items_than_64_bits_count_are_refused(tmp_path: Path) -> None:
+    batch = pa.record_batch([pa.array([], pa.list_(pa.int8(), 2**24))], names=["c0"])
+    with c.writer(str(tmp_path / "f.root"), batch.schema) as writer:
+        given = Arrow()
+        batch._export_to_c(ctypes.addressof(given))
+        given.length = Arrow.from_address(given.children[0]).length = 2**40
+        refused = refusal(lambda: c.call("colonnade_writer_append", writer, ctypes.byref(given)))
+        assert refused is not None
+        assert refused.problem == "the items end beyond those that exist"
+
+
 NOTHING = ctypes.CFUNCTYPE(None, ctypes.POINTER(Arrow))(
     lambda array: setattr(array.contents, "release", None)
 )
