@@ -136,6 +136,15 @@ class HttpTestServer {
     return true;
   }
 
+  static bool send(int connection, std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t count = ::send(connection, text.data(), text.size(), MSG_NOSIGNAL);
+      if (count <= 0) return false;
+      text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+
   bool receive_request(int connection, TestRequest& request) const {
     std::string text;
     std::size_t end = std::string::npos;
@@ -148,6 +157,9 @@ class HttpTestServer {
     const std::string length = request.header("content-length");
     request.body = text.substr(end + 4);
     const std::size_t size = length.empty() ? 0 : std::stoul(length);
+    if (request.body.size() < size && request.header("expect") == "100-continue" &&
+        !send(connection, "HTTP/1.1 100 Continue\r\n\r\n"))
+      return false;
     while (request.body.size() < size)
       if (!receive(connection, request.body)) return false;
     return true;
@@ -193,12 +205,7 @@ class HttpTestServer {
       text = answer.raw;
     else if (request.method != "HEAD")
       text += answer.body.substr(0, std::min(answer.sent, answer.body.size()));
-    std::string_view rest = text;
-    while (!rest.empty()) {
-      const ssize_t count = ::send(connection, rest.data(), rest.size(), MSG_NOSIGNAL);
-      if (count <= 0) return false;
-      rest.remove_prefix(static_cast<std::size_t>(count));
-    }
+    if (!send(connection, text)) return false;
     if (answer.stays) return true;
     // The client closes first, so that nothing that it sends is answered by a reset.
     ::shutdown(connection, SHUT_WR);
