@@ -8,8 +8,8 @@ import socket
 import struct
 import threading
 import time
-from types import TracebackType
 
+from listening import Listener
 from processes import HOST
 
 FAULTS = (
@@ -33,7 +33,7 @@ FAULTS = (
 )
 
 
-class FaultProxy:
+class FaultProxy(Listener):
     """Passes requests on from `port`; each suffers one of `faults` with the probability `rate`."""
 
     def __init__(self, server_port: int, seed: int) -> None:
@@ -45,35 +45,15 @@ class FaultProxy:
         self._random = random.Random(seed)
         self._lock = threading.Lock()
         self._later: list[threading.Thread] = []
-        self._listener = socket.create_server((HOST, 0))
-        self.port = int(self._listener.getsockname()[1])
-        self._thread = threading.Thread(target=self._accept, daemon=True)
-
-    def __enter__(self) -> FaultProxy:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
-        self.settle()
+        super().__init__()
 
     def settle(self) -> None:
         """Wait for what is done later."""
         while self._later:
             self._later.pop().join()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+    def accepted(self, connection: socket.socket) -> None:
+        threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -7,8 +7,8 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
-from types import TracebackType
 
+from listening import Listener
 from processes import HOST
 
 HANDSHAKE = 20
@@ -17,7 +17,7 @@ NUMBERS = {3003: "close", 3009: "mv", 3010: "open", 3017: "stat", 3019: "write"}
 LAST_PART = 0
 
 
-class XrootdProxy:
+class XrootdProxy(Listener):
     """Passes everything on from `port`, until the answer to a request whose name `loses` takes."""
 
     def __init__(self, server_port: int) -> None:
@@ -28,34 +28,17 @@ class XrootdProxy:
         """The requests whose answers were lost; the connection was closed each time."""
         self._server_port = server_port
         self._connections: list[_Connection] = []
-        self._listener = socket.create_server((HOST, 0))
-        self.port = int(self._listener.getsockname()[1])
-        self._thread = threading.Thread(target=self._accept, daemon=True)
+        super().__init__()
 
-    def __enter__(self) -> XrootdProxy:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._thread.join()
+    def settle(self) -> None:
         for connection in self._connections:
             connection.end()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            if self.is_down:
-                client.close()
-                continue
-            self._connections.append(_Connection(self, client, self._server_port))
+    def accepted(self, connection: socket.socket) -> None:
+        if self.is_down:
+            connection.close()
+        else:
+            self._connections.append(_Connection(self, connection, self._server_port))
 
 
 class _Connection:
