@@ -148,7 +148,7 @@ class XrootdFileSystem final : public FileSystem {
 
   // The answer may be lost, or come to a repetition of the request, which finds nothing to move.
   static XrdStatus move(const XrootdPlace& from, const XrootdPlace& to, const std::string& uri) {
-    const XrdStatus status = XrootdServer(from).move(from.path_with_query(), to.path_with_query());
+    XrdStatus status = XrootdServer(from).move(from.path_with_query(), to.path_with_query());
     if (status.ok()) return status;
     const bool is_moved = was_done(moving_error(status, from, uri), [&] {
       XrootdInfo info;
