@@ -184,33 +184,6 @@ _OTHER_NAMES = {
 """What people look for who come from uproot, and what it is here."""
 
 _LATE = {
-    ".frame": [
-        "Correction",
-        "Cut",
-        "DataFrame",
-        "Display",
-        "Explanation",
-        "Expression",
-        "GraphPoints",
-        "Library",
-        "LibraryFunction",
-        "Model",
-        "Report",
-        "Result",
-        "Stats",
-        "StepCost",
-        "Variations",
-        "col",
-        "compute",
-        "corrections",
-        "fn",
-        "get_include",
-        "json_mask",
-        "library",
-        "onnx_model",
-        "run_graphs",
-        "variations_for",
-    ],
     ".frame.root.facade": ["RDataFrame"],
     ".importing.copying": ["CopyProgress", "CopyReport", "copy"],
     ".importing.merging": ["LeftOutObject", "MergeReport", "merge"],
@@ -227,18 +200,19 @@ _LATE = {
     ".reading.exporting": ["export"],
     ".writing.parallel": ["FillContext", "ParallelDataSetWriter", "create_parallel"],
 }
-"""Modules that not every program needs, and their public names: imported when they are used."""
+"""Modules that not every program needs, and their public names: imported when they are used. Others are of `frame`."""
 
 _LATE_PACKAGES = ("frame", "importing", "maintenance")
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        for module, names in _LATE.items():
-            if name in names:
-                value = getattr(importlib.import_module(module, __name__), name)
-                globals()[name] = value
-                return value
+        of_frame = ".frame" if name in __all__ else None
+        module = next((module for module, names in _LATE.items() if name in names), of_frame)
+        if module is not None:
+            value = getattr(importlib.import_module(module, __name__), name)
+            globals()[name] = value
+            return value
         if name in _LATE_PACKAGES:
             return importlib.import_module(f".{name}", __name__)
         there = _OTHER_NAMES.get(name)
