@@ -464,7 +464,7 @@ TEST_F(S3Faults, LooksWhatBecameOfAnUpload) {
         return {.headers = {{"ETag", "\"e-1\""}, {"x-amz-meta-colonnade-put", "token"}}};
       });
       S3Settings settings = settings_for(server.url());
-      settings.timeout = std::chrono::milliseconds(500);
+      settings.timeout = std::chrono::milliseconds(1500);
       const auto client = make_s3_client("bucket", settings);
       const std::array parts{S3Part{1, "\"p\""}};
       if (is_done) {
@@ -482,7 +482,7 @@ TEST_F(S3Faults, SaysThatItIsNotKnownWhatBecameOfAnUpload) {
     return {.status = request.method == "POST" ? 504 : 403};
   });
   S3Settings settings = settings_for(server.url());
-  settings.timeout = std::chrono::milliseconds(500);
+  settings.timeout = std::chrono::milliseconds(1500);
   const auto client = make_s3_client("bucket", settings);
   const std::array parts{S3Part{1, "\"p\""}};
   const Error error = error_of([&] { client->complete_upload("key", "token/id", parts, {}); });
