@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from processes import HOST
 AnyListener = TypeVar("AnyListener", bound="Listener")
 
 
-class Listener:
+class Listener(ABC):
     """Hands on each connection to `port` to `accepted`, between `__enter__` and `__exit__`."""
 
     def __init__(self) -> None:
@@ -34,10 +35,11 @@ class Listener:
         self._thread.join()
         self.settle()
 
+    @abstractmethod
     def accepted(self, connection: socket.socket) -> None:
         """Serve a connection; this returns at once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def settle(self) -> None:
         """Wait for what still runs when no connection is accepted any more."""
 
