@@ -38,6 +38,7 @@ _PLAIN_TYPES = {
     np.bool_,
     *(np.dtype(each).type for each in "bBhHiIlLqQefd"),
 }
+_FITTING = "numbers, Booleans or texts, or lists and dictionaries of them"
 _ADVICE: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((set, frozenset), "sorted(values): a set has no order"),
     (Iterator, "list(values): an iterator gives its items only once"),
@@ -150,8 +151,8 @@ def _converted(convert: Any) -> Content:
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TypeMismatchError(
-            f"the values are none that a DataFrame has: {reason}",
-            "numbers, Booleans, texts, and lists and dictionaries of these",
+            f"a DataFrame cannot hold the values: {reason}",
+            _FITTING,
         ) from error
 
 
@@ -211,6 +212,6 @@ def _is_missing(value: Any) -> bool:
 def _refused(value: Any) -> TypeMismatchError:
     advice = next((text for kind, text in _ADVICE if isinstance(value, kind)), "")
     return TypeMismatchError(
-        f"{shown(value)} of type {type(value).__name__} is no value that a DataFrame has",
-        advice or "numbers, Booleans, texts, and lists and dictionaries of these",
+        f"a DataFrame cannot hold {shown(value)} of type {type(value).__name__}",
+        advice or _FITTING,
     )

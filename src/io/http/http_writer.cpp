@@ -240,7 +240,7 @@ class HttpWriter final : public WritableFile {
     return {.action = "examine", .url = url, .method = HttpMethod::head};
   }
 
-  // There are servers that take files and let nobody look.
+  // Some servers accept files but do not let anybody look at them.
   bool exists(const HttpUrl& url) const {
     const HttpReply reply = caller_.call(look_at(url));
     if (may_pass(reply.http)) throw caller_.error(look_at(url), reply);
@@ -260,7 +260,7 @@ class HttpWriter final : public WritableFile {
         caller_.call({.action = "remove", .url = url, .method = HttpMethod::remove, .most_attempts = 2}));
   }
 
-  // There are servers that keep what they have when a connection is cut.
+  // Some servers keep the part that they have when a connection is cut.
   void check_size(const HttpUrl& url, std::uint64_t size) const {
     const HttpReply reply = caller_.call(look_at(url));
     const auto there = whole_number(reply.http.header_or_empty("content-length"));
