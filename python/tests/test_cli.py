@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import subprocess
 import sys
 
+import awkward as ak
 import numpy as np
 import pytest
 from clients import running
 from locations import FIXTURES
 
 import colonnade
+from colonnade import _core
 from colonnade.cli import main
+from colonnade.cli.info import describe
+from colonnade.cli.treemap import stored_boxes
 
 SEVERAL = str(FIXTURES / "several_data_sets.root")
 RECORDS = str(FIXTURES / "types_untyped.root")
@@ -51,6 +56,64 @@ def test_info_as_json(run, sample):
     assert x["fields"][0]["path"] == "x._0"
     assert data["packed_bytes"] == identity["packed_bytes"] + x["packed_bytes"]
     assert data["stored_bytes"] == identity["stored_bytes"] + x["stored_bytes"] < sample.stat().st_size
+
+
+def test_info_of_column_types(run, sample):
+    lines = [line.split() for line in run("info", sample, "--types")[1].splitlines()]
+    assert {tuple(line[:3]) for line in lines if line and line[0].startswith("Split")} == {
+        ("SplitReal64", "1", "40"),
+        ("SplitIndex64", "1", "20"),
+        ("SplitInt32", "1", "20"),
+    }
+    (data,) = json.loads(run("info", sample, "--json")[1])["data_sets"]
+    for size in ("pages", "stored_bytes", "packed_bytes"):
+        assert sum(each[size] for each in data["column_types"]) == data[size]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_treemaps(run, sample, tmp_path, ending):
+    picture = tmp_path / f"map.{ending}"
+    assert run("info", sample, "Events", "--treemap", picture)[0] == 0
+    written = picture.read_bytes()
+    assert written.startswith(b"\x89PNG") if ending == "png" else b"</svg>" in written
+
+
+def test_what_treemaps_refuse(run, sample, tmp_path):
+    status, _, err = run("info", sample, "--treemap", tmp_path / "map.root")
+    assert status == 1
+    assert "map.root" in err
+    assert ".svg" in err
+    with colonnade.create(sample, "Others", {"x": "float"}, mode="update"):
+        pass
+    assert "has 2; try: the name of one" in run("info", sample, "--treemap", tmp_path / "map.svg")[2]
+    assert "stores nothing" in run("info", sample, "Others", "--treemap", tmp_path / "map.svg")[2]
+    assert not list(tmp_path.glob("map.*"))
+
+
+def test_areas_of_treemaps_are_stored_sizes(tmp_path):
+    rng = np.random.default_rng(1)
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Events") as writer:
+        counts = rng.poisson(3, 5000)
+        jets = ak.zip({"pt": rng.normal(size=counts.sum()), "id": rng.integers(0, 5, counts.sum())})
+        jets = ak.unflatten(jets, counts)
+        writer.extend(
+            {"n": np.arange(5000), "jets": jets, "x": rng.normal(size=(5000, 3)), "zero": counts * 0}
+        )
+    with colonnade.open(path) as data:
+        described = describe(data)
+        sizes = _core.column_statistics(data.descriptor)
+    boxes = list(stored_boxes(described))
+    area = sum(box.dx * box.dy for box in boxes)
+    assert area == pytest.approx(96)
+    assert sorted(box.dx * box.dy / area for box in boxes) == pytest.approx(
+        sorted(each.stored_bytes / described["stored_bytes"] for each in sizes if each.stored_bytes)
+    )
+    for one, other in itertools.combinations(boxes, 2):
+        width = min(one.x + one.dx, other.x + other.dx) - max(one.x, other.x)
+        height = min(one.y + one.dy, other.y + other.dy) - max(one.y, other.y)
+        assert min(width, height) < 1e-9
+    assert {box.text.splitlines()[0] for box in boxes} == {"n", "jets", "pt", "id", "x", "zero"}
 
 
 def test_info_lists_sub_fields_on_demand(run, sample):

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from colonnade import _core
-from colonnade.errors import redacted
+from colonnade.errors import UsageError, redacted
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import datasets
 from colonnade.schema.fields import FieldInfo
@@ -29,6 +29,7 @@ from .common import (
     name_argument,
     print_json,
 )
+from .treemap import draw
 
 __all__ = ["info", "ls"]
 
@@ -58,6 +59,25 @@ def _describe_field(field: FieldInfo, statistics: list[_core.ColumnStatistics]) 
     }
 
 
+def _describe_column_types(
+    descriptor: _core.Descriptor, statistics: list[_core.ColumnStatistics]
+) -> list[dict[str, Any]]:
+    """Describe the types of columns, the largest first."""
+    columns: dict[str, list[int]] = {}
+    for number, column in enumerate(descriptor.columns):
+        columns.setdefault(column.encoding.type, []).append(number)
+    found = [
+        {
+            "type": name,
+            "columns": len(chosen),
+            "elements": sum(statistics[each].elements for each in chosen),
+            **_sizes(chosen, statistics),
+        }
+        for name, chosen in columns.items()
+    ]
+    return sorted(found, key=lambda each: (-each["stored_bytes"], each["type"]))
+
+
 def describe(data_set: DataSet, fields: list[str] | None = None) -> dict[str, Any]:
     """Describe a data set as `info --json` prints it: sizes in bytes, compressed (stored) and before (packed)."""
     chosen = data_set.schema if fields is None else data_set.schema.select(fields)
@@ -74,6 +94,7 @@ def describe(data_set: DataSet, fields: list[str] | None = None) -> dict[str, An
         "compression": settings,
         **_sizes(list(range(len(statistics))), statistics),
         "fields": [_describe_field(field, statistics) for field in chosen.values()],
+        "column_types": _describe_column_types(descriptor, statistics),
         "attribute_sets": _describe_attribute_sets(data_set),
     }
 
@@ -108,23 +129,38 @@ def measure(data_set: DataSet, fields: list[str] | None) -> dict[str, Any]:
 @name_argument
 @json_option
 @click.option("--all", "everything", is_flag=True, help="List sub-fields, too.")
+@click.option("--types", is_flag=True, help="List the types of columns instead of the fields.")
+@click.option("--treemap", metavar="FILE", help="Draw the stored sizes: .svg, .png, .pdf, ...")
 @click.option("--metrics", is_flag=True, help="Read all fields once and print the cost.")
 @fields_option("--fields")
 def info(
-    file: str, name: str | None, as_json: bool, everything: bool, metrics: bool, fields: list[str] | None
+    file: str,
+    name: str | None,
+    as_json: bool,
+    everything: bool,
+    types: bool,
+    treemap: str | None,
+    metrics: bool,
+    fields: list[str] | None,
 ) -> None:
     """Print the data sets of FILE: entries, clusters, and for each field type, size and ratio.
 
-    --fields limits the table, and what --metrics reads, to the named fields.
+    --fields limits the table, the picture of --treemap, and what --metrics reads, to the named fields.
     """
     file, found_name = file_and_name(file, name)
     names = [found_name] if found_name else _core.data_sets(file)
+    if treemap is not None and len(names) != 1:
+        raise UsageError(
+            f"a treemap shows one data set, and the file has {len(names)}", "the name of one behind the file"
+        )
     found = []
     for each in names:
         with DataSet(file, each) as data_set:
             found.append(describe(data_set, fields))
             if metrics:
                 found[-1]["metrics"] = measure(data_set, fields)
+    if treemap is not None:
+        draw(found[0], treemap)
     size = file_size(file)
     if as_json:
         objects = [
@@ -142,12 +178,12 @@ def info(
             else "  it is empty"
         )
     for data in found:
-        _print(data, everything)
+        _print(data, everything, types)
         if metrics:
             _print_metrics(data["metrics"])
 
 
-def _print(data: dict[str, Any], everything: bool) -> None:
+def _print(data: dict[str, Any], everything: bool, types: bool) -> None:
     ratio = f", ratio {data['ratio']:.2f}" if data["ratio"] else ""
     click.echo(
         f"\n{data['name']}: {count_text(data['entries'], 'entry')}, {count_text(data['clusters'], 'cluster')}, "
@@ -157,19 +193,39 @@ def _print(data: dict[str, Any], everything: bool) -> None:
     click.echo(
         f"  written by {data['writer'] or 'an unknown program'}, compression {', '.join(data['compression']) or '-'}"
     )
+    console().print(_types_table(data) if types else _fields_table(data, everything))
+    _print_attribute_sets(data["attribute_sets"])
+
+
+def _types_table(data: dict[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=True)
+    table.add_column("column type", no_wrap=True, style="cyan")
+    for title in ("columns", "elements"):
+        table.add_column(title, justify="right", no_wrap=True)
+    _add_size_columns(table)
+    for each in data["column_types"]:
+        cells = each["type"], str(each["columns"]), str(each["elements"])
+        table.add_row(*cells, *_size_cells(each, data["stored_bytes"]))
+    return table
+
+
+def _fields_table(data: dict[str, Any], everything: bool) -> Table:
     rows = [row for field in data["fields"] for row in _rows(field, "", "", everything)]
     table = Table(box=None, pad_edge=True)
     # Names are never broken, so that a search finds them. Types are, in a narrow terminal.
     table.add_column("field", no_wrap=True, min_width=max((len(name) for name, _ in rows), default=0))
     table.add_column("type", overflow="fold", style="cyan")
     table.add_column("encoding", overflow="fold", style="dim")
+    _add_size_columns(table)
+    for name, field in rows:
+        _add_row(table, name, field, data["stored_bytes"])
+    return table
+
+
+def _add_size_columns(table: Table) -> None:
     for title in ("pages", "size", "stored", "ratio"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("share", no_wrap=True, style="green")
-    for name, field in rows:
-        _add_row(table, name, field, data["stored_bytes"])
-    console().print(table)
-    _print_attribute_sets(data["attribute_sets"])
 
 
 def _print_attribute_sets(found: list[dict[str, Any]]) -> None:
@@ -220,12 +276,19 @@ def _add_row(table: Table, name: str, field: dict[str, Any], total: int) -> None
     # As texts, in which rich finds neither markup nor emoji.
     table.add_row(
         *(Text(text) for text in (name, field["type"] + notes, " ".join(field["encodings"]))),
-        str(field["pages"]),
-        bytes_text(field["packed_bytes"]),
-        bytes_text(field["stored_bytes"]),
-        f"{field['ratio']:.2f}" if field["ratio"] else "-",
-        _bar(field["stored_bytes"] / total if total else 0.0),
+        *_size_cells(field, total),
     )
+
+
+def _size_cells(sizes: dict[str, Any], total: int) -> list[str]:
+    """The cells of `_add_size_columns`."""
+    return [
+        str(sizes["pages"]),
+        bytes_text(sizes["packed_bytes"]),
+        bytes_text(sizes["stored_bytes"]),
+        f"{sizes['ratio']:.2f}" if sizes["ratio"] else "-",
+        _bar(sizes["stored_bytes"] / total if total else 0.0),
+    ]
 
 
 def _bar(share: float, width: int = 10) -> str:
