@@ -302,8 +302,8 @@ colonnade_status colonnade_frame_columns(const colonnade_frame* frame, colonnade
 /* The type of an expression as C++ spells it, a list of one text. */
 colonnade_status colonnade_frame_column_type(const colonnade_frame* frame, const char* expression,
                                              colonnade_strings** out);
-/* Writes columns (all, without any) of the entries that are left, at once, and replaces what is there:
- * `options` are null or have COLONNADE_WRITE_REPLACE. */
+/* Writes columns (all, without any) of the entries that are left, at once. Without `options` it replaces what
+ * is there. */
 colonnade_status colonnade_frame_snapshot(const colonnade_frame* frame, const char* name, const char* uri,
                                           const char* const* columns, size_t num_columns,
                                           const colonnade_write_options* options, uint64_t* num_entries);

@@ -313,11 +313,11 @@ class DataFrame {
   // Writes columns (all that can be written, if none are named) in entry order, and returns a DataFrame over
   // them. Throws what a writer throws.
   DataFrame snapshot(const std::string& name, const std::string& uri, const Names& columns = {},
-                     const WriteOptions& options = {}) const;
+                     const WriteOptions& options = {}, WriteMode mode = WriteMode::recreate) const;
   // The same, as part of the next pass.
   Result<frame::SnapshotValue> snapshot_later(const std::string& name, const std::string& uri,
-                                              const Names& columns = {},
-                                              const WriteOptions& options = {}) const;
+                                              const Names& columns = {}, const WriteOptions& options = {},
+                                              WriteMode mode = WriteMode::recreate) const;
   // A DataFrame over these columns, kept in memory.
   DataFrame cache(const Names& columns = {}) const {
     return DataFrame(detail::cached_frame(*graph_, node_, columns));

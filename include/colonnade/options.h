@@ -13,6 +13,13 @@ enum class Checksums { off, on };
 enum class SamePageMerging { off, on };
 enum class Container { root_file, bare_file };
 
+// What a new data set may find in its place.
+enum class WriteMode {
+  create,    // nothing: no file or, in an object store, no data set of its name
+  recreate,  // anything: the file or, in an object store, the data set is replaced
+  update     // a ROOT file, to which it is added, or an object store without a data set of its name
+};
+
 // How local files are read. `automatic` picks the fastest that the machine allows, see docs/local-storage.md.
 enum class LocalIo {
   automatic,

@@ -26,11 +26,12 @@ class AttributeAppender;
 
 class SharedWriter {
  public:
-  // Claims the data set `name` of an object store; the commit replaces an existing one. The parts must be
-  // written with the same options. Throws ErrorKind::usage for a file, and for a data set that is being
-  // written.
+  // Claims the data set `name` of an object store; the commit replaces an existing one, unless the mode says
+  // that there must be none. The parts must be written with the same options. Throws ErrorKind::usage for a
+  // file, and for a data set that is being written.
   static std::unique_ptr<SharedWriter> open(std::string_view name, const std::string& uri,
-                                            const WriteOptions& options = {});
+                                            const WriteOptions& options = {},
+                                            WriteMode mode = WriteMode::recreate);
   ~SharedWriter();  // discards uncommitted parts
   SharedWriter(const SharedWriter&) = delete;
   SharedWriter& operator=(const SharedWriter&) = delete;

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "dataset/writing/open_writer.h"
 #include "register.h"
 #include "written_arrays.h"
 
@@ -104,8 +105,8 @@ std::unique_ptr<PyParallelWriter> make_parallel_writer(const std::string& uri, c
                                                        const std::vector<const Field*>& fields,
                                                        const std::vector<Projection>& projections,
                                                        const WriteOptions& options, const std::string& mode) {
-  return std::make_unique<PyParallelWriter>(
-      open_writer<ParallelWriter>(mode, make_model(fields, projections), name, uri, options));
+  return std::make_unique<PyParallelWriter>(dataset::open_writer<ParallelWriter>(
+      dataset::write_mode_of(mode), make_model(fields, projections), name, uri, options));
 }
 
 }  // namespace

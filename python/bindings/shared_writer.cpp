@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "dataset/writing/open_writer.h"
 #include "register.h"
 #include "writer_handles.h"
 
@@ -30,10 +31,11 @@ void register_shared_writer(nb::module_& module) {
       .def("discard", &SharedWriter::discard, Released());
   module.def(
       "open_shared_writer",
-      [](const std::string& name, const std::string& uri, const WriteOptions& options) {
-        return SharedWriter::open(name, uri, options);
+      [](const std::string& name, const std::string& uri, const WriteOptions& options,
+         const std::string& mode) {
+        return SharedWriter::open(name, uri, options, dataset::write_mode_of(mode));
       },
-      nb::arg("name"), nb::arg("uri"), nb::arg("options"), Released());
+      nb::arg("name"), nb::arg("uri"), nb::arg("options"), nb::arg("mode") = "recreate", Released());
 }
 
 }  // namespace colonnade::python

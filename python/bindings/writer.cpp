@@ -15,6 +15,7 @@
 #include "codec/compression.h"
 #include "colonnade/attributes.h"
 #include "colonnade/error.h"
+#include "dataset/writing/open_writer.h"
 #include "register.h"
 #include "writer_handles.h"
 #include "written_arrays.h"
@@ -247,8 +248,8 @@ std::unique_ptr<PyWriter> make_writer(const std::string& uri, const std::string&
                                       const std::vector<const Field*>& fields,
                                       const std::vector<Projection>& projections, const WriteOptions& options,
                                       const std::string& mode) {
-  return std::make_unique<PyWriter>(
-      open_writer<Writer>(mode, make_model(fields, projections), name, uri, options));
+  return std::make_unique<PyWriter>(dataset::open_writer<Writer>(
+      dataset::write_mode_of(mode), make_model(fields, projections), name, uri, options));
 }
 
 std::unique_ptr<PyWriter> resume_writer(const std::string& uri, const std::string& name,

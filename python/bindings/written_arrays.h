@@ -61,15 +61,6 @@ inline std::unique_ptr<Model> make_model(const std::vector<const Field*>& fields
   return model;
 }
 
-// A Writer or ParallelWriter.
-template <class Made>
-std::unique_ptr<Made> open_writer(const std::string& mode, std::unique_ptr<Model> model,
-                                  const std::string& name, const std::string& uri,
-                                  const WriteOptions& options) {
-  const auto open = mode == "create" ? Made::create : mode == "update" ? Made::add_to : Made::recreate;
-  return open(std::move(model), name, uri, options);
-}
-
 }  // namespace colonnade::python
 
 #endif

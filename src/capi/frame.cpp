@@ -204,13 +204,11 @@ colonnade_status colonnade_frame_snapshot(const colonnade_frame* frame, const ch
   return guarded([&] {
     need(frame, "the frame");
     const auto given = options_of(options, "colonnade_write_options");
-    if (options != nullptr && given.mode != COLONNADE_WRITE_REPLACE)
-      throw Error(ErrorKind::usage, "a snapshot can only replace an existing data set",
-                  "mode = COLONNADE_WRITE_REPLACE");
+    const WriteMode mode = options == nullptr ? WriteMode::recreate : write_mode(given);
     auto chosen = texts_of(columns, num_columns, "a column");
     if (chosen.empty()) chosen = detail::frame_whole_columns(*frame->graph, frame->node);
     const std::string how = detail::snapshot_options(chosen, text_of(name, "the name"),
-                                                     text_of(uri, "the URI"), write_options(given));
+                                                     text_of(uri, "the URI"), write_options(given), mode);
     const auto result = book(*frame, colonnade_result::Kind::number, "snapshot", chosen, how);
     compute(*result);
     const auto written =

@@ -7,6 +7,19 @@
 
 namespace colonnade::capi {
 
+inline WriteMode write_mode(const colonnade_write_options& given) {
+  switch (given.mode) {
+    case COLONNADE_WRITE_CREATE:
+      return WriteMode::create;
+    case COLONNADE_WRITE_REPLACE:
+      return WriteMode::recreate;
+    case COLONNADE_WRITE_ADD:
+      return WriteMode::update;
+    default:
+      throw Error(ErrorKind::usage, "mode has no such value", "one of COLONNADE_WRITE_...");
+  }
+}
+
 inline WriteOptions write_options(const colonnade_write_options& given) {
   WriteOptions options;
   if (given.compression != nullptr) options.compression = Compression(std::string(given.compression));

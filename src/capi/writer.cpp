@@ -6,6 +6,7 @@
 #include "capi/arrow_import.h"
 #include "capi/boundary.h"
 #include "capi/write_options.h"
+#include "dataset/writing/open_writer.h"
 
 using namespace colonnade;
 using namespace colonnade::capi;
@@ -42,20 +43,9 @@ std::unique_ptr<colonnade_writer> make_writer(const char* name, const char* uri,
   writer->fields = import_schema(*schema, options.nulls == COLONNADE_NULLS_OPTIONAL);
   auto model = Model::create();
   for (const ImportType& field : writer->fields) model->add_field(capi::make_field(field));
-  const std::string data_set = text_of(name, "the name"), where = text_of(uri, "the URI");
-  switch (options.mode) {
-    case COLONNADE_WRITE_CREATE:
-      writer->writer = Writer::create(std::move(model), data_set, where, write_options(options));
-      break;
-    case COLONNADE_WRITE_REPLACE:
-      writer->writer = Writer::recreate(std::move(model), data_set, where, write_options(options));
-      break;
-    case COLONNADE_WRITE_ADD:
-      writer->writer = Writer::add_to(std::move(model), data_set, where, write_options(options));
-      break;
-    default:
-      throw Error(ErrorKind::usage, "mode has no such value", "one of COLONNADE_WRITE_...");
-  }
+  writer->writer =
+      dataset::open_writer<Writer>(write_mode(options), std::move(model), text_of(name, "the name"),
+                                   text_of(uri, "the URI"), write_options(options));
   return writer;
 }
 

@@ -190,6 +190,34 @@ def test_columns_and_snapshots(files: list[str], tmp_path: Path) -> None:
         c.LIBRARY.colonnade_result_release(count)
 
 
+def test_snapshots_into_a_file_with_data_sets(files: list[str], tmp_path: Path) -> None:
+    file = str(tmp_path / "s.root")
+    entries = c.U64()
+    create, replace, add = range(3)
+
+    def snapshot(name: bytes, mode: int) -> None:
+        options = c.write_options(mode=mode)
+        c.call(
+            "colonnade_frame_snapshot", made, name, file.encode(), c.texts(["x"]), ctypes.c_size_t(1),
+            ctypes.byref(options), ctypes.byref(entries),
+        )  # fmt: skip
+
+    with frame(files, last=10) as made:
+        with pytest.raises(c.CError, match="no such file"):
+            snapshot(b"One", add)
+        snapshot(b"One", create)
+        snapshot(b"Two", add)
+        for mode in (create, add):
+            with pytest.raises(c.CError, match=r"exists|already"):
+                snapshot(b"Two", mode)
+        with pytest.raises(c.CError, match="mode has no such value"):
+            snapshot(b"Three", 3)
+        assert colonnade.datasets(file) == ["One", "Two"]
+        snapshot(b"Three", replace)
+    assert colonnade.datasets(file) == ["Three"]
+    assert entries.value == 10
+
+
 def test_variants(tmp_path: Path) -> None:
     file, copy = str(tmp_path / "v.root"), str(tmp_path / "copy.root")
     values = [1, "one", 2, "", 3]

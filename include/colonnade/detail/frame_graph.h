@@ -188,7 +188,7 @@ std::string graph_options(const std::string& name, const std::string& title, uns
 std::string display_options(std::span<const std::string> names, unsigned rows);
 std::string names_options(std::span<const std::string> names);
 std::string snapshot_options(std::span<const std::string> names, const std::string& name,
-                             const std::string& uri, const WriteOptions& options);
+                             const std::string& uri, const WriteOptions& options, WriteMode mode);
 
 // A booked result; it is cancelled when the last copy is gone.
 struct FrameBooking {

@@ -24,7 +24,8 @@ from colonnade.frame.session import Booking
 from colonnade.importing.copying import CopySettings, copy
 from colonnade.maintenance.garbage import remove_data_set
 from colonnade.writing.attributes import AttributeAppender, adding
-from colonnade.writing.options import write_options
+from colonnade.writing.creating import DataSetWriter
+from colonnade.writing.options import WriteMode, write_options
 
 from .presence import Presence, run_name
 from .runs import Run, end, is_claimed
@@ -50,6 +51,7 @@ class Destination:
 
     uri: str
     name: str
+    mode: WriteMode
     write: Mapping[str, Any]
     ticket: str = ""
     """The ticket with which tasks write parts of a data set that the client has claimed."""
@@ -63,6 +65,7 @@ class Destination:
         return cls(
             options["uri"],
             options["name"],
+            options["mode"],
             options["write"],
             options.get("part_of", ""),
             options.get("run", ""),
@@ -72,6 +75,11 @@ class Destination:
     def is_folder(self) -> bool:
         """Whether it is a folder of files, one for each task, rather than one data set."""
         return self.uri.endswith("/")
+
+    @property
+    def writing(self) -> dict[str, Any]:
+        """The options of a writer of all of it, which commits once."""
+        return {name: value for name, value in self.write.items() if name != "checkpoint_every"}
 
     @property
     def path(self) -> Path:
@@ -86,6 +94,12 @@ class Destination:
         if _core.is_local_file(self.uri):
             return os.path.realpath(self.path), ""
         return self.uri.partition("?")[0], ""
+
+    def check(self) -> None:
+        """Raise the error of a writer whose mode does not allow what is at a file's place."""
+        if self.mode != "recreate" and not self.is_folder:
+            options = write_options(**self.writing)
+            DataSetWriter(self.uri, self.name, {"x": "bool"}, options, mode=self.mode).abort()
 
     @property
     def is_wanted(self) -> bool:
@@ -134,6 +148,7 @@ def part_booking(booking: Booking, task: Task) -> tuple[Booking, tuple[str, str]
     place = to.part(task)
     changed = {"part_of": place[1]} if to.ticket else {"uri": place[0], "name": place[1]}
     options = json.loads(booking.options) | changed
+    options["mode"] = "recreate"
     options.pop("run", None)
     options.pop("commit", None)  # parts are committed, whatever comes before the commit of the whole
     return Booking("snapshot", booking.node, booking.arguments, json.dumps(options)), place
@@ -175,10 +190,11 @@ class Claim:
         self._run: Run | None = None
         self._presence: Presence | None = None
         if _core.is_object_store(to.uri):
-            written = {name: value for name, value in to.write.items() if name != "checkpoint_every"}
-            self.writer = _core.open_shared_writer(to.name, to.uri, write_options(**written))
+            self.writer = _core.open_shared_writer(to.name, to.uri, write_options(**to.writing), to.mode)
             self._added = {"part_of": self.writer.ticket}
-        elif _core.is_local_file(to.uri):
+            return
+        to.check()
+        if _core.is_local_file(to.uri):
             self._run = Run(to.path)
             self._added = {"run": self._run.name}
         else:
@@ -248,14 +264,18 @@ def commit(
     if to.is_folder:
         _publish(to, parts)
         return
+    to.check()  # a file may have appeared meanwhile
     # Options for pages and clusters were applied when the parts were written.
     settings: dict[str, Any] = {
-        key: value
-        for key, value in to.write.items()
-        if key in CopySettings.__annotations__ and key != "checkpoint_every"
+        key: value for key, value in to.writing.items() if key in CopySettings.__annotations__
     }
     copy(
-        list(parts), to.uri, destination_name=to.name, overwrite=True, before_commit=before_commit, **settings
+        list(parts),
+        to.uri,
+        destination_name=to.name,
+        overwrite=to.mode == "recreate",
+        before_commit=before_commit,
+        **settings,
     )
     remove(parts)
 

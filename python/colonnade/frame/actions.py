@@ -24,7 +24,7 @@ from colonnade.misuse import advised, check_order, function_of, names_of, path_t
 from colonnade.reading.steps import check_step
 from colonnade.reading.streams import Stream
 from colonnade.writing.attributes import AttributeAppender
-from colonnade.writing.options import check_names, write_options
+from colonnade.writing.options import WriteMode, check_names, write_options
 
 from .expressions import ExpressionLike
 from .histograms import (
@@ -713,6 +713,8 @@ class Actions(Node):
         name: str = ...,
         columns: Columns = ...,
         *,
+        mode: WriteMode = ...,
+        append: bool = ...,
         lazy: Literal[False] = ...,
         attributes: bool | Sequence[str] = ...,
         **options: Unpack[WriteSettings],
@@ -724,6 +726,8 @@ class Actions(Node):
         name: str = ...,
         columns: Columns = ...,
         *,
+        mode: WriteMode = ...,
+        append: bool = ...,
         lazy: Literal[True],
         **options: Unpack[WriteSettings],
     ) -> Result[DataFrame]: ...
@@ -733,6 +737,8 @@ class Actions(Node):
         name: str = "Events",
         columns: Columns = None,
         *,
+        mode: WriteMode = "recreate",
+        append: bool = False,
         lazy: bool = False,
         attributes: bool | Sequence[str] = False,
         **options: Unpack[WriteSettings],
@@ -744,6 +750,9 @@ class Actions(Node):
                 in which each task leaves a file.
             name: of the data set.
             columns: what to write; all columns if None.
+            mode: "recreate" replaces an existing file; "create" makes a new one; "update" adds the data set to an
+                existing ROOT file, which may be one that this DataFrame reads. See `colonnade.create`.
+            append: the same as mode="update".
             lazy: only book it. Otherwise it is written now, and all earlier bookings are computed in the same pass.
             attributes: take over the attribute sets of the files, all or those named, in the same commit: their ranges
                 are those of the entries that are left.
@@ -775,9 +784,17 @@ class Actions(Node):
         every = options.get("checkpoint_every")
         if isinstance(every, timedelta):
             written["checkpoint_every"] = {"seconds": every.total_seconds()}
-        settings: dict[str, object] = {"names": names, "uri": target, "name": name, "write": written}
+        settings: dict[str, object] = {
+            "names": names,
+            "uri": target,
+            "name": name,
+            "mode": "update" if append else mode,
+            "write": written,
+        }
         if target.endswith("/"):
             self._check_folder(target)
+            if append or mode == "update":
+                raise UsageError(f'"{uri}" is a folder, to which nothing is added', "a file", uri=target)
 
         carried = CarriedAttributes(self, None if isinstance(carry, bool) else carry) if carry else None
         if carried is not None:

@@ -70,7 +70,7 @@ struct SharedWriter::Impl {
 SharedWriter::SharedWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 std::unique_ptr<SharedWriter> SharedWriter::open(std::string_view name, const std::string& uri,
-                                                 const WriteOptions& options) {
+                                                 const WriteOptions& options, WriteMode mode) {
   if (!io::is_object_store(uri))
     throw Error(ErrorKind::usage, "many processes can write one data set in an object store only",
                 "a URI like obj:///path or s3://bucket/prefix", {.uri = uri});
@@ -78,9 +78,11 @@ std::unique_ptr<SharedWriter> SharedWriter::open(std::string_view name, const st
   dataset::check_new_name(name);
   auto impl = std::make_unique<Impl>();
   impl->name = name;
-  impl->store = io::open_object_store(uri, {.create = true, .object_class = options.object_class});
+  impl->store =
+      io::open_object_store(uri, {.create = mode != WriteMode::update, .object_class = options.object_class});
   auto container = container::ObjectContainerWriter::open(
-      impl->store, name, dataset::container_options(options), container::ObjectTarget::any);
+      impl->store, name, dataset::container_options(options),
+      mode == WriteMode::recreate ? container::ObjectTarget::any : container::ObjectTarget::absent);
   impl->container = container.get();
   impl->ticket = container->begin_parts().text();
   WriteOptions at_the_end = options;

@@ -424,16 +424,16 @@ Result<Report> DataFrame::report() const {
 }
 
 Result<frame::SnapshotValue> DataFrame::snapshot_later(const std::string& name, const std::string& uri,
-                                                       const Names& columns,
-                                                       const WriteOptions& options) const {
+                                                       const Names& columns, const WriteOptions& options,
+                                                       WriteMode mode) const {
   const Names chosen = columns.empty() ? detail::frame_whole_columns(*graph_, node_) : columns;
   return book_spec<frame::SnapshotValue>("snapshot", chosen,
-                                         detail::snapshot_options(chosen, name, uri, options));
+                                         detail::snapshot_options(chosen, name, uri, options, mode));
 }
 
 DataFrame DataFrame::snapshot(const std::string& name, const std::string& uri, const Names& columns,
-                              const WriteOptions& options) const {
-  snapshot_later(name, uri, columns, options).value();
+                              const WriteOptions& options, WriteMode mode) const {
+  snapshot_later(name, uri, columns, options, mode).value();
   FrameOptions reading = detail::frame_options(*graph_);
   reading.first = 0;
   reading.last = ~std::uint64_t{0};

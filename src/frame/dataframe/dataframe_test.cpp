@@ -287,6 +287,21 @@ TEST_P(DataFrameTest, Snapshots) {
   EXPECT_EQ(*DataFrame("All", later.uri()).sum("n"), 600);
 }
 
+TEST_P(DataFrameTest, SnapshotsIntoOneFile) {
+  const testing::MemoryFile file;
+  const auto few = frame().filter("n == 3");
+  few.snapshot("Few", file.uri(), {"x"}, {}, WriteMode::create);
+  frame().snapshot("All", file.uri(), {"n"}, {}, WriteMode::update);
+  EXPECT_EQ(*DataFrame("Few", file.uri()).count(), 200u);
+  EXPECT_EQ(*DataFrame("All", file.uri()).count(), 1000u);
+  for (const WriteMode mode : {WriteMode::create, WriteMode::update}) {
+    const Error error = error_of([&] { few.snapshot("All", file.uri(), {"x"}, {}, mode); });
+    EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
+  }
+  few.snapshot("Other", file.uri(), {"x"});
+  EXPECT_ANY_THROW(DataFrame("All", file.uri()));
+}
+
 TEST_P(DataFrameTest, CachesInMemory) {
   const auto df = frame().define("y", "x * 2").filter("n == 3");
   const auto cached = df.cache({"y", "v", "s", "hits"});

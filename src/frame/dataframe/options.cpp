@@ -3,6 +3,7 @@
 
 #include "colonnade/detail/frame_graph.h"
 #include "colonnade/error.h"
+#include "dataset/writing/open_writer.h"
 
 namespace colonnade::detail {
 
@@ -43,6 +44,7 @@ json write_json(const WriteOptions& options) {
                options.object_mapping == ObjectMapping::object_per_page ? "object_per_page" : "locality"},
               {"splice_size", options.splice_size},
               {"object_class", options.object_class},
+              {"discard_unrepaired", options.discard_unrepaired},
               {"description", options.description}};
   const CheckpointEvery& every = options.checkpoint_every;
   if (every.clusters != 0 || every.seconds != 0)
@@ -82,12 +84,16 @@ std::string display_options(std::span<const std::string> names, unsigned rows) {
 }
 
 std::string snapshot_options(std::span<const std::string> names, const std::string& name,
-                             const std::string& uri, const WriteOptions& options) {
+                             const std::string& uri, const WriteOptions& options, WriteMode mode) {
   std::vector<std::string> fields(names.begin(), names.end());
   for (std::string& field : fields)
     for (char& c : field)
       if (c == '.') c = '_';  // a member becomes a column of its own in the new data set
-  return text_of({{"names", fields}, {"uri", uri}, {"name", name}, {"write", write_json(options)}});
+  return text_of({{"names", fields},
+                  {"uri", uri},
+                  {"name", name},
+                  {"mode", dataset::name_of(mode)},
+                  {"write", write_json(options)}});
 }
 
 }  // namespace colonnade::detail

@@ -17,6 +17,7 @@
 #include "colonnade/model.h"
 #include "colonnade/writer.h"
 #include "dataset/schema_walk.h"
+#include "dataset/writing/open_writer.h"
 #include "frame/functions/physics_vectors.h"
 #include "frame/results/arrays.h"
 #include "frame/results/kinds.h"
@@ -29,7 +30,7 @@ namespace {
 struct SnapshotSettings {
   std::string uri;
   std::string name;
-  bool update = false;
+  WriteMode mode = WriteMode::recreate;
   bool commit = true;  // else the writer is part of the value
   WriteOptions write;
   std::vector<std::string> names;
@@ -197,11 +198,8 @@ class SnapshotAccumulator final : public ResultAccumulator {
   void open() {
     const std::lock_guard lock(opening_);
     if (writer_ != nullptr) return;
-    auto model = make_model(*settings_);
-    writer_ = settings_->update ? colonnade::Writer::add_to(std::move(model), settings_->name, settings_->uri,
-                                                            settings_->write)
-                                : colonnade::Writer::recreate(std::move(model), settings_->name,
-                                                              settings_->uri, settings_->write);
+    writer_ = dataset::open_writer<colonnade::Writer>(settings_->mode, make_model(*settings_),
+                                                      settings_->name, settings_->uri, settings_->write);
   }
   void collect(std::span<const ValuesPtr> values, std::size_t count) {
     collected_.append(values, count);
@@ -240,7 +238,7 @@ std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
   settings->name = options.text("name");
   if (settings->uri.empty()) options.refuse("uri", "the file or object store to write to");
   if (settings->name.empty()) options.refuse("name", "the name of the data set");
-  settings->update = options.choice("mode", {"recreate", "update"}) == "update";
+  settings->mode = dataset::write_mode_of(options.choice("mode", {"recreate", "create", "update"}));
   settings->commit = options.flag("commit", true);
   settings->write = write_options_of(options.object("write"));
   settings->write.part_of = options.text("part_of");

@@ -484,7 +484,7 @@ class RDataFrame:
                 f"'{name}' is the name of a file, not of a data set",
                 f"Snapshot({target!r}, {name!r}), the name of the data set first",
             )
-        settings = snapshot_settings(options)
+        settings = snapshot_settings(options, target)
         named = [] if not _is_unnamed(columns) and not _listed(columns) else self._named(columns)
         if not named or len(set(named)) < len(named):
             what = "a column is named twice" if named else "no columns are named"

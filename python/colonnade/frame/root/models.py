@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
+from colonnade import _core
 from colonnade.errors import UnsupportedError, UsageError
+from colonnade.writing.options import WriteMode
 
 __all__ = [
     "ESnapshotOutputFormat",
@@ -148,6 +151,13 @@ _WRITING = {
 }
 """Options of RNTuple, and those of `colonnade.create`."""
 
+_MODES: dict[str, WriteMode] = {
+    "RECREATE": "recreate",
+    "UPDATE": "update",
+    "CREATE": "create",
+    "NEW": "create",
+}
+
 
 class RSnapshotOptions:
     """The options of a snapshot, in the order of ROOT's constructor; those of TTrees alone have no effect."""
@@ -198,18 +208,22 @@ class SnapshotSettings(NamedTuple):
     with_variations: bool = False
 
 
-def snapshot_settings(options: Any) -> SnapshotSettings:
-    """Return the settings of a snapshot with ROOT's options."""
+def _mode(given: str, target: str) -> WriteMode:
+    mode = _MODES.get(given.upper())
+    if mode is None:
+        raise UsageError(f"a snapshot has no fMode {given!r}", ", ".join(map(repr, _MODES)))
+    is_missing = _core.is_local_file(target) and not os.path.exists(_core.local_path(target))
+    return "create" if mode == "update" and is_missing else mode
+
+
+def snapshot_settings(options: Any, target: str) -> SnapshotSettings:
+    """Return the settings of a snapshot to a target with ROOT's options."""
     if options is None:
         return SnapshotSettings({})
-    if str(options.fMode).upper() != "RECREATE":
-        raise UnsupportedError(
-            f"snapshots are written with fMode='RECREATE', not {options.fMode!r}", "another file"
-        )
     if "TTREE" in str(options.fOutputFormat).upper():
         raise UnsupportedError("snapshots are written as RNTuple, not as TTree")
     algorithm, level = int(options.fCompressionAlgorithm), int(options.fCompressionLevel)
-    writing: dict[str, Any] = {}
+    writing: dict[str, Any] = {"mode": _mode(str(options.fMode), target)}
     if algorithm not in _NO_ALGORITHM:
         writing["compression"] = 100 * algorithm + level if level else "none"
     for theirs, ours in _WRITING.items():
