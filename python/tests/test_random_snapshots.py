@@ -2,8 +2,8 @@
 
 Sources are files, some with attribute sets that the snapshot takes over, with friends, joined, with variations, or
 chains of TTrees; destinations are a file, a folder of files, object stores in a folder, in S3 and in Ceph, and files
-in S3 and on XRootD, each empty or with something that is to be replaced. A client that writes itself or on two
-processes is killed at a random moment.
+in S3 and on XRootD, each empty or with something that is to be replaced or added to. A client that writes itself or
+on two processes is killed at a random moment.
 
 `make soak` tries other seeds.
 """
@@ -151,6 +151,12 @@ def rows_at(target: str) -> list[Any] | None:
         return None
 
 
+def others_at(target: str) -> list[int]:
+    """What was there before a snapshot was added."""
+    with colonnade.open(target, "Others") as data:
+        return data.arrays(["n"], library="np")["n"].tolist()
+
+
 def beside(target: str, folder: Path) -> list[str]:
     """Files and folders beside a local destination."""
     name = target.rstrip("/").rpartition("/")[2]
@@ -208,7 +214,12 @@ def test_a_client_is_killed_at_any_moment(
     frame(source).snapshot(folder / "expected.root", "Events", source["columns"], **source["options"])
     expected = rows_at(str(folder / "expected.root"))
     before = None
-    if kind != "folder" and chosen.random() < 0.5:
+    is_added = kind not in ("folder", "s3 file") and chosen.random() < 0.4
+    if is_added:
+        with colonnade.create(target, "Others") as writer:
+            writer.extend({"n": np.arange(3)})
+        source["options"] |= {"mode": "update", "discard_unrepaired": True}
+    elif kind != "folder" and chosen.random() < 0.5:
         write_old = {"n": np.arange(3), "x": np.ones(3), "v": ak.Array([[1.0, 2.0, 3.0]] * 3)}
         with colonnade.create(target, "Events") as writer:
             writer.extend(write_old)
@@ -222,6 +233,7 @@ def test_a_client_is_killed_at_any_moment(
         end_of(process)
     found = rows_at(target)
     assert found in (before, expected), f"{kind} of {source['kind']}"
+    assert not is_added or others_at(target) == [0, 1, 2]
     if kind in ("file", "folder"):
         colonnade.collect_garbage(target)
     if kind in ("obj", "s3", "rados"):
@@ -236,9 +248,10 @@ def test_a_client_is_killed_at_any_moment(
         assert beside(target, folder / "out") == []
     assert rows_at(target) == found
     # Whatever the client left, the next one gets through.
-    if not (kind == "folder" and found is not None):
+    if not ((kind == "folder" or is_added) and found is not None):
         frame(source, executor=2).snapshot(target, "Events", source["columns"], **source["options"])
     assert rows_at(target) == expected
+    assert not is_added or others_at(target) == [0, 1, 2]
     if kind in ("file", "folder"):
         assert beside(target, folder / "out") == []
 
