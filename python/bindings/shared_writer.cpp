@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "dataset/writing/open_writer.h"
+#include "dataset/writing/schema.h"
 #include "register.h"
 #include "writer_handles.h"
 
@@ -36,6 +37,14 @@ void register_shared_writer(nb::module_& module) {
         return SharedWriter::open(name, uri, options, dataset::write_mode_of(mode));
       },
       nb::arg("name"), nb::arg("uri"), nb::arg("options"), nb::arg("mode") = "recreate", Released());
+  module.def(
+      "check_target",
+      [](const std::string& name, const std::string& uri, const WriteOptions& options,
+         const std::string& mode) {
+        dataset::check_target(name, uri, options, dataset::write_mode_of(mode));
+      },
+      nb::arg("name"), nb::arg("uri"), nb::arg("options"), nb::arg("mode"), Released(),
+      "Throw what a writer would throw when it opens.");
 }
 
 }  // namespace colonnade::python

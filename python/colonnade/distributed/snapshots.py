@@ -24,7 +24,6 @@ from colonnade.frame.session import Booking
 from colonnade.importing.copying import CopySettings, copy
 from colonnade.maintenance.garbage import remove_data_set
 from colonnade.writing.attributes import AttributeAppender, adding
-from colonnade.writing.creating import DataSetWriter
 from colonnade.writing.options import WriteMode, write_options
 
 from .presence import Presence, run_name
@@ -98,8 +97,7 @@ class Destination:
     def check(self) -> None:
         """Raise the error of a writer whose mode does not allow what is at a file's place."""
         if self.mode != "recreate" and not self.is_folder:
-            options = write_options(**self.writing)
-            DataSetWriter(self.uri, self.name, {"x": "bool"}, options, mode=self.mode).abort()
+            _core.check_target(self.name, self.uri, write_options(**self.writing), self.mode)
 
     @property
     def is_wanted(self) -> bool:

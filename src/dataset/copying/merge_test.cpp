@@ -232,6 +232,24 @@ TEST(Merge, SaysWhereEntriesCameFrom) {
   is(3, c.uri(), 7, 2, 0);
 }
 
+TEST(Merge, TellsInputsApartByLastingInodes) {
+  dataset::InputRecord before;
+  before.uri = "/a/f.root";
+  before.version = "17-1.5-1.5";
+  before.size = 100;
+  dataset::InputRecord now = before;
+  now.uri = "/b/f.root";
+  now.version = "17-1.5-2.5";  // moved, which is a change
+  EXPECT_NE(dataset::find_input({before}, now), nullptr);
+  now.version = "18-1.5-2.5";
+  EXPECT_EQ(dataset::find_input({before}, now), nullptr);
+  // Without one, files that are equal in all else may be two.
+  before.version = now.version = "0-1.5-1.5";
+  EXPECT_EQ(dataset::find_input({before}, now), nullptr);
+  now.uri = before.uri;
+  EXPECT_NE(dataset::find_input({before}, now), nullptr);
+}
+
 TEST(Merge, KeepsNoSecretsOfUris) {
   const MemoryFile a, to;
   write(a, {{"x", "float"}}, 4);

@@ -112,7 +112,7 @@ void read_member(page::PageSource& source, const FieldDescriptor& field, std::si
 }
 
 // The version of a local file is "inode-modified-changed", see LocalFile. The last part changes with
-// permissions and links, the first one with the device.
+// permissions and links, the first one with the device; it is 0 where files have no number that lasts.
 std::string_view inode_and_modified(const InputRecord& input) {
   const std::string_view version = input.version;
   return io::is_local_file(input.uri) ? version.substr(0, version.rfind('-')) : version;
@@ -140,7 +140,7 @@ const InputRecord* find_input(const std::vector<InputRecord>& inputs, const Inpu
     return named;
   return find([&](const InputRecord& each) {
     return io::is_local_file(each.uri) && io::is_local_file(input.uri) && is_unchanged(each, input) &&
-           inode_and_modified(each) == inode_and_modified(input);
+           inode_and_modified(each) == inode_and_modified(input) && !input.version.starts_with("0-");
   });
 }
 

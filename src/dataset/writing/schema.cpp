@@ -200,6 +200,17 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
   return data_set;
 }
 
+void check_target(std::string_view name, const std::string& uri, const WriteOptions& options,
+                  WriteMode mode) {
+  const Target target = mode == WriteMode::create   ? Target::new_file
+                        : mode == WriteMode::update ? Target::existing_file
+                                                    : Target::any_file;
+  with_context({.uri = uri, .data_set = std::string(name)}, [&] {
+    const auto model = Model::create();
+    make_data_set(model.get(), name, uri, options, target)->abandon();
+  });
+}
+
 void describe(const std::vector<Field*>& fields, page::DataSetSink& data_set, std::uint64_t entries) {
   for (const Field* field : fields) check_new_field(*field);
   Field::describe(fields, data_set.descriptor(), data_set.compression().algorithm != codec::Algorithm::none,

@@ -27,6 +27,9 @@ std::shared_ptr<page::DataSetSink> make_data_set(const Model* model, std::string
                                                  const std::string& uri, const WriteOptions& options,
                                                  Target target);
 
+// Throws what a writer of this mode would throw when it opens. Nothing changes.
+void check_target(std::string_view name, const std::string& uri, const WriteOptions& options, WriteMode mode);
+
 // Throws ErrorKind::usage for an invalid option.
 void check(const WriteOptions& options);
 // The options of the container.

@@ -4,7 +4,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -47,6 +49,14 @@ std::size_t direct_alignment(int file, std::size_t least) noexcept {
   return least;
 }
 
+// With FUSE the number of a file is often that of a mount, or of one look at its name: other machines see
+// another one.
+ino_t lasting_number(int file, const struct stat& status) noexcept {
+  struct statfs system{};
+  const bool is_fuse = ::fstatfs(file, &system) == 0 && system.f_type == FUSE_SUPER_MAGIC;
+  return is_fuse ? 0 : status.st_ino;
+}
+
 // Every open file may fall back for the same reason; one warning is enough.
 void warn_once_of_uring(int code) {
   static std::atomic<bool> warned = false;
@@ -65,7 +75,7 @@ LocalFile::LocalFile(std::string uri, FileDescriptor file, std::uint64_t size, c
       method_(options.local_io) {
   struct stat status{};
   if (::fstat(file_.get(), &status) == 0)
-    version_ = fmt::format("{}-{}.{:09}-{}.{:09}", status.st_ino, status.st_mtim.tv_sec,
+    version_ = fmt::format("{}-{}.{:09}-{}.{:09}", lasting_number(file_.get(), status), status.st_mtim.tv_sec,
                            status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
   if (options.direct_io) start_direct();
   if (method_ == LocalIo::mmap && !is_direct() && !mapping_.map(file_.get(), size_) && size_ > 0)

@@ -50,7 +50,7 @@ class LocalFile final : public RandomAccessFile {
   std::string uri_;
   FileDescriptor file_;
   mutable std::atomic<std::uint64_t> size_;
-  std::string version_;  // inode number, times of the last changes
+  std::string version_;  // inode number (0: none that lasts), times of the last changes
   ReadCalls calls_;
   LocalIo method_;
   std::size_t alignment_ = 4096;
