@@ -784,6 +784,29 @@ def test_files_that_were_not_closed(tmp_path):
     assert colonnade.open(path)["i32"].to_list() == branch_values(TREE, "Events", "i32")
 
 
+def test_a_file_whose_writer_stopped_says_so(tmp_path):
+    """ROOT finds the trees of such a file between its bytes, without the list of what is in it."""
+    path, content = tmp_path / "t.root", bytearray(TREE.read_bytes())
+    with uproot.open(TREE) as file:
+        at = content.index(file._fSeekKeys.to_bytes(4, "big"), file._cursor.index)
+    content[at : at + 4] = bytes(4)
+    path.write_bytes(content)
+    assert colonnade.trees(path) == []
+    told = r"there is no {}: the file was not closed by its writer; try: .* ROOT recover its trees"
+    for name, read, what in (
+        ("Events", colonnade.open, 'data set "Events"'),
+        ("Events", lambda *place: colonnade.DataFrame(*place[::-1]), 'data set "Events"'),
+        ("Events", lambda *place: colonnade.import_tree(place, tmp_path / "to.root"), "TTree 'Events'"),
+        (None, lambda path, _: colonnade.import_tree(path, tmp_path / "to.root"), "TTree"),
+    ):
+        with pytest.raises(colonnade.NotFoundError, match=told.format(what)):
+            read(path, name)
+    with pytest.raises(
+        colonnade.NotFoundError, match=r"has no data set: it was not closed .*recover its trees"
+    ):
+        colonnade.open(path)
+
+
 def test_names_of_trees_become_names_of_data_sets(tmp_path):
     with uproot.recreate(tmp_path / "t.root") as file:
         file.mktree("a dir/my tree.v2", {"x": "int32"}).extend({"x": [1, 2]})

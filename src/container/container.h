@@ -27,6 +27,10 @@ namespace colonnade::container {
 
 class ObjectPageFile;
 
+// What to try with a file for which lists_objects() is false.
+inline constexpr const char* advice_without_list =
+    "write it again, or let ROOT recover its trees: it does when it opens the file for \"UPDATE\"";
+
 class ReadContainer {
  public:
   virtual ~ReadContainer() = default;
@@ -49,6 +53,8 @@ class ReadContainer {
     std::uint64_t size = 0;
   };
   virtual std::vector<ObjectEntry> objects() const = 0;
+  // False for a ROOT file whose writer stopped before it listed any object.
+  virtual bool lists_objects() const noexcept { return true; }
   // Throws ErrorKind::not_found and names the existing data sets (and the class of `path` if it is another
   // object).
   virtual Anchor anchor(std::string_view path) const = 0;

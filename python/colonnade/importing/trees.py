@@ -352,22 +352,31 @@ def split_cycle(name: str) -> tuple[str, str]:
     return (found, cycle) if cycle.isdecimal() and found else (name, "")
 
 
+def _no_tree(file: Any, problem: str, **place: str) -> NotFoundError:
+    """What to raise for a file without trees, perhaps because it has no list of what is in it."""
+    if file._fSeekKeys:
+        return NotFoundError(problem, **place)
+    return NotFoundError(
+        f"{problem}: the file was not closed by its writer",
+        'write it again, or let ROOT recover its trees: it does when it opens the file for "UPDATE"',
+        **place,
+    )
+
+
 def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
     """The tree of that name, or the only one."""
     cycles = _cycles_of(file, *_TREES)
     names = list(cycles)
     wanted = name.strip("/")
+    if not names:
+        raise _no_tree(file, f"there is no TTree '{wanted}'" if wanted else "there is no TTree", uri=uri)
     if not wanted:
         if len(names) != 1:
-            kind: type[Error] = UsageError if names else NotFoundError
-            advice = f"name one of: {', '.join(names)}" if names else ""
-            raise kind(f"there are {len(names)} TTrees" if names else "there is no TTree", advice, uri=uri)
+            raise UsageError(f"there are {len(names)} TTrees", f"name one of: {', '.join(names)}", uri=uri)
         wanted = names[0]
     found, cycle = (wanted, "") if wanted in names else split_cycle(wanted)
     if found not in names or (cycle and cycle not in map(str, cycles[found])):
-        raise NotFoundError(
-            f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}" if names else "", uri=uri
-        )
+        raise NotFoundError(f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}", uri=uri)
     try:
         # uproot splits the names of its own lookups at colons.
         *folders, last = found.split("/")

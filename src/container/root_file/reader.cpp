@@ -220,7 +220,10 @@ void RootFileReader::fail_not_found(std::string_view path, const std::optional<f
   std::string advice = names.empty()       ? "another file: this one has no data set"
                        : names.size() == 1 ? list_names(names)
                                            : "one of " + list_names(names);
-  if (names.empty() && root_.seek_keys == 0) advice = "another file: this one was never closed by its writer";
+  if (!lists_objects())
+    throw Error(ErrorKind::not_found,
+                fmt::format("there is no data set \"{}\": the file was not closed by its writer", path),
+                advice_without_list);
   if (!other) throw Error(ErrorKind::not_found, fmt::format("there is no data set \"{}\"", path), advice);
   if (other->class_name == "TTree") advice = "colonnade import, or colonnade.import_tree(), converts it";
   throw Error(ErrorKind::not_found,

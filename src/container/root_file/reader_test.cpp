@@ -172,6 +172,18 @@ TEST(RootFileReader, SaysThatAFileHasNoDataSet) {
             "another file: this one has no data set");
 }
 
+TEST(RootFileReader, SaysThatAFileWasNotClosed) {
+  SampleFile file;
+  file.be<std::uint32_t>(file.header.begin + file.header.nbytes_name + 26, 0);
+  const auto container = file.open();
+  EXPECT_FALSE(container->lists_objects());
+  EXPECT_TRUE(container->data_sets().empty());
+  const Error error = error_of([&] { container->anchor("Top"); });
+  EXPECT_EQ(error.kind(), ErrorKind::not_found);
+  EXPECT_EQ(error.problem(), "there is no data set \"Top\": the file was not closed by its writer");
+  EXPECT_EQ(error.advice(), advice_without_list);
+}
+
 TEST(RootFileReader, NamesPreReleases) {
   SampleFile file;
   format::TKey key = file.anchor;

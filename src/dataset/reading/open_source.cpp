@@ -15,6 +15,9 @@ namespace {
 
 // Most files of the field still hold TTrees: the error says how to convert them.
 [[noreturn]] void fail_without_data_sets(const container::ReadContainer& container, const std::string& uri) {
+  if (!container.lists_objects())
+    throw Error(ErrorKind::not_found, "the file has no data set: it was not closed by its writer",
+                container::advice_without_list, {.uri = uri});
   std::vector<std::string> trees;
   for (const auto& object : container.objects())
     if (object.class_name == "TTree" && std::ranges::find(trees, object.path) == trees.end())
