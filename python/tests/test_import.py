@@ -920,6 +920,20 @@ def test_what_uproot_fails_at_is_told_in_plain_words(tmp_path, monkeypatch):
             "its items are stored member by member, which uproot cannot read",
         ),
         (ValueError("odd bytes"), "odd bytes"),
+        (
+            ValueError(
+                "attempting to get bytes 4:10\noutside expected range 0:4 for this Chunk\nin file f.root"
+            ),
+            "the values of an entry end at 4, uproot reads on at 4",
+        ),
+        (
+            ValueError("expected 16 bytes but cursor moved by 28 bytes (through Hit)\nin file f.root"),
+            "Hit has 16 bytes, of which uproot reads 28",
+        ),
+        (
+            ValueError("in AwkwardForth source code, line 9 col 7, 'do' is missing\n\n    0 do\n"),
+            "uproot fails to make a reader of its values",
+        ),
     ],
 )
 def test_what_uproot_leaves_unsaid_is_told(tmp_path, monkeypatch, error, words):

@@ -68,6 +68,22 @@ _MAPS = ("map", "multimap", "unordered_map", "unordered_multimap")
 _PROJECTABLE = re.compile(r"(?:std::vector<)+(?:bool|float|double|std::u?int\d+_t|std::string)>+")
 _RANGE_AFTER_SIZE = re.compile(r"\].*\[[^]]*,")
 NOTHING_STORED = "ROOT has stored none of its values"
+_PLAIN = (
+    (
+        re.compile(r"expected Chunk of length (\d+),\s+received (\d+) bytes.*"),
+        r"it ends within a part of \1 bytes, after \2",
+    ),
+    (
+        re.compile(r"attempting to get bytes (\d+):\d+\s+outside expected range (\d+):(\d+) for this Chunk"),
+        r"the values of an entry end at \3, uproot reads on at \1",
+    ),
+    (
+        re.compile(r"expected (\d+) bytes but cursor moved by (\d+) bytes \(through ([^)]*)\)"),
+        r"\3 has \1 bytes, of which uproot reads \2",
+    ),
+    (re.compile(r"in AwkwardForth source code.*", re.DOTALL), "uproot fails to make a reader of its values"),
+)
+"""What uproot says of bytes that are missing or left, and how to say it."""
 _COUNTER = re.compile(r"(?:[nN]_?|num_?)(?P<after>[A-Za-z].*)|(?P<before>.+?)_?(?:_n|_N|_size|_count)")
 
 
@@ -654,6 +670,8 @@ def short_reason(error: BaseException) -> str:
     if kind == "UnknownInterpretation":
         return "uproot does not know how its values are stored"
     text = str(error).partition("\nin file")[0].partition("\nin object")[0]
+    for pattern, words in _PLAIN:
+        text = pattern.sub(words, text)
     if text.startswith("need at least one array to concatenate"):
         return "it has empty maps in lists, which uproot cannot read"
     if text.startswith("memberwise serialization"):
