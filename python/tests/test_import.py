@@ -33,6 +33,7 @@ CONTAINERS = FIXTURES / "trees" / "container_arrays.root"
 OTHERS = FIXTURES / "trees" / "other_containers.root"
 LEAVES = FIXTURES / "trees" / "leaf_lists.root"
 MEMBERWISE = FIXTURES / "trees" / "member_by_member.root"
+UNSPLIT = FIXTURES / "trees" / "unsplit_objects.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
 
@@ -272,17 +273,8 @@ def test_numbers_of_reduced_precision_are_those_that_root_reads(tmp_path):
 
 
 def test_objects_that_are_not_split(tmp_path):
-    """Their first bytes are values, also where they look like a header; what is stored in another way is left out."""
-    reasons = {
-        "ranged": "uproot cannot read 'Ranged::angle', a Double32_t or Float16_t with a range",
-    }
-    for branch, reason in reasons.items():
-        with pytest.raises(colonnade.UnsupportedError, match=reason):
-            colonnade.import_tree(WHOLE, tmp_path / "none.root", columns=branch)
-    report = colonnade.import_tree(
-        WHOLE, tmp_path / "to.root", skip_unreadable=True, verify=True, step_size="50 B"
-    )
-    assert {one.branch for one in report.skipped} == set(reasons)
+    """Their first bytes are values, also where they look like a header."""
+    colonnade.import_tree(WHOLE, tmp_path / "to.root", verify=True, step_size="50 B")
     with colonnade.open(tmp_path / "to.root") as data_set:
         assert data_set.arrays().to_list() == [
             {
@@ -290,6 +282,7 @@ def test_objects_that_are_not_split(tmp_path):
                 "later": {"run": 65535 + e, "name": "x" * e, "part": e},
                 "note": {"line": e, "text": "x" * e},
                 "pair": {"first": e, "second": "x" * e},
+                "ranged": {"angle": int(0.1 * e * 6553.6 + 0.5) / 6553.6, "unit": "x" * e},
                 "times": [{"fSec": e, "fNanoSec": 5 * e}] * (e % 3),
                 "ones": [{"id": e}] * (e % 4),
                 "holders": [{"number": e, "one": {"id": -e}}] * (e % 3),
@@ -757,6 +750,53 @@ def test_the_source_is_not_replaced(tmp_path):
     with pytest.raises(colonnade.UsageError, match="replace the source"):
         colonnade.import_tree(source, source, overwrite=True)
     assert source.read_bytes() == before
+
+
+def test_members_of_objects_that_are_not_split(tmp_path):
+    """Of base classes, of items of vectors and of a TClonesArray, too: arrays, lists of objects, reduced numbers."""
+
+    def cluster(seed):
+        return {"id": seed, "energy": 0.5 * seed, "at": [seed + 0.25, -seed]}
+
+    def reading(e):
+        numbers = {"flag": e, "time": 0.5 * e, "energy": 0.25 * e, "count": 7 * e, "angle": 0.125 * e}
+        return numbers | {"sides": [1, 0.5 * e, -2], "table": [0.25 * e, 4]}
+
+    def vertex(e):
+        return {
+            "number": 65536 + e,
+            "clusters": [cluster(e + k) for k in range(e % 3)],
+            "groups": [[{"id": e, "x": 0.5 * e}]] * (e % 4),
+            "ends": [{"id": e + k, "x": 1.5 * k} for k in range(2)],
+            "kinds": [-2, 3, 70000][: e % 4],
+            "reading": reading(e),
+            "sides": [[{"id": e, "x": 0.5 * k}] * (k + e % 2) for k in range(2)],
+            "single": [[e] * (e % 3)],
+            "names": ["n" * e, "n" * (e + 1)],
+            "labels": ["l" * e, "l" * (e + 1)],
+        }
+
+    def tracks(e):
+        return [
+            {"id": e + k, "cluster": cluster(e), "x": [e] * k, "name": "t" * (300 if k == 1 else k)}
+            for k in range(e % 3)
+        ]
+
+    report = colonnade.import_tree(UNSPLIT, tmp_path / "copy.root", verify=True, step_size="500 B")
+    assert not report.skipped
+    for found in (colonnade.open(UNSPLIT), colonnade.open(tmp_path / "copy.root")):
+        for e, entry in enumerate(found.arrays().to_list()):
+            vertices = [vertex(e + k) for k in range(e % 4)]
+            own = {"inner": vertices, "name": "f" * e}
+            assert entry == {
+                "fit": vertex(e) | own,
+                "once": {"Vertex": vertex(e)} | own,
+                "vertices": vertices,
+                "halves": [{"number": k, "vertex": vertex(e + k)} for k in range(e % 4)],
+                "readings": [reading(e)] * (e % 3),
+                "tracks": tracks(e),
+                "owner": {"number": e, "tracks": tracks(e)},
+            }
 
 
 def test_what_is_no_tree(tmp_path):

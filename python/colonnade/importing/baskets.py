@@ -18,7 +18,7 @@ from uproot.models.TBasket import Model_TBasket
 from uproot.models.TObjArray import Model_TObjArrayOfTBaskets
 from uproot.models.TObject import Model_TObject
 
-__all__ = ["mend_baskets"]
+__all__ = ["mend_baskets", "named_as_its_base"]
 
 _GENERATED = 80
 """Added to the flag of a basket whose offsets follow from a counter."""
@@ -73,12 +73,12 @@ def _mended(kind: Any) -> type:
                 return found
             return [(each, self.basket(each) if _is_small(place) else place) for each, place in found]
 
-    return _named_as_its_base(Branch)
+    return named_as_its_base(Branch)
 
 
-def _named_as_its_base(kind: type) -> type:
+def named_as_its_base(kind: type) -> type:
     """The same class; uproot derives the name of ROOT's from its name."""
-    kind.__name__, kind.__module__ = kind.__bases__[0].__name__, kind.__bases__[0].__module__
+    kind.__name__, kind.__module__ = kind.__bases__[-1].__name__, kind.__bases__[-1].__module__
     return kind
 
 
@@ -92,14 +92,14 @@ def _is_small(place: Any) -> bool:
     return isinstance(place, tuple) and place[1] - place[0] < _SMALL
 
 
-@_named_as_its_base
+@named_as_its_base
 class _Alone(Model_TBasket):  # type: ignore[misc]
     """A basket with a place of its own in the file."""
 
     is_embedded = False
 
 
-@_named_as_its_base
+@named_as_its_base
 class _Within(Model_TBasket):  # type: ignore[misc]
     """A basket within its tree."""
 
@@ -130,7 +130,7 @@ def _numbers(chunk: Any, cursor: Any, context: Any) -> Any:
     return cursor.bytes(chunk, count * _COUNT.size, context).view(">i4").astype(np.int32)
 
 
-@_named_as_its_base
+@named_as_its_base
 class _Array(Model_TObjArrayOfTBaskets):  # type: ignore[misc]
     """The baskets within a tree, of one branch."""
 

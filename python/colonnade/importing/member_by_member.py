@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-__all__ = ["item_by_item", "rows_of_numbers"]
+from .reduced_precision import is_reduced, size_of
+
+__all__ = ["class_of_clones", "item_by_item", "rows_of_numbers", "within_objects"]
 
 _FLAG = 0x4000
 _HAS_COUNT = 0x40000000
@@ -24,8 +26,7 @@ _ARRAY = 20
 _SIZES = {
     **dict.fromkeys((1, 10, 11, 18), 1),
     **dict.fromkeys((2, 12), 2),
-    19: 3,  # a Float16_t without a range
-    **dict.fromkeys((3, 5, 6, 9, 13), 4),
+    **dict.fromkeys((3, 5, 6, 13), 4),
     **dict.fromkeys((4, 8, 14, 16, 17), 8),
 }
 """Bytes of numbers, by the number of their type in ROOT."""
@@ -38,6 +39,9 @@ _COLLECTIONS = (1, 2, 3, 6, 7)
 """ROOT's numbers of std::vector, list, deque, set, multiset."""
 _LISTS = ("AsVector", "AsList", "AsSet", "AsRVec")
 _IS_REFERENCED = 0x10
+_CLONES = b"\x0cTClonesArray\x00"
+_BYPASS_STREAMER = 0x1000
+"""The bit of a TClonesArray whose items are stored member by member."""
 _LONG = 255
 
 
@@ -91,6 +95,12 @@ def _unknown() -> ValueError:
     return ValueError("its items are stored member by member, which uproot cannot read")
 
 
+def _item_of(type_name: str) -> str:
+    """The type of the items of a list; empty for other types."""
+    found = re.fullmatch(r"(?:std::)?(?:vector|list|deque|set|multiset)<([^,]*)>", type_name)
+    return found[1].strip() if found else ""
+
+
 def _with_header(version: bytes, content: bytes) -> bytes:
     return (_HAS_COUNT | (len(version) + len(content))).to_bytes(4, "big") + version + content
 
@@ -122,6 +132,15 @@ class _Members:
             rows = self._rows(streamer, source.count(1), source)
             yield rows if self._bare else [_with_header(version, row) for row in rows]
 
+    def clones(self, name: str, version: bytes, source: _Source) -> list[bytes]:
+        """The items of a TClonesArray, to the end of the source."""
+        count = source.count(1)
+        source.take(4)  # the index of the first one
+        rows = self._rows(self._streamer(name, version), count, source)
+        if count and not source.is_at_end:
+            raise _unknown()
+        return [_with_header(version, row) for row in rows]
+
     @staticmethod
     def _version(source: _Source) -> bytes:
         """That of a class; if it has none, zero and a checksum."""
@@ -148,18 +167,22 @@ class _Members:
     def _member(self, element: Any, count: int, source: _Source) -> list[bytes]:
         """Its bytes in each item."""
         kind, length = int(element.member("fType")), int(element.array_length)
-        size = _SIZES.get(kind % _ARRAY, 0) * max(length, 1) if kind < 2 * _ARRAY else 0
+        size = _SIZES.get(kind % _ARRAY, 0) if kind < 2 * _ARRAY else 0
+        if is_reduced(str(element.typename)):
+            size = size_of(str(element.typename), str(element.title))
         if size:
+            size *= _length(element)
             return [source.take(size) for _ in range(count)]
         return [*self._reader(element, kind, length)(element, count, source)]
 
     def _reader(self, element: Any, kind: int, length: int) -> Callable[[Any, int, _Source], Iterator[bytes]]:
         if element.typename == "BASE" and kind not in (_TOBJECT, _TNAMED):
             return self._base
-        if length or (self._bare and kind not in _OBJECTS):
+        kind -= _ARRAY if length else 0
+        if self._bare and kind not in _OBJECTS:
             raise _unknown()
         readers = {
-            _TSTRING: lambda _, count, source: (source.text() for _ in range(count)),
+            _TSTRING: _texts if length else lambda _, count, source: (source.text() for _ in range(count)),
             _TOBJECT: lambda _, count, source: (_tobject(source) for _ in range(count)),
             **dict.fromkeys((_TNAMED, *_OBJECTS), self._objects),
         }
@@ -178,47 +201,81 @@ class _Members:
             yield row if self._bare else _with_header(version, row)
 
     def _objects(self, element: Any, count: int, source: _Source) -> Iterator[bytes]:
+        name = str(element.name if element.typename == "BASE" else element.typename)
         for _ in range(count):
-            version, content = source.header()
-            checksum = b"" if version else content.take(4)
-            members = content.rest()
-            yield members if self._bare else _with_header(version.to_bytes(2, "big") + checksum, members)
+            yield b"".join(self.object(name, source) for _ in range(_length(element)))
+
+    def object(self, name: str, source: _Source) -> bytes:
+        """An object with a header, and the items of its lists one by one."""
+        number, content = source.header()
+        version = number.to_bytes(2, "big") + (b"" if number else content.take(4))
+        members = content.rest()
+        return members if self._bare else _with_header(version, self.alone(name, version, members))
+
+    def alone(self, name: str, version: bytes, members: bytes) -> bytes:
+        """The members of an object that is stored by itself; as they are if one of them is of an unknown kind."""
+        source = _Source(members)
+        try:
+            streamer = self._streamer(name, version)
+            found = [part for element in streamer.elements for part in self._member_alone(element, source)]
+        except ValueError:
+            return members
+        return b"".join(found) if source.is_at_end else members
+
+    def _member_alone(self, element: Any, source: _Source) -> Iterable[bytes]:
+        if element.typename == "BASE" and int(element.member("fType")) != _TOBJECT:
+            return self._objects(element, 1, source)
+        return self._member(element, 1, source)
 
     def _lists(self, element: Any, count: int, source: _Source) -> Iterator[bytes]:
         version, content = source.header()
-        found = re.fullmatch(r"(?:std::)?\w+<(.*)>", str(element.typename))
-        inner = found[1].strip() if found else ""
+        inner = _item_of(str(element.typename))
         if version & _FLAG:
             lists = self.collections(content, inner)
-        elif inner in ("string", "std::string"):
-            lists = _lists_of(content, 1, _Source.text)
+        elif count == 1:
+            yield _with_header(version.to_bytes(2, "big"), content.rest())
+            return
         else:
-            lists = _lists_of_numbers(content, int(element.member("fCtype")))
-        rows = [_with_header(_unflagged(version), _list(items)) for items in lists]
-        if len(rows) != count:
+            lists = self._lists_of(inner, int(element.member("fCtype")), content)
+        rows, length = [_list(items) for items in lists], _length(element)
+        if len(rows) != count * length:
             raise ValueError(f"an entry has {len(rows)} lists for {count} items")
-        yield from rows
+        for number in range(0, len(rows), length):
+            yield _with_header(_unflagged(version), b"".join(rows[number : number + length]))
+
+    def _lists_of(self, item: str, kind: int, source: _Source) -> Iterator[list[bytes]]:
+        """Lists up to the end, of items that are stored one by one; `kind` is ROOT's number of their type."""
+        size = _SIZES.get(kind) if _item_of(item) == "" else None
+        while not source.is_at_end:
+            yield [
+                self.item(item, source) if size is None else source.take(size)
+                for _ in range(source.count(size or 1))
+            ]
+
+    def item(self, kind: str, source: _Source) -> bytes:
+        """A value of a type in a list."""
+        if kind in ("string", "std::string"):
+            return source.text()
+        inner = _item_of(kind)
+        if inner:
+            return _list([self.item(inner, source) for _ in range(source.count(1))])
+        if kind not in self._streamers:
+            raise _unknown()
+        return self.object(kind, source)
+
+
+def _length(element: Any) -> int:
+    """The number of values in each item, which is more than one for arrays."""
+    return max(int(element.array_length), 1)
 
 
 def _texts(element: Any, count: int, source: _Source) -> Iterator[bytes]:
     version, content = source.header()
     for _ in range(count):
-        yield _with_header(version.to_bytes(2, "big"), content.text())
+        texts = b"".join(content.text() for _ in range(_length(element)))
+        yield _with_header(version.to_bytes(2, "big"), texts)
     if not content.is_at_end:
         raise _unknown()
-
-
-def _lists_of_numbers(source: _Source, kind: int) -> Iterator[list[bytes]]:
-    size = _SIZES.get(kind)
-    if size is None:
-        raise _unknown()
-    return _lists_of(source, size, lambda source: source.take(size))
-
-
-def _lists_of(source: _Source, size: int, read: Callable[[_Source], bytes]) -> Iterator[list[bytes]]:
-    """Lists up to the end, of items of at least so many bytes."""
-    while not source.is_at_end:
-        yield [read(source) for _ in range(source.count(size))]
 
 
 def _tobject(source: _Source) -> bytes:
@@ -263,6 +320,10 @@ def rows_of_numbers(data: Any, byte_offsets: Any, interpretation: Any, file: Any
 def item_by_item(data: Any, byte_offsets: Any, interpretation: Any, file: Any) -> tuple[Any, Any] | None:
     """Return a basket of lists of objects as if they were stored one by one; None unless stored member by member."""
     model = interpretation.model
+    if getattr(interpretation, "is_of_clones", False):
+        members = _Members(file.streamers, bare=False)
+        found = [_clones(entry, members, _class_name(model.values)) for entry in _entries(data, byte_offsets)]
+        return np.frombuffer(b"".join(found), np.uint8), _offsets(found)
     if type(model).__name__ == "AsArray":  # of the lists in an entry of a split collection
         model = model.values
     if type(model).__name__ not in _LISTS or byte_offsets is None or not _flagged(data, byte_offsets):
@@ -271,6 +332,57 @@ def item_by_item(data: Any, byte_offsets: Any, interpretation: Any, file: Any) -
     members = _Members(file.streamers, bare=False)
     found = [_item_by_item(entry, members, _class_name(items)) for entry in _entries(data, byte_offsets)]
     return np.frombuffer(b"".join(found), np.uint8), _offsets(found)
+
+
+def class_of_clones(entry: bytes) -> tuple[str, str, _Source]:
+    """The class of the items of a TClonesArray, its version, and the items. ROOT may write its own name before it."""
+    source = _Source(entry)
+    if entry.startswith(_CLONES):
+        source.take(len(_CLONES))
+    source = source.header()[1]
+    begin = _tobject(source)
+    if not int.from_bytes(begin[6:10], "big") & _BYPASS_STREAMER:
+        raise ValueError("its items are stored by a streamer of their own, which is not known")
+    source.text()
+    name, _, version = source.text()[1:].decode().partition(";")
+    return name, version, source
+
+
+def _clones(entry: bytes, members: _Members, name: str) -> bytes:
+    found, version, source = class_of_clones(entry)
+    if found != name:
+        raise ValueError(f"an entry has items of the class '{found}', others of '{name}'")
+    return _with_header(bytes(2), _list(members.clones(name, int(version).to_bytes(2, "big"), source)))
+
+
+def within_objects(
+    data: Any, byte_offsets: Any, interpretation: Any, file: Any, version: int | None
+) -> tuple[Any, Any]:
+    """Return a basket of objects, or of lists of them, in which the items of lists are stored one by one.
+
+    Args:
+        data: of the basket.
+        byte_offsets: where entries begin.
+        interpretation: of uproot.
+        file: of uproot.
+        version: of the class of objects without headers, one for each entry.
+    """
+    members = _Members(file.streamers, bare=False)
+    found = [_within(entry, members, interpretation.model, version) for entry in _entries(data, byte_offsets)]
+    return np.frombuffer(b"".join(found), np.uint8), _offsets(found)
+
+
+def _within(entry: bytes, members: _Members, model: Any, version: int | None) -> bytes:
+    if type(model).__name__ in _LISTS:
+        number, content = _content(entry)
+        return _with_header(number.to_bytes(2, "big"), members.item(str(model.typename), content))
+    name = _class_name(model.values if type(model).__name__ == "AsArray" else model)
+    if version is not None:
+        return members.alone(name, version.to_bytes(2, "big"), entry)
+    source, objects = _Source(entry), []
+    while not source.is_at_end:
+        objects.append(members.object(name, source))
+    return b"".join(objects)
 
 
 def _item_by_item(entry: bytes, members: _Members, name: str) -> bytes:

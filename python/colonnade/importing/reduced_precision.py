@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Precision", "as_root_reads", "comment_of", "precision_of"]
+__all__ = ["as_root_reads", "comment_of", "is_reduced", "precision_of", "read_member", "size_of"]
 
 _MULTIPLES = {"2pi": 2, "2*pi": 2, "twopi": 2, "pi/2": 0.5, "pi/4": 0.25, "pi": 1}
 _FRACTION_BITS = 14
@@ -39,12 +39,17 @@ class Precision:
     """0: not reduced."""
 
 
+def is_reduced(type_name: str) -> bool:
+    """True for the types whose values may be stored with less precision."""
+    return type_name.startswith(("Double32_t", "Float16_t"))
+
+
 def comment_of(branch: Any) -> str | None:
     """Return the comment of a branch of Double32_t or Float16_t, which may be empty; None of others."""
     leaf = next(iter(branch.member("fLeaves")), None)
     if leaf is not None and leaf.classname in ("TLeafD32", "TLeafF16"):
         return str(leaf.member("fTitle"))
-    if branch.streamer is not None and branch.streamer.typename.startswith(("Double32_t", "Float16_t")):
+    if branch.streamer is not None and is_reduced(branch.streamer.typename):
         return str(branch.streamer.title)
     return None
 
@@ -104,6 +109,27 @@ def as_root_reads(interpretation: Any, comment: str) -> Any:
     if bits:
         return (half if is_half else double)(0, 0, bits, shape)
     return numbers(np.dtype((">f4", shape)), np.dtype(("f8", shape)))
+
+
+@functools.cache
+def _one(type_name: str, comment: str) -> Any:
+    double, half, _ = _kinds()
+    return as_root_reads((half if type_name.startswith("Float16_t") else double)(0, 0, 32, ()), comment)
+
+
+def size_of(type_name: str, comment: str) -> int:
+    """The bytes of a number."""
+    return int(_one(type_name, comment).from_dtype.itemsize)
+
+
+def read_member(
+    chunk: Any, cursor: Any, context: Any, type_name: str, comment: str, length: int
+) -> float | np.ndarray:
+    """Read a member of an object, or an array of some length; 0: a number."""
+    how = _one(type_name, comment)
+    stored = cursor.bytes(chunk, size_of(type_name, comment) * max(length, 1), context)
+    values = how.basket_array(stored, None, None, None, context, 0, None, None).astype(how.to_dtype)
+    return values if length else float(values[0])
 
 
 def _kinds() -> tuple[Any, Any, Any]:

@@ -34,7 +34,6 @@ from .whole_objects import (
     ambiguous_class,
     dimensions_of_members,
     has_objects,
-    reduced_members,
     with_member_dimensions,
     with_shape,
 )
@@ -641,10 +640,6 @@ def _check_objects(branch: Any) -> None:
         raise _UnfitError(
             f"the file has several versions of the class '{name}', which uproot does not tell apart"
         )
-    member = reduced_members(branch)
-    if member:
-        kind = "a Double32_t or Float16_t with a range or a size"
-        raise _UnfitError(f"uproot cannot read '{member}', {kind}, in objects that are not split")
 
 
 def raise_of_source(error: Exception, **place: str) -> None:

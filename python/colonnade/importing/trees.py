@@ -51,7 +51,7 @@ from colonnade.writing.options import (
 )
 
 from .containers import interpretation_of
-from .member_by_member import item_by_item, rows_of_numbers
+from .member_by_member import item_by_item, rows_of_numbers, within_objects
 from .reduced_precision import as_root_reads, comment_of
 from .tree_schema import (
     NOTHING_STORED,
@@ -68,7 +68,7 @@ from .tree_schema import (
     type_name_of,
     with_dimensions,
 )
-from .whole_objects import bare_items, check_sizes, without_header
+from .whole_objects import bare_items, check_sizes, is_whole, without_header
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -89,6 +89,8 @@ Result = TypeVar("Result")
 
 _TREES = ("TTree", "TNtuple", "TNtupleD", "TChain")
 """The classes of trees."""
+_OF_OBJECTS = ("TBranchElement", "TBranchObject")
+"""The classes of branches with values of classes."""
 _COMPARED = 1000
 """The number of entries before a checkpoint that must equal those of the trees when an import is resumed."""
 _PROBED = 64
@@ -395,8 +397,11 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
             data_set=wanted,
         )
     from .baskets import mend_baskets
+    from .streamers import mend_streamers
 
     mend_baskets(tree.branches)
+    if any(branch.classname in _OF_OBJECTS for branch in tree.branches):
+        mend_streamers(tree.file)
     return found, tree
 
 
@@ -879,8 +884,14 @@ def _mended() -> dict[type, type]:
 
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
             byte_offsets = _offsets(byte_offsets, arguments[0])
-            mended = item_by_item(data, byte_offsets, self, arguments[1].file)
-            return super().basket_array(*(mended or (data, byte_offsets)), *arguments, **named)
+            branch = arguments[1]
+            mended = item_by_item(data, byte_offsets, self, branch.file) or (data, byte_offsets)
+            try:
+                return super().basket_array(*mended, *arguments, **named)
+            except NotImplementedError:  # lists within the objects are stored member by member
+                version = int(branch.member("fClassVersion")) if is_whole(branch) else None
+                mended = within_objects(data, byte_offsets, self, branch.file, version)
+                return super().basket_array(*mended, *arguments, **named)
 
     class Strided(kinds.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
         """Looks how objects are stored.

@@ -20,7 +20,6 @@ from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 
 from .containers import interpretation_of
-from .reduced_precision import Precision, precision_of
 
 __all__ = [
     "ambiguous_class",
@@ -28,7 +27,7 @@ __all__ = [
     "check_sizes",
     "dimensions_of_members",
     "has_objects",
-    "reduced_members",
+    "is_whole",
     "with_member_dimensions",
     "with_shape",
     "without_header",
@@ -51,18 +50,29 @@ def has_objects(branch: Any) -> bool:
 def without_header(branch: Any) -> Any | None:
     """Return how to read a branch of an object that is not split; None of other branches."""
     found = interpretation_of(branch)
-    model = getattr(found, "model", None)
+    model: Any = getattr(found, "model", None)
     kind = type(found).__name__
     rows: Any = getattr(found, "content", None)
     if kind == "AsJagged" and found.header_bytes and _has_tobject(rows):
         return _as_objects()(_vector_of(rows.model), branch)
     if kind == "AsStridedObjects" and _has_tobject(found):
-        return _as_objects()(_headerless(model, branch) if _is_whole(branch) else model, branch)
-    if kind != "AsObjects" or not _is_whole(branch) or not hasattr(model, "class_of_version"):
+        return _as_objects()(_headerless(model, branch) if is_whole(branch) else model, branch)
+    if kind == "AsObjects" and _has_any_in_lists(branch, model):
+        return _as_objects()(type(model)(False, False, model.values, ()), branch)
+    if kind != "AsObjects" or not is_whole(branch) or not hasattr(model, "class_of_version"):
         return None
     same = copy.copy(found)
     same._model = _headerless(model, branch)
     return same
+
+
+def _has_any_in_lists(branch: Any, model: Any) -> bool:
+    """True for a member of the items of a split vector that is an object, of which each has a header, but no list."""
+    is_object = branch.streamer is not None and branch.streamer.classname == "TStreamerObjectAny"
+    is_list = type(model).__name__ == "AsArray" and model.header and model.inner_shape == ()
+    return (
+        is_object and is_list and branch.count_leaf is not None and hasattr(model.values, "class_of_version")
+    )
 
 
 def _has_tobject(interpretation: Any) -> bool:
@@ -84,7 +94,7 @@ def _as_objects() -> Any:
     return AsObjects
 
 
-def _is_whole(branch: Any) -> bool:
+def is_whole(branch: Any) -> bool:
     """True for a branch of a class, of which it is no member, whose members ROOT writes one after the other."""
     is_element = str(branch.classname) == "TBranchElement"
     return is_element and int(branch.member("fType")) == 0 and int(branch.member("fID")) == -1
@@ -206,17 +216,6 @@ def with_shape(content: Content, shape: tuple[int, ...]) -> Content:
     for number in range(len(shape) - 1, -1, -1):
         items = ak.contents.RegularArray(items, shape[number], entries * math.prod(shape[:number]))
     return items
-
-
-def reduced_members(branch: Any) -> str:
-    """Return a member of the objects, or of their members, of which uproot does not see how it is stored, if any."""
-    for name in _classes(branch.file, str(branch.typename), set()):
-        for streamer in branch.file.streamers[name].values():
-            for element in streamer.elements:
-                is_reduced = str(element.typename).startswith(("Double32_t", "Float16_t"))
-                if is_reduced and (element.array_length or precision_of(str(element.title)) != Precision()):
-                    return f"{name}::{element.name}"
-    return ""
 
 
 def ambiguous_class(branch: Any) -> str:

@@ -1,0 +1,137 @@
+"""The members of classes in a file, some of which uproot (up to 5.7) misunderstands. It imports uproot.
+
+Of Double32_t and Float16_t it forgets the members before them, and does not know all ways in which they are stored. Of
+arrays of objects, texts and containers it reads one. An enum in a container, stored as int, it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from uproot import streamers
+from uproot.interpretation.identify import parse_typename
+from uproot.streamers import Model_TStreamerElement
+
+from .baskets import named_as_its_base
+from .reduced_precision import is_reduced
+
+__all__ = ["mend_streamers"]
+
+_INT = 3
+"""ROOT's number of the type int."""
+_ITEM = re.compile(r"<[^<>,]*>$")
+
+
+def mend_streamers(file: Any) -> None:
+    """Let uproot read objects of the classes of a file as ROOT does."""
+    for versions in file.streamers.values():
+        for streamer in versions.values():
+            for element in streamer.elements:
+                _mend(element)
+
+
+def _mend(element: Any) -> None:
+    kind = str(element.typename)
+    if element.classname == "TStreamerBasicType" and is_reduced(kind):
+        element.__class__ = _Number
+    if element.member("fCtype", none_if_missing=True) == _INT:
+        element.bases[0]._members["fTypeName"] = _ITEM.sub("<int>", kind)
+    if element.classname in _ARRAYS and element.array_length:
+        element.__class__ = _ARRAYS[element.classname]
+
+
+class _Member:
+    """Adds the code that reads a member to that of its class."""
+
+    name: Any
+    typename: Any
+    title: Any
+    array_length: Any
+
+    def class_code(
+        self,
+        streamerinfo: Any,
+        number: int,
+        elements: Any,
+        read_members: list[str],
+        read_member_n: list[str],
+        strided_interpretation: list[str],
+        awkward_form: list[str],
+        *others: list[Any],
+    ) -> None:
+        name, length = str(self.name), int(self.array_length)
+        containers, member_names = others[4], others[6]
+        read, form = self._how(length, containers)
+        code = [*read[:-1], f"self._members[{name!r}] = {read[-1]}"]
+        read_members += ["        if forth_obj is not None:", "            raise CannotBeForth()"]
+        read_members += [f"        {line}" for line in code]
+        read_member_n += [f"        if member_index == {number}:", *(f"            {line}" for line in code)]
+        strided_interpretation.append(f"        raise CannotBeStrided({name!r})")
+        form = f"RegularForm({form}, {length})" if length else form
+        awkward_form.append(f"        contents[{name!r}] = {form}")
+        member_names.append(name)
+
+    def _how(self, length: int, containers: list[str]) -> tuple[list[str], str]:
+        """Code, of which the last line is the value; and the form of one value. `containers` of the class may grow."""
+        raise NotImplementedError
+
+
+class _Number(_Member, Model_TStreamerElement):  # type: ignore[misc]
+    """A number that may be stored with less precision: no basic type, so that its neighbours are read without it."""
+
+    def _how(self, length: int, containers: list[str]) -> tuple[list[str], str]:
+        kind = str(self.typename)
+        how = (kind, str(self.title), length)
+        read = f"read_member(chunk, cursor, context, *{how!r})"
+        form = f"NumpyForm({'float64' if kind.startswith('Double32_t') else 'float32'!r})"
+        return ["from colonnade.importing.reduced_precision import read_member", read], form
+
+
+_Number.__name__ = "Model_TStreamerBasicType"  # uproot derives the name of ROOT's from it
+
+
+class _Objects(_Member):
+    """An array of objects."""
+
+    def _how(self, length: int, containers: list[str]) -> tuple[list[str], str]:
+        kind = f"c({str(self.typename)!r})"
+        read = f"{kind}.read(chunk, cursor, context, file, self._file, self.concrete)"
+        return [f"[{read} for _ in range({length})]"], f"{kind}.awkward_form(file, context)"
+
+
+class _Texts(_Member):
+    """An array of TString, which has one header."""
+
+    def _how(self, length: int, containers: list[str]) -> tuple[list[str], str]:
+        form = "uproot.containers.AsString(False).awkward_form(file, context)"
+        header = "uproot.deserialization.numbytes_version(chunk, cursor, context)"
+        return [header, f"[cursor.string(chunk, context) for _ in range({length})]"], form
+
+
+class _Containers(_Member):
+    """An array of containers, or of std::string, which has one header."""
+
+    def _how(self, length: int, containers: list[str]) -> tuple[list[str], str]:
+        place = f"_stl_container{len(containers)}"
+        containers.append(
+            parse_typename(str(self.typename), quote=True, outer_header=True, string_header=True)
+        )
+        code = [
+            "if uproot.deserialization.numbytes_version(chunk, cursor, context)[2]:",
+            "    raise NotImplementedError('memberwise serialization of an array')",
+        ]
+        one = f"self.{place}.read(chunk, cursor, context, file, self._file, self.concrete, False)"
+        return [*code, f"[{one} for _ in range({length})]"], f"cls.{place}.awkward_form(file, context)"
+
+
+_ARRAYS = {
+    f"TStreamer{name}": named_as_its_base(type("", (how, getattr(streamers, f"Model_TStreamer{name}")), {}))
+    for name, how in {
+        "Object": _Objects,
+        "ObjectAny": _Objects,
+        "String": _Texts,
+        "STL": _Containers,
+        "STLstring": _Containers,
+    }.items()
+}
