@@ -23,13 +23,6 @@ namespace nb = nanobind;
 namespace colonnade::python {
 namespace {
 
-std::shared_ptr<frame::Source> open_chain(const std::string& name, const std::vector<std::string>& uris,
-                                          const ReadOptions& options) {
-  std::vector<dataset::NamedFile> files;
-  for (const std::string& uri : uris) files.push_back({uri, name});
-  return std::make_shared<frame::Chain>(name, files, options);
-}
-
 using NamedFiles = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<dataset::NamedFile> named_files(const NamedFiles& files) {
@@ -172,7 +165,6 @@ void register_frame_sources(nb::module_& module) {
           },
           nb::arg("keys"), nb::arg("name"), nb::arg("prefix"), nb::arg("chosen"), nb::arg("is_taken"),
           nb::arg("inner"), "Chooses columns and their names, see name_columns().");
-  module.def("open_chain", &open_chain, nb::arg("name"), nb::arg("uris"), nb::arg("options"), Released());
   module.def("open_named_chain", &open_named_chain, nb::arg("files"), nb::arg("options"), Released());
   module.def("options_text", &frame::options_text, nb::arg("options"),
              "Options as `survey_files` takes them.");

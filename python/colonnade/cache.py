@@ -285,7 +285,7 @@ def _warm_tree(
     from .importing.tree_columns import TreeColumns
 
     before = sum(one.bytes for one in _trees(home))
-    tree = TreeColumns.of([uri], name, cache=_core.cache_home(_text(home), True)[0], otherwise=error)
+    tree = TreeColumns.of([(uri, name)], cache=_core.cache_home(_text(home), True)[0], otherwise=error)
     wanted = DataSet(tree.shapes[0], cache="off").select(columns or None).field_names
 
     def watch(step: ImportProgress) -> None:

@@ -205,7 +205,9 @@ def test_cycles():
     for name, entries in {"again;1": 2, "again;2": 4, "again": 4}.items():
         tree = pickle.loads(pickle.dumps(colonnade.open(ODD, name)))
         assert tree["x"].to_list() == list(range(entries))
-        assert DataFrame(name, str(ODD)).sum("x").value == sum(range(entries))
+        assert (
+            DataFrame(name, str(ODD)).sum("x").value == DataFrame(tree).sum("x").value == sum(range(entries))
+        )
 
 
 def test_stored_chains_are_refused():
@@ -357,13 +359,41 @@ def test_chains(tmp_path, tree):
     assert DataFrame(data_set).max("run").value == expected.max()
 
 
+def test_trees_of_different_names(tmp_path):
+    files = []
+    for number, name in enumerate(["one", "dir/two", "th ree", "stored"]):
+        files.append((str(tmp_path / f"{number}.root"), name))
+        values = {"x": np.arange(5) + 10 * number}
+        if name == "stored":
+            with colonnade.create(*files[-1]) as writer:
+                writer.extend(values)
+        else:
+            with uproot.recreate(files[-1][0]) as file:
+                file.mktree(name, values)
+    for chain in (files[:3], files, files[1:] + files[:2]):
+        expected = [int(uri[-6]) * 10 + k for uri, _ in chain for k in range(5)]
+        data_set = pickle.loads(pickle.dumps(colonnade.open(chain)))
+        assert data_set["x"].tolist() == data_set.select("x")["x"].tolist() == expected
+        for frame in (DataFrame("", chain), DataFrame("", chain, executor=Shuffled(1)), DataFrame(data_set)):
+            assert frame.take("x").value.tolist() == expected
+        assert set(frame.files) == {f"{uri}/{name}" for uri, name in chain}
+    friends = DataFrame("", files[:2], friends={"f": files[2:]})
+    assert friends.define("y", "f.x - x").unique("y").value == [20]
+    with pytest.raises(colonnade.NotFoundError, match="no TTree 'Other'"):
+        DataFrame("", [files[0], (files[1][0], "Other")])
+    with pytest.raises(colonnade.SchemaError, match="'dir/two', but 'one' in the files before"):
+        colonnade.open([uri for uri, _ in files[:2]])
+
+
 def test_trees_of_a_chain_are_imported_together(tmp_path):
     """Each once, with their progress as one; the first that fails ends all."""
     files = [tmp_path / f"tree{number}.root" for number in range(6)]
     for number, each in enumerate(files):
         random_tree_of_names(each, entries=100 * (number + 1), factor=number)
     chain = [str(each) for each in (*files, files[0])]
-    columns = tree_columns.TreeColumns.of(chain, "Events", otherwise=colonnade.NotFoundError("none"))
+    columns = tree_columns.TreeColumns.of(
+        [(each, "Events") for each in chain], otherwise=colonnade.NotFoundError("none")
+    )
     seen = []
     found = columns.fetch(["run"], seen.append)
     assert found[0] == found[-1]

@@ -33,7 +33,6 @@ from colonnade.misuse import (
     whole_number,
 )
 from colonnade.reading import opening
-from colonnade.reading.chain import Chain
 from colonnade.reading.dataset import DataSet, ReadSettings, lasting_cache, read_options
 from colonnade.reading.joining import Joined
 from colonnade.reading.opening import of_different_names, split_target, split_targets
@@ -724,11 +723,7 @@ def _open_data_set(
         )
     if files is not None or options:
         raise UsageError("an open data set takes no files or options")
-    places = data_set._lasting_files()
-    names = [data_set.name] * len(places)
-    if isinstance(data_set, Chain):
-        names = [each for _, each in data_set.named_files]
-    found = list(zip(places, names, strict=True))
+    found = data_set._named_places()
     more = f" of {len(found)} files" if len(found) > 1 else ""
     place = _DIFFERENT.format(len(found)) if of_different_names(found) else f"'{data_set.name}'{more}"
     return _Opened(_open_files(found, data_set._settings, progress, remote), place)
@@ -828,21 +823,17 @@ def _open_files(
     """Open files without wildcards, each with the name of its data set."""
     refuse_arguments("DataFrame", set(options) - set(ReadSettings.__annotations__), _OPTIONS)
     settings = read_options(**options)
-    differ = bool(of_different_names(files))
-    name, uris = "" if differ else files[0][1], [uri for uri, _ in files]
     try:
         surveys = None if remote is None else remote.survey(files, settings, progress)
         if surveys is not None:
             return _core.surveyed_chain(name, surveys, settings)
-        return _core.open_named_chain(files, settings) if differ else _core.open_chain(name, uris, settings)
+            name = "" if of_different_names(files) else files[0][1]
+        return _core.open_named_chain(files, settings)
     except NotFoundError as error:
-        if differ:
-            raise
         from colonnade.importing.tree_columns import TreeColumns
         from colonnade.importing.tree_data_set import tree_source
 
-        cache = options.get("cache")
-        columns = TreeColumns.of(uris, name, cache=cache, otherwise=error)
+        columns = TreeColumns.of(files, cache=options.get("cache"), otherwise=error)
         return tree_source(columns, dict(options), progress)
 
 

@@ -690,32 +690,32 @@ class _Total:
 
 
 class TreeColumns:
-    """The columns of one or several files, some with a TTree and others with a data set of that name."""
+    """The columns of one or several files, some with a TTree and others with a data set."""
 
     def __init__(
         self,
-        files: Sequence[str],
+        files: Sequence[tuple[str, str]],
         found: Sequence[_Found],
-        name: str,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.files = list(files)
-        self.places = [_core.absolute_name(file) for file in files]
+        self.files = [uri for uri, _ in files]
         self._trees: list[_TreeFile | None] = []
+        self.places: list[tuple[str, str]] = []
+        """The files by names that last, each with the name of its tree, perhaps with a cycle."""
+        self.names: list[str] = []
+        """The name of the tree of each, or of its data set."""
+        self.data_sets: list[str] = []
+        """The names of the data sets that stand for the trees."""
         self.entries: list[int] = []
         self.shapes: list[str] = []
-        self.asked = name.strip("/")
-        """The name of the trees, perhaps with a cycle."""
-        self.name = split_cycle(self.asked)[0]
-        for uri, each in zip(self.files, found, strict=True):
-            self._add(uri, each.data_set, each.tree)
+        for (uri, name), each in zip(files, found, strict=True):
+            self._add(uri, name.strip("/"), each.data_set, each.tree)
         self._home = self._home_of(cache)
 
     @classmethod
     def of(
         cls,
-        files: Sequence[str],
-        name: str,
+        files: Sequence[tuple[str, str]],
         *,
         cache: str | os.PathLike[str] | None = None,
         otherwise: Error,
@@ -723,31 +723,31 @@ class TreeColumns:
         """Find the trees of files.
 
         Args:
-            files: their URIs.
-            name: of the trees and data sets; may be empty if each file has only one.
+            files: their URIs, each with the name of its tree or data set, which may be empty if it has only one.
             cache: of `colonnade.open`.
-            otherwise: raised if none of the files has a tree of that name.
+            otherwise: raised if none of the files has a tree of its name.
         """
         keeps_open = len(files) <= _OPENED
         with ThreadPoolExecutor(_OPENED) as executor:
-            found = list(executor.map(lambda uri: _look(uri, name, keeps_open=keeps_open), files))
+            found = list(executor.map(lambda file: _look(*file, keeps_open=keeps_open), files))
         if not any(each.is_tree for each in found):
             raise otherwise
         for each in found:
             if each.error is not None:
                 raise each.error
-        return cls(files, found, name, cache)
+        return cls(files, found, cache)
 
-    def _add(self, uri: str, there: str, tree: _TreeFile | None) -> None:
+    def _add(self, uri: str, asked: str, there: str, tree: _TreeFile | None) -> None:
         found = there or (tree.name if tree else "")
-        if self.name and found != self.name:
+        if not asked and self.names and found != self.names[0]:
             raise SchemaError(
-                f"the data set here is '{found}', but '{self.name}' in the files before",
+                f"the data set here is '{found}', but '{self.names[0]}' in the files before",
                 "name one of them",
                 uri=uri,
             )
-        self.name = found
-        self.asked = self.asked or found
+        self.places.append((_core.absolute_name(uri), asked or found))
+        self.names.append(found)
+        self.data_sets.append(found if tree is None else tree.data_set)
         self._trees.append(tree)
         if tree is None:
             self.entries.append(_core.open(uri, found, _core.ReadOptions()).num_entries)
@@ -770,8 +770,8 @@ class TreeColumns:
     def samples(self) -> list[tuple[str, int, str, str]]:
         """Name, entries, file and data set of each."""
         return [
-            (f"{uri}/{self.name}", entries, uri, self.name)
-            for uri, entries in zip(self.files, self.entries, strict=True)
+            (f"{uri}/{name}", entries, uri, name)
+            for uri, name, entries in zip(self.files, self.names, self.entries, strict=True)
         ]
 
     @contextlib.contextmanager
@@ -791,13 +791,12 @@ class TreeColumns:
         """True if some of the files have data sets instead of trees."""
         return any(tree is None for tree in self._trees)
 
-    @property
-    def data_set(self) -> str:
-        """The name of the data sets that stand for the trees."""
-        return self.name if self.has_stored() else target_name(self.name)
+    def named(self, files: Sequence[str]) -> list[tuple[str, str]]:
+        """Files that stand for those of the trees, each with the name of its data set."""
+        return list(zip(files, self.data_sets, strict=True))
 
     def fetch(self, paths: Iterable[str], watch: Watch) -> list[str]:
-        """Return for each file one that has the columns as a data set of the name `data_set`.
+        """Return for each file one that has the columns as a data set; see `named`.
 
         Args:
             paths: of columns, in the data frame's or the data sets' form.
@@ -821,7 +820,7 @@ class TreeColumns:
                 raise
         return [
             place if tree is None else files[tree.identity]
-            for place, tree in zip(self.places, self._trees, strict=True)
+            for (place, _), tree in zip(self.places, self._trees, strict=True)
         ]
 
     def _fetch(self, tree: _TreeFile, paths: list[str], watch: Watch) -> str:

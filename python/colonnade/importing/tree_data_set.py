@@ -47,7 +47,7 @@ class TreeDataSet(DataSet):
         files = self._columns.files
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         self._begin(files[0] + more, shape._open_reader(), _selection)
-        self._name = self._columns.name
+        self._name = self._columns.names[0]
         self._shape = shape
         self._num_entries = sum(self._columns.entries)
 
@@ -56,8 +56,8 @@ class TreeDataSet(DataSet):
             self._settings, cache=self._settings.get("cache") if self._columns.has_stored() else "off"
         )
         if len(files) == 1:
-            return DataSet(files[0], self._columns.data_set, **settings)
-        return Chain([(file, self._columns.data_set) for file in files], missing=missing, **settings)
+            return DataSet(files[0], self._columns.data_sets[0], **settings)
+        return Chain(self._columns.named(files), missing=missing, **settings)
 
     @property
     def files(self) -> list[str]:
@@ -121,7 +121,6 @@ class TreeDataSet(DataSet):
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (
             self._columns.places,
-            self._columns.asked,
             self._missing,
             self._settings,
             self._selection,
@@ -129,7 +128,7 @@ class TreeDataSet(DataSet):
 
     # ---- Inside
 
-    def _lasting_files(self) -> list[str]:
+    def _named_places(self) -> list[tuple[str, str]]:
         return self._columns.places
 
     def _bring(self, paths: list[str]) -> None:
@@ -197,16 +196,17 @@ def tree_source(columns: TreeColumns, settings: dict[str, Any], progress: bool |
     def fetch(paths: Sequence[str]) -> _core.FrameSource:
         with ImportBar(progress) as bar:
             brought = columns.fetch(paths, bar.update)
-        return _core.open_chain(columns.data_set, brought, options)
+        return _core.open_named_chain(columns.named(brought), options)
 
     with columns.naming_trees():
-        shape = _core.open_chain(columns.data_set, columns.shapes, options)
+        shape = _core.open_named_chain(columns.named(columns.shapes), options)
     return _core.late_source(shape, columns.samples, fetch)
 
 
 def _reopen(
-    files: list[str], name: str, missing: MissingFields, settings: dict[str, Any], selection: Fields
+    files: list[tuple[str, str]], missing: MissingFields, settings: dict[str, Any], selection: Fields
 ) -> TreeDataSet:
-    gone = NotFoundError(f"there is no TTree '{name}' any more", uri=files[0])
-    columns = TreeColumns.of(files, name, cache=settings.get("cache"), otherwise=gone)
+    uri, name = files[0]
+    gone = NotFoundError(f"there is no TTree '{name}' any more", uri=uri)
+    columns = TreeColumns.of(files, cache=settings.get("cache"), otherwise=gone)
     return TreeDataSet(missing=missing, _selection=selection, _columns=columns, **settings)

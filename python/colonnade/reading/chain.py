@@ -182,13 +182,12 @@ class Chain(DataSet):
         assembler = Assembler(arrays, builder)
         return {name: self._field(assembler, info, len(wanted)) for name, info in selected.items()}
 
-    def _lasting_files(self) -> list[str]:
-        return [file.place for file in self._files]
+    def _named_places(self) -> list[tuple[str, str]]:
+        return [(file.place, file.data_set) for file in self._files]
 
     def _how_to_reopen(self, selection: Fields) -> tuple[Any, ...]:
-        files = [(file.place, file.data_set) for file in self._files]
         options = {"missing": self._missing, "max_open_files": self._max_open_files, **self._settings}
-        return files, options, selection, self._open_chain().index(places=True)
+        return self._named_places(), options, selection, self._open_chain().index(places=True)
 
     def _clusters(self, selected: dict[str, FieldInfo], start: int, stop: int) -> Iterator[Cluster]:
         paths = [info.path for info in selected.values()]
@@ -203,10 +202,10 @@ def _reopen(files: list[tuple[str, str]], options: dict[str, Any], selection: Fi
 
 def files_of(data_set: DataSet) -> list[tuple[str, str]]:
     """Return the files of an open data set, each with the name of its data set, as they are named in this folder."""
-    named = data_set.named_files if isinstance(data_set, Chain) else [(data_set.uri, data_set.name)]
+    uris = data_set.files if isinstance(data_set, Chain) else [data_set.uri]
     return [
         (uri if _core.absolute_name(uri) == place else place, name)
-        for (uri, name), place in zip(named, data_set._lasting_files(), strict=True)
+        for uri, (place, name) in zip(uris, data_set._named_places(), strict=True)
     ]
 
 

@@ -609,9 +609,9 @@ class DataSet(Located):
 
     # ---- Inside
 
-    def _lasting_files(self) -> list[str]:
-        """The files by names that are the same in every working folder."""
-        return [self._place]
+    def _named_places(self) -> list[tuple[str, str]]:
+        """The files by names that are the same in every working folder, each with the name of its data set."""
+        return [(self._place, self._name)]
 
     def _open_reader(self) -> _core.Reader | _core.ChainReader:
         if self._reader is None:

@@ -160,7 +160,8 @@ def open(  # noqa: A001
             try:
                 return DataSet(uri, found, **settings)
             except NotFoundError as error:
-                return _open_trees([uri], found, policy, settings, error)
+                return _open_trees([(uri, found)], policy, settings, error)
+        named = [(file, found) for file in files]
     else:
         members = files_given(target, "a path, which may have wildcards, or a list of paths")
         if not members:
@@ -169,19 +170,14 @@ def open(  # noqa: A001
             return _open_joins(members, name, index, options)
         given = list(_expanded(members, kept))
         policy = missing or _policy_of(members)
-        if name is None and (named := of_different_names(given)):
-            return Chain(named, missing=policy, max_open_files=max_open_files, index=index, **settings)
-        found, files = split_targets("" if name is None else column_name(name, "data set"), given)
+        named = of_different_names(given) if name is None else []
+        if not named:
+            found, files = split_targets("" if name is None else column_name(name, "data set"), given)
+            named = [(file, found) for file in files]
     try:
-        return Chain(
-            [(file, found) for file in files],
-            missing=policy,
-            max_open_files=max_open_files,
-            index=index,
-            **settings,
-        )
+        return Chain(named, missing=policy, max_open_files=max_open_files, index=index, **settings)
     except NotFoundError as error:
-        return _open_trees(files, found, policy, settings, error)
+        return _open_trees(named, policy, settings, error)
 
 
 def _listed(target: Any) -> Any:
@@ -235,13 +231,13 @@ def _policy_of(members: Iterable[object]) -> MissingFields:
 
 
 def _open_trees(
-    files: list[str], name: str, missing: MissingFields, settings: ReadSettings, error: NotFoundError
+    files: list[tuple[str, str]], missing: MissingFields, settings: ReadSettings, error: NotFoundError
 ) -> DataSet:
     """Open TTrees, if the files have these instead of data sets."""
     from colonnade.importing.tree_columns import TreeColumns
     from colonnade.importing.tree_data_set import TreeDataSet
 
-    columns = TreeColumns.of(files, name, cache=settings.get("cache"), otherwise=error)
+    columns = TreeColumns.of(files, cache=settings.get("cache"), otherwise=error)
     return TreeDataSet(missing=missing, _columns=columns, **settings)
 
 
