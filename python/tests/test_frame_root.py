@@ -867,6 +867,15 @@ def test_columns_of_friends_are_listed_with_the_friend(tmp_path):
     assert snapshot.GetColumnNames() == ["f_i", "i", "w", "x"]
 
 
+def test_no_columns_are_all_for_as_numpy_alone():
+    frame = RDataFrame(2).Define("x", "1").Define("y", "2")
+    assert list(frame.AsNumpy([])) == ["x", "y"]
+    for method in (frame.Display, frame.Cache):
+        assert method("")
+        with pytest.raises(colonnade.UsageError, match="no columns are named"):
+            method([])
+
+
 def test_graphs_are_named_after_columns_not_aliases():
     frame = RDataFrame(2).Define("x", "1").Define("y", "2").Alias("a", "x").Alias("b", "a")
     for graph in (frame.Graph("b", "y"), frame.GraphAsymmErrors("b", "y", "x", "x", "x", "x")):

@@ -404,7 +404,7 @@ class RDataFrame:
 
     def AsNumpy(self, columns: Any = None, exclude: Sequence[str] | None = None, lazy: bool = False) -> Any:
         """Compute columns as NumPy arrays by name; lists are arrays of objects."""
-        names = self._named(columns, self._visible)
+        names = self._named(columns, self._visible) or self._visible()
         excluded = [] if exclude is None else _listed(exclude)
         left = [name for name in names if name not in excluded]
         result = self._frame.lazy_numpy(left)
@@ -485,7 +485,7 @@ class RDataFrame:
                 f"Snapshot({target!r}, {name!r}), the name of the data set first",
             )
         settings = snapshot_settings(options, target)
-        named = [] if not _is_unnamed(columns) and not _listed(columns) else self._named(columns)
+        named = self._named(columns)
         if not named or len(set(named)) < len(named):
             what = "a column is named twice" if named else "no columns are named"
             raise UsageError(f"{what} for a snapshot", 'each one once, or "" for all columns')
@@ -654,12 +654,12 @@ class RDataFrame:
         return list(found)
 
     def _named(self, columns: Any, every: Callable[[], list[str]] | None = None) -> list[str]:
-        """Names of columns, of which `every` gives all; a single text is a regular expression, as in ROOT."""
+        """Names of columns, none of an empty list; `every` gives all. A text is a regular expression, as in ROOT."""
         every = every or (lambda: self._frame._select(None))
         if _is_unnamed(columns):
             return every()
         if not isinstance(columns, str):
-            return _names(columns) or every()
+            return cast("list[str]", _names(columns))
         if self.HasColumn(columns):
             return [columns]
         try:
