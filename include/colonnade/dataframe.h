@@ -84,7 +84,7 @@ class DataFrame {
     return define(name, std::move(function), std::move(columns));
   }
   // A function of (const SampleInfo&) or (unsigned slot, const SampleInfo&), called once per file; or an
-  // expression over rdfsampleinfo_.
+  // expression over rdfsampleinfo_, and over no column.
   template <detail::FrameFunction F>
   DataFrame define_per_sample(const std::string& name, F function) const {
     return with(
@@ -92,7 +92,7 @@ class DataFrame {
                              detail::sample_definition(std::move(function), detail::frame_samples(*graph_))));
   }
   DataFrame define_per_sample(const std::string& name, const std::string& expression) const {
-    return define(name, expression);
+    return with(detail::frame_define(*graph_, node_, How::define, name, {expression, {}, {}, true}));
   }
 
   DataFrame redefine(const std::string& name, const std::string& expression) const {
@@ -110,7 +110,7 @@ class DataFrame {
                              detail::sample_definition(std::move(function), detail::frame_samples(*graph_))));
   }
   DataFrame redefine_per_sample(const std::string& name, const std::string& expression) const {
-    return redefine(name, expression);
+    return with(detail::frame_define(*graph_, node_, How::redefine, name, {expression, {}, {}, true}));
   }
 
   DataFrame alias(const std::string& name, const std::string& column) const {

@@ -266,8 +266,13 @@ void register_frame_callables(nb::module_& module) {
       .def_static("of_library", &library_definition, nb::arg("library"), nb::arg("function"),
                   nb::arg("columns"), nb::arg("payload"))
       .def_static(
-          "of_text", [](std::string expression) { return PyDefinition{std::move(expression)}; },
-          nb::arg("expression"));
+          "of_text",
+          [](std::string expression, bool of_sample) {
+            PyDefinition made{std::move(expression)};
+            made.definition.of_sample = of_sample;
+            return made;
+          },
+          nb::arg("expression"), nb::arg("of_sample") = false);
   module.def(
       "library_functions", &library_functions, nb::arg("path"),
       nb::sig("def library_functions(path: str) -> tuple[str, list[tuple[str, str, list[str]]]]"),

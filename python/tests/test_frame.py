@@ -214,6 +214,15 @@ def test_transformations(frame, arrays):
     assert set(names.tolist()) == {len(frame.files[0])}
     weights = frame.define_per_sample("f", 'rdfsampleinfo_ == "a" ? 1 : 2').take("f").value
     assert set(weights.tolist()) == {2}
+    for text in ("x", "double(rdfentry_)", 'rdfsampleinfo_ == "a" ? x : 2', col("x") * 2):
+        with pytest.raises(
+            colonnade.UsageError, match="depends on the entry, but this column on the file alone"
+        ):
+            frame.define_per_sample("f", text)
+        with pytest.raises(
+            colonnade.UsageError, match="depends on the entry, but this column on the file alone"
+        ):
+            frame.redefine_per_sample("x", text)
 
 
 def test_columns_that_only_some_files_have(tmp_path):

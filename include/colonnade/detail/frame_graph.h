@@ -101,6 +101,7 @@ struct FrameDefinition {
   std::string text;
   std::function<KernelPtr(std::span<const ValueType>)> make_kernel;
   std::vector<std::string> columns;
+  bool of_sample = false;  // a text that depends on the file alone
 };
 
 enum class DefineHow : std::uint8_t { define, redefine, filter, default_value };

@@ -411,8 +411,8 @@ class DataFrame(Actions):
         Args:
             name: of the new column.
             value: a callable that is called once for each file with a `SampleInfo`: its name ("f.root/Events"), with
-                entries, and with the name and metadata of the sample of a specification; or an expression, in which
-                rdfsampleinfo_ is the name.
+                entries, and with the name and metadata of the sample of a specification; or an expression of
+                rdfsampleinfo_, the name, without columns.
             returns: see `define`.
         """
         column_name(name)
@@ -623,7 +623,8 @@ class DataFrame(Actions):
 
     def _sample_definition(self, value: ExpressionLike | Definable, returns: Returns) -> _core.Definition:
         if isinstance(value, str | Expression) or not callable(value):
-            return self._definition(value, None, False, None)
+            text = value if isinstance(value, str | Expression) else _constant(value)
+            return _core.Definition.of_text(self._text(text), of_sample=True)
         session = self._session
         value = told(value, session.source.samples, session.owners)
         return define_per_sample(value, returns, travels=self._session.remote is not None)
@@ -826,8 +827,8 @@ def _open_files(
     try:
         surveys = None if remote is None else remote.survey(files, settings, progress)
         if surveys is not None:
-            return _core.surveyed_chain(name, surveys, settings)
             name = "" if of_different_names(files) else files[0][1]
+            return _core.surveyed_chain(name, surveys, settings)
         return _core.open_named_chain(files, settings)
     except NotFoundError as error:
         from colonnade.importing.tree_columns import TreeColumns

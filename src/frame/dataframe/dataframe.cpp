@@ -43,7 +43,11 @@ std::vector<std::string> argument_texts(const FrameGraph& graph, NodeId node,
 }
 
 frame::Definition definition_of(const FrameGraph& graph, NodeId node, FrameDefinition definition) {
-  if (!definition.make_kernel) return {std::move(definition.text)};
+  if (!definition.make_kernel) {
+    frame::Definition text(std::move(definition.text));
+    text.of_sample = definition.of_sample;
+    return text;
+  }
   return {std::move(definition.make_kernel), argument_texts(graph, node, std::move(definition.columns))};
 }
 

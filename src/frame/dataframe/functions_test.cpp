@@ -157,6 +157,10 @@ TEST_P(FunctionTest, SlotsEntriesAndSamples) {
   EXPECT_EQ(where->min, 0);
   EXPECT_EQ(where->max, 0);
   EXPECT_THAT(samples->back(), ElementsAre(HasSubstr("Events")));
+  for (const char* text : {"x", "1 + rdfentry_"}) {
+    EXPECT_EQ(error_of([&] { df.define_per_sample("other", text); }).kind(), ErrorKind::usage) << text;
+    EXPECT_EQ(error_of([&] { df.redefine_per_sample("x", text); }).kind(), ErrorKind::usage) << text;
+  }
 }
 
 TEST_P(FunctionTest, WrongFunctionsAreErrorsWhenBooked) {

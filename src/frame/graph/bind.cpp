@@ -59,7 +59,7 @@ std::optional<std::vector<std::string>> split_braces(std::string_view text) {
 }  // namespace
 
 // The scope of a node for one variation.
-class NodeScope final : public Scope {
+class NodeScope : public Scope {
  public:
   NodeScope(Graph::State& state, const NameMap& names, VariationId variation, std::vector<ColumnId>* uses)
       : state_(state), names_(names), variation_(variation), uses_(uses) {}
@@ -83,6 +83,27 @@ class NodeScope final : public Scope {
   VariationId variation_;
   std::vector<ColumnId>* uses_;
 };
+
+namespace {
+
+[[noreturn]] void throw_depends_on_entries(std::string_view name) {
+  throw Error(ErrorKind::usage,
+              fmt::format("'{}' depends on the entry, but this column on the file alone", name),
+              "define, or an expression of rdfsampleinfo_");
+}
+
+// The scope of a text that depends on the file alone.
+class SampleScope final : public NodeScope {
+ public:
+  using NodeScope::NodeScope;
+  std::optional<ExpressionId> find(std::string_view name) const override {
+    if (NodeScope::find(name)) throw_depends_on_entries(name);
+    return std::nullopt;
+  }
+  std::vector<std::string> names() const override { return {"rdfsampleinfo_"}; }
+};
+
+}  // namespace
 
 // ---- Names
 
@@ -188,6 +209,12 @@ ExpressionId Graph::State::call(Computation& computation, std::vector<Expression
   return pool->call(computation.kernel, std::move(arguments));
 }
 
+ExpressionId Graph::State::bind_of_sample(const Formula& formula, const NameMap& names) {
+  for (const std::string& name : formula.names())
+    if (special_op(name) == Op::entry) throw_depends_on_entries(name);
+  return formula.bind(*pool, SampleScope(*this, names, 0, nullptr));
+}
+
 Computation Graph::State::bind(const NameMap& names, Definition definition) {
   Computation bound;
   bound.definition = std::move(definition);
@@ -202,8 +229,8 @@ Computation Graph::State::bind(const NameMap& names, Definition definition) {
     }
     bound.nominal = call(bound, std::move(arguments));
   } else {
-    bound.formulas.emplace_back(bound.definition.text);
-    bound.nominal = bound.formulas.back().bind(*pool, scope);
+    const Formula& formula = bound.formulas.emplace_back(bound.definition.text);
+    bound.nominal = bound.definition.of_sample ? bind_of_sample(formula, names) : formula.bind(*pool, scope);
     ++bindings;
   }
   for (const ColumnId use : bound.uses) bound.varied_by = unite(bound.varied_by, columns[use].varied_by);

@@ -43,6 +43,7 @@ struct Definition {
   // here.
   std::shared_ptr<Join> join;
   std::string join_part;
+  bool of_sample = false;  // a text that depends on the file alone: it may use no column and no entry number
 
   Definition(std::string expression) : text(std::move(expression)) {}
   Definition(const char* expression) : text(expression) {}
