@@ -428,8 +428,8 @@ void register_questions(nb::class_<PyGraph>& graph) {
             return found;
           },
           nb::arg("node"),
-          "Of filters, ranges, aliases and variations above: kind (filter, range, alias, vary), [name], "
-          "columns, tags.")
+          "Of filters, ranges, aliases and variations above: kind (filter, filter_available, filter_missing, "
+          "range, alias, vary), [name], columns, tags.")
       .def(
           "column_type",
           [](PyGraph& self, NodeId node, const std::string& expression) {

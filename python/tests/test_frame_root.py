@@ -771,6 +771,9 @@ def test_filters_of_nodes_that_do_not_select_are_all_filters():
     assert cut.Define("y", "2").GetFilterNames() == ["one"]
     assert other.GetFilterNames() == ["Unnamed Filter"]
     assert defined.Range(3).GetFilterNames() == []
+    some = cut.FilterAvailable("x").FilterMissing("x")
+    assert some.GetFilterNames() == ["one", "FilterAvailable", "FilterMissing"]
+    assert len(some.Report()) == 1
 
 
 def test_ranges_may_be_empty():

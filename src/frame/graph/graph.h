@@ -80,9 +80,9 @@ struct GraphCounts {
   std::size_t nodes = 0, columns = 0, results = 0, selections = 0, expressions = 0;
 };
 
-// A filter, an alias or a variation, as it was asked for.
+// A filter, a range, an alias or a variation, as it was asked for.
 struct NodeNames {
-  std::string kind;  // filter, alias, vary
+  std::string kind;  // filter, filter_available, filter_missing, range, alias, vary
   std::string name;  // as it was given
   std::vector<std::string> columns;
   std::vector<std::string> tags;

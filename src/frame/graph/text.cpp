@@ -64,20 +64,36 @@ std::vector<std::string> Graph::variation_names(NodeId id) const {
   return names;
 }
 
+namespace {
+
+// The kind of a node as NodeNames has it; empty for nodes without names.
+std::string_view told_kind(Node::Kind kind) {
+  switch (kind) {
+    case Node::Kind::alias:
+      return "alias";
+    case Node::Kind::filter:
+      return "filter";
+    case Node::Kind::filter_available:
+      return "filter_available";
+    case Node::Kind::filter_missing:
+      return "filter_missing";
+    case Node::Kind::range:
+      return "range";
+    case Node::Kind::vary:
+      return "vary";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 std::vector<NodeNames> Graph::names_above(NodeId id) const {
   state_->node(id);
   std::vector<NodeNames> found;
   const auto add = [&](const Node& node) {
-    const bool is_alias = node.kind == Node::Kind::alias;
-    const bool is_filter = node.kind == Node::Kind::filter || node.kind == Node::Kind::filter_available ||
-                           node.kind == Node::Kind::filter_missing;
-    const bool is_range = node.kind == Node::Kind::range;
-    if (is_alias || is_filter || is_range || node.kind == Node::Kind::vary)
-      found.push_back({is_alias    ? "alias"
-                       : is_filter ? "filter"
-                       : is_range  ? "range"
-                                   : "vary",
-                       node.name, node.columns, node.tags});
+    if (const std::string_view kind = told_kind(node.kind); !kind.empty())
+      found.push_back({std::string(kind), node.name, node.columns, node.tags});
   };
   if (id == root) {
     for (const auto& [at, node] : state_->nodes) add(node);

@@ -87,6 +87,14 @@ _ADVICE = {
 }
 
 
+_FILTERS = {
+    "filter": "Unnamed Filter",
+    "filter_available": "FilterAvailable",
+    "filter_missing": "FilterMissing",
+}
+"""The kinds of filters, and what ROOT calls those without a name."""
+
+
 @checked_methods
 class RDataFrame:
     """A lazy analysis of the entries of data sets, with the methods of ROOT's class of that name.
@@ -544,7 +552,7 @@ class RDataFrame:
         """Return the filters above, in order; where neither they nor ranges are, all of the graph."""
         frame = self._frame
         nodes = frame._graph.names_above(frame._node if self._selects() else 0)
-        return [names[0] or "Unnamed Filter" for found, names, _, _ in nodes if found == "filter"]
+        return [names[0] or _FILTERS[found] for found, names, _, _ in nodes if found in _FILTERS]
 
     def GetVariations(self) -> DescriptionView:
         """Return the variations above, one line for the tags of each."""
@@ -595,7 +603,7 @@ class RDataFrame:
 
     def _selects(self) -> bool:
         """Whether there is a filter or a range above; for ROOT, others are the top with more columns."""
-        return bool(self._above("filter") or self._above("range"))
+        return any(self._above(kind) for kind in (*_FILTERS, "range"))
 
     def _aliases(self) -> dict[str, str]:
         return {name: columns[0] for name, columns, _ in self._above("alias")}
