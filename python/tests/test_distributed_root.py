@@ -13,7 +13,7 @@
     check_explicit_api       test_clusters_by_their_names
     check_friend_trees, check_friend_trees_alignment
                              test_friends_stay_aligned
-    check_fromspec           test_specifications
+    check_fromspec           test_specifications, test_specifications_of_different_trees
     check_histo_write        test_histograms_are_written
     check_inv_mass           test_the_mass_of_two_muons
     check_live_visualize     test_live_visualize
@@ -305,6 +305,21 @@ def test_specifications(executor: Any, files: list[str], tmp_path: Path) -> None
     df = df.DefinePerSample("lum", lambda _, sample: sample.GetD("lum"))
     assert df.Filter("lum == 100.").Count().GetValue() == ENTRIES
     assert df.Filter("lum == 200.").Count().GetValue() == 2 * ENTRIES
+
+
+def test_specifications_of_different_trees(executor: Any, tmp_path: Path) -> None:
+    samples = {}
+    for lum, (name, column) in zip((100.0, 200.0), {"Events": "nElectron", "tree": "x"}.items(), strict=True):
+        path = tmp_path / f"{name}.root"
+        with uproot.recreate(path) as file:
+            file.mktree(name, {column: np.arange(ENTRIES), "y": np.arange(ENTRIES)})
+        samples[name] = {"trees": [name], "files": [str(path)], "metadata": {"lum": lum}}
+    (tmp_path / "spec.json").write_text(json.dumps({"samples": samples}))
+    df = ROOT.RDF.Experimental.FromSpec(str(tmp_path / "spec.json"), executor=executor)
+    assert df.FilterAvailable("nElectron").Filter("nElectron > 2").Count().GetValue() == ENTRIES - 3
+    assert df.Sum("y").GetValue() == 2 * sum(range(ENTRIES))
+    df = df.DefinePerSample("lum", 'rdfsampleinfo_.GetD("lum")')
+    assert df.Filter("lum == 100.").Count().GetValue() == ENTRIES
 
 
 # ---- check_histo_write
