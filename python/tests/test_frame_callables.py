@@ -199,8 +199,8 @@ def test_entries_that_numba_does_not_take(frame):
 
 def test_what_numba_has_compiled_runs_without_the_lock():
     kind = colonnade._core.ValueType.named("double")
-    wanted, loop = compiled.compile_rows(lambda x: x * 2, [kind], None)
-    assert wanted == kind
+    loop = compiled.compile_rows(lambda x: x * 2, [kind], None)
+    assert loop.result == kind
     assert loop._loop.targetoptions["nogil"]
     assert compiled.compile_rows(lambda x: eval("x"), [kind], None) is None
     assert compiled.compile_rows(lambda x: x + 1j, [kind], None) is None
@@ -210,6 +210,37 @@ def test_what_numba_has_compiled_runs_without_the_lock():
         return x * 2
 
     assert DataFrame(10).define("y", twice, ["rdfentry_"], per_row=True).sum("y").value == 90
+
+
+@pytest.mark.parametrize("index", [0, -1, 5])
+def test_indices_beyond_a_list(numba_or_not, index):
+    frame = DataFrame.from_arrays({"v": ak.Array([[1], [], [2]])})
+    node = frame.define("y", lambda v: v[index], per_row=True, returns="std::int64_t")
+    with pytest.raises(IndexError, match="out of bounds") as caught:
+        node.take("y").value  # noqa: B018
+    assert "called with v, to define 'y'" in "".join(caught.value.__notes__)
+
+
+def test_large_unsigned_integers(numba_or_not):
+    """Numba makes an `int64` that wraps around, or a double, of a `uint64` and a number."""
+    large = np.array([2**64 - 1, 2**63, 2**53 + 1, 7], np.uint64)
+    frame = DataFrame.from_arrays({"n": large}, block_entries=2)
+    assert frame.define("y", lambda n: n % 3, per_row=True).take("y").value.tolist() == [0, 2, 0, 1]
+    assert frame.define("y", lambda n: n // 2, per_row=True).column_type("y") == "std::int64_t"
+    kept = frame.define("y", lambda n: n if n > 1 else 0, per_row=True, returns="std::uint64_t")
+    assert kept.take("y").value.tolist() == large.tolist()
+    one = DataFrame.from_arrays({"v": ak.unflatten(large, 2)}).define("y", lambda v: v // 2, per_row=True)
+    assert one.take("y").value.to_list() == [[2**63 - 1, 2**62], [2**52, 3]]
+
+
+@pytest.mark.parametrize("per_row", [False, True])
+def test_signed_integers_as_unsigned_ones(numba_or_not, per_row):
+    frame = DataFrame.from_arrays({"n": np.array([0, 255]), "m": np.array([-1, 2])})
+    node = frame.define("y", lambda n: n, per_row=per_row, returns="std::uint8_t")
+    assert column(node).dtype == np.uint8
+    assert column(node).tolist() == [0, 255]
+    with pytest.raises(colonnade.TypeMismatchError, match="'<lambda>': -1 is not a std::uint8_t"):
+        column(frame.define("y", lambda m: m, per_row=per_row, returns="std::uint8_t"))
 
 
 def test_results_do_not_depend_on_the_number_of_threads(numba_or_not, small_parts):

@@ -32,7 +32,7 @@ from colonnade.errors import (
 )
 
 from .answers import PLAIN, layout_of_block, layout_of_rows, own_value
-from .compiled import compile_rows
+from .compiled import Loop, compile_rows
 from .identities import identity_of
 from .items import ItemFunction
 from .libraries import LibraryFunction
@@ -381,12 +381,11 @@ class _Binder:
         wanted = None if spec.returns is None else _core.ValueType.named(spec.returns)
         if isinstance(spec.function, ItemFunction) and not spec.stack:
             return self._bind_items(spec.function, types, wanted)
-        if spec.per_row and not spec.stack:
-            compiled = compile_rows(spec.function, types, wanted)
-            if compiled is not None:
-                return compiled
+        loop = compile_rows(spec.function, types, wanted) if spec.per_row and not spec.stack else None
         run = self._rows if spec.per_row else self._block
-        if wanted is None:
+        if loop is not None:
+            wanted = loop.result
+        elif wanted is None:
             wanted = self._try(run, types)
         else:
             for _ in spec.stack:
@@ -394,15 +393,7 @@ class _Binder:
         finished = wanted
 
         def converted(arguments: list[_core.Values], size: int) -> tuple[_core.Values, bool]:
-            try:
-                layout, shared = run([layout_of(each) for each in arguments], size)
-            except Error:
-                raise
-            except Exception as error:
-                columns = f", called with {', '.join(self._columns)}" if self._columns else ""
-                purpose = f", to {self._purpose}" if self._purpose else ""
-                error.add_note(f"in {_name(spec.function)}{_place(spec.function)}{columns}{purpose}")
-                raise
+            layout, shared = self._noted(run, [layout_of(each) for each in arguments], size)
             return self._converted(layout, finished, shared), shared
 
         guarded = Guarded(converted)
@@ -410,9 +401,27 @@ class _Binder:
         def call(arguments: list[_core.Values], size: int) -> _core.Values:
             if size == 0:
                 return values_of(ak.contents.EmptyArray(), finished)
+            if loop is not None and loop.takes(arguments):
+                return self._compiled(loop, arguments, size)
             return guarded(arguments, size)
 
         return finished, call
+
+    def _compiled(self, loop: Loop, arguments: list[_core.Values], size: int) -> _core.Values:
+        return self._named(lambda: self._noted(loop, arguments, size))
+
+    def _noted(self, call: Callable[..., T], *arguments: Any) -> T:
+        """What a call returns; exceptions of the callable say where it is."""
+        try:
+            return call(*arguments)
+        except Error:
+            raise
+        except Exception as error:
+            function = self._spec.function
+            columns = f", called with {', '.join(self._columns)}" if self._columns else ""
+            purpose = f", to {self._purpose}" if self._purpose else ""
+            error.add_note(f"in {_name(function)}{_place(function)}{columns}{purpose}")
+            raise
 
     def _bind_items(
         self, function: ItemFunction, types: list[_core.ValueType], wanted: _core.ValueType | None

@@ -1,4 +1,9 @@
-"""Callables per entry, compiled by Numba into a loop over a block that runs without the interpreter's lock."""
+"""Callables per entry, compiled by Numba into a loop over a block that runs without the interpreter's lock.
+
+Arguments and results are the same as those of the callable that Python calls: integers are `int64`, as Numba makes a
+double, or an `int64` that wraps around, of a `uint64` and a number; and indices are checked, as Numba reads any memory
+otherwise. Only what Numba itself computes differs: its integers wrap around, and int(nan) is a number.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,9 @@ from colonnade import _core
 
 from .values import element_of, numbers_as, trial
 
-__all__ = ["compile_rows"]
+__all__ = ["Loop", "compile_rows"]
+
+_LARGEST = np.iinfo(np.int64).max
 
 
 class _Argument(NamedTuple):
@@ -33,12 +40,12 @@ class _Argument(NamedTuple):
 
 def compile_rows(
     function: Callable[..., Any], types: list[_core.ValueType], wanted: _core.ValueType | None
-) -> tuple[_core.ValueType, Callable[[list[_core.Values], int], _core.Values]] | None:
+) -> Loop | None:
     """Compile a callable for columns of these types.
 
     Returns:
-        The result type (`wanted` if given) and the function for a block; None if Numba is not installed, or cannot
-        compile the callable, which takes scalars and lists of numbers, and returns a number or a one-dimensional array.
+        The function for a block; None if Numba is not installed, or cannot compile the callable, which takes scalars
+        and lists of numbers, and returns a number or a one-dimensional array.
     """
     try:
         import numba
@@ -54,24 +61,21 @@ def compile_rows(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            inner = function if is_dispatcher else numba.njit(nogil=True)(function)
+            inner = function if is_dispatcher else numba.njit(nogil=True, boundscheck=True)(function)
             result = _result_of(numba, inner, plain, types)
             if result is None:
                 return None
-            loop = _Loop(numba, inner, plain, types, *result, wanted)
+            return Loop(numba, inner, plain, types, *result, wanted)
     except Exception:  # Numba raises many exceptions: the callable runs uncompiled
         return None
-    return loop.result, loop
 
 
 def _argument(kind: _core.ValueType) -> _Argument | None:
     if kind.kind == "list" and kind.item.kind == "scalar":
-        return _Argument(True, "")
+        return None if kind.item.element.name == "uint64" else _Argument(True, "")
     if kind.kind != "scalar":
         return None
     name = kind.element.name
-    if name == "uint64":
-        return _Argument(False, "")
     return _Argument(False, "np.float64" if "float" in name else "bool" if name == "boolean" else "np.int64")
 
 
@@ -146,8 +150,11 @@ def loop(size, offsets, out, {parameters}):
 """
 
 
-class _Loop:
+class Loop:
     """The compiled callable over the rows of a block."""
+
+    result: _core.ValueType
+    """The type of its results: the one that was wanted, if any."""
 
     def __init__(
         self,
@@ -173,7 +180,13 @@ class _Loop:
         # Compiled now, not in the first block.
         self._run(0, _trial_arrays(types))
 
+    def takes(self, values: list[_core.Values]) -> bool:
+        """Whether it can compute a block, whose integers must be `int64`."""
+        columns = [each.data() for each in values if each.type.kind == "scalar"]
+        return all(column.dtype != np.uint64 or column.max(initial=0) <= _LARGEST for column in columns)
+
     def __call__(self, values: list[_core.Values], size: int) -> _core.Values:
+        """Compute a block."""
         return self._run(size, [array for each in values for array in _flat(each)])
 
     def _run(self, size: int, arrays: list[NDArray[Any]]) -> _core.Values:

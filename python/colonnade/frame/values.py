@@ -282,9 +282,10 @@ def _scalars(data: Any, kind: _core.ValueType, copies: bool) -> _core.Values:
 
 
 def numbers_as(array: NDArray[Any], kind: _core.ValueType) -> NDArray[Any]:
-    """Convert numbers as NumPy's "same_kind" allows; raises `TypeMismatchError` for integers that do not fit."""
+    """Convert numbers as NumPy's "same_kind" allows, and integers that fit; raises `TypeMismatchError` for others."""
     dtype = dtype_of(kind)
-    if not np.can_cast(array.dtype, dtype, "same_kind"):
+    integers = array.dtype.kind in "iu" and dtype.kind in "iu"
+    if not integers and not np.can_cast(array.dtype, dtype, "same_kind"):
         raise TypeMismatchError(f"values of type '{array.dtype}' are not of type '{kind.name}'")
     if dtype.kind in "iu" and array.size and not np.can_cast(array.dtype, dtype):
         limits = np.iinfo(dtype)
