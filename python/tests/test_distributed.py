@@ -669,6 +669,23 @@ def test_counts_of_ranges_are_of_each_stretch(files: list[str]) -> None:
             distributed.count_ranges(plan, plan.stretches(20), compute)
 
 
+def test_misuse_of_counting(files: list[str]) -> None:
+    df = DataFrame("Events", files)
+    plan = df.freeze(df.filter("n > 1").range(10, 300).count())
+
+    def compute(plan: Any, tasks: Any) -> list[Partial]:
+        return [distributed.run_task(plan, task) for task in tasks]
+
+    nothing: Any = lambda plan, tasks: None  # noqa: E731
+    with pytest.raises(
+        TypeMismatchError, match=r"compute\(plan, tasks\) returned None, not a list of partial"
+    ):
+        distributed.count_ranges(plan, plan.stretches(20), nothing)
+    for stretches in ([(40, 80), (0, 40)], [(0, 40), (60, 80)]):
+        with pytest.raises(UsageError, match="does not follow that from"):
+            distributed.count_ranges(plan, stretches, compute)
+
+
 def test_the_error_of_a_failed_task_is_raised(files: list[str]) -> None:
     df = DataFrame("Events", files)
 

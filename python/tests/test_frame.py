@@ -174,6 +174,11 @@ def test_questions(frame):
     assert "define x * 2" in str(described)
     assert described._repr_html_().startswith("<pre>")
     assert json.loads(defined.plan())
+    quantile = defined.quantile("m")
+    with pytest.raises(colonnade.UnsupportedError, match=r"a result over \(m\) is computed by Python"):
+        defined.plan()
+    del quantile
+    assert json.loads(defined.plan())
 
 
 def test_nodes_do_not_change(frame):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from colonnade.errors import UsageError
+from colonnade.errors import TypeMismatchError, UsageError
 
 from .partials import Key, Partial, Piece, joined
 from .plans import Plan
@@ -89,8 +89,11 @@ def count_ranges(
         wave: the number of stretches that are counted first.
 
     Raises:
-        UsageError: the pieces of a stretch are missing or merged with others. Where a task failed, its error is raised.
+        UsageError: the pieces of a stretch are missing or merged with others, or the stretches are not in order. Where
+            a task failed, its error is raised.
+        TypeMismatchError: `compute` returns something else.
     """
+    _check_order(stretches)
     needed = {node for result in range(len(plan)) for node in plan.ranges(result)}
     start = {(node, variation): rows for node, variation, rows in before}
     rows: dict[Instance, list[int]] = {}
@@ -100,6 +103,16 @@ def count_ranges(
         level.count(compute, start, wave)
         rows.update(level.rows)
     return Reached(plan, stretches, rows)
+
+
+def _check_order(stretches: Sequence[tuple[int, int]]) -> None:
+    """Refuse stretches that do not follow each other: the rows before each would be wrong."""
+    for (first, last), (after, _) in itertools.pairwise(stretches):
+        if last != after:
+            raise UsageError(
+                f"the stretch from {after} does not follow that from {first} to {last}",
+                "what Plan.stretches returns",
+            )
 
 
 class _Level:
@@ -124,6 +137,11 @@ class _Level:
             }
             tasks = [self._task(at, tuple(results)) for at, results in wanted.items() if results]
             given = compute(self._counting, tasks) if tasks else []
+            if not isinstance(given, Iterable | Partial):
+                raise TypeMismatchError(
+                    f"compute(plan, tasks) returned {given!r}, not a list of partial results",
+                    "[run_task(plan, task) for task in tasks]",
+                )
             found = joined([given] if isinstance(given, Partial) else given)
             for at, results in wanted.items():
                 self._add(found, *stretches[at], results)

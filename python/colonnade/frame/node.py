@@ -20,6 +20,7 @@ from colonnade.errors import (
     NotFoundError,
     StorageError,
     TypeMismatchError,
+    UnsupportedError,
     UsageError,
     redacted,
     warn_left_out,
@@ -169,8 +170,17 @@ class Node:
         """Return the whole graph as JSON: the source, expressions and results, without values.
 
         Raises:
-            UnsupportedError: arrays in memory and callables that cannot be pickled (with cloudpickle) have no plan.
+            UnsupportedError: arrays in memory, callables that cannot be pickled (with cloudpickle) and results that
+                Python computes, such as quantiles, have no plan.
         """
+        with self._session.keeping():
+            for each in list(self._session.bookings.values()):
+                if each.calls is not None:
+                    raise UnsupportedError(
+                        f"a result over ({', '.join(each.arguments)}) is computed by Python and has no description "
+                        "in JSON",
+                        "plan() before results such as quantile, reduce and aggregate are booked",
+                    )
         return self._graph.to_json()
 
     def save_graph(self, path: str | os.PathLike[str] | None = None) -> str:
