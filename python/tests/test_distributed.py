@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import errno
 import gc
 import itertools
 import json
@@ -443,6 +444,18 @@ def test_columns_that_cannot_be_cached_leave_nothing(
     with pytest.raises(KeyboardInterrupt):
         df.cache(["x"], place=where)
     assert left() == []
+
+
+def test_a_place_without_permission(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Any, *_: object) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    df = DataFrame("Events", files)
+    monkeypatch.setattr(colonnade.distributed.presence.os, "open", refuse)
+    with pytest.raises(StorageError, match="no files can be created in the folder: Permission denied"):
+        df.cache(["x"], place=tmp_path)
 
 
 def no_y(x: Any) -> Any:

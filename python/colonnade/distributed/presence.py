@@ -26,7 +26,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from colonnade import _core
-from colonnade.errors import Error
+from colonnade.errors import Error, StorageError
 from colonnade.writing.options import write_options
 
 from .runs import end, is_held, of_destination, unfinished
@@ -48,13 +48,19 @@ class Presence:
     """The sign of this process."""
 
     def __init__(self, place: str, owner: str) -> None:
+        """Give it; raises `StorageError` if nothing can be written there."""
         self._writer: _core.SharedWriter | None = None
         self._lock, self._path = -1, Path()
         if _core.is_object_store(place):
             self._writer = _core.open_shared_writer(f"{owner}{_CLAIM}", place, write_options())
         elif _core.is_local_file(place):
             self._path = Path(place) / f".{owner}{_LOCK}"
-            self._lock = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
+            try:
+                self._lock = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o666)
+            except OSError as error:
+                raise StorageError(
+                    f"no files can be created in the folder: {error.strerror}", "another place", uri=place
+                ) from error
             with contextlib.suppress(OSError):  # a file system without locks: `gc` looks at the age of files
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -64,7 +70,8 @@ class Presence:
             with contextlib.suppress(Error):
                 self._writer.discard()
         if self._lock >= 0:
-            self._path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # the folder may be gone, or read-only by now
+                self._path.unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = -1
 
