@@ -670,6 +670,27 @@ def test_integers_of_entries_are_not_rounded(monkeypatch, function, returns):
         _ = frame.define("y", function, per_row=True, returns=returns).take("y").value
 
 
+@pytest.mark.parametrize("large", [2**53 + 1, -(2**53) - 1, 2**63 - 1, 2**64 - 1])
+@pytest.mark.parametrize("per_row", [False, True])
+def test_integers_are_not_rounded_to_the_type_of_a_trial(per_row, large):
+    """The trial gives empty lists, which are lists of `double`."""
+    frame = DataFrame.from_arrays({"n": np.array([1, 5])})
+
+    def one(n):
+        return [large, 2**60, 3] if n > 1 else []
+
+    function = one if per_row else lambda n: [one(each) for each in n]
+    node = frame.define("y", function, ["n"], per_row=per_row)
+    assert node.column_type("y") == "std::vector<double>"
+    with pytest.raises(colonnade.TypeMismatchError, match=rf"{large} is not a double; try: returns="):
+        column(node)
+    kind = "std::uint64_t" if large >= 2**63 else "std::int64_t"
+    named = frame.define("y", function, ["n"], per_row=per_row, returns=f"std::vector<{kind}>")
+    assert column(named).to_list() == [[], [large, 2**60, 3]]
+    rounded = frame.define("y", function, ["n"], per_row=per_row, returns="std::vector<double>")
+    assert column(rounded).to_list() == [[], [float(large), 2.0**60, 3.0]]
+
+
 def test_empty_arrays_have_any_type(numba_or_not):
     """NumPy's are arrays of doubles: these were refused as integers, in a block without any item."""
     frame = DataFrame.from_arrays({"n": np.arange(4)}, block_entries=2)

@@ -467,7 +467,8 @@ class _Binder:
             ) from error
 
     def _converted(self, layout: Content, wanted: _core.ValueType, shared: bool) -> _core.Values:
-        return self._named(lambda: values_of(layout, wanted, copies=shared))
+        exact = self._spec.returns is None  # the type is that of a trial, perhaps of empty lists
+        return self._named(lambda: values_of(layout, wanted, copies=shared, exact=exact))
 
     def _named(self, convert: Callable[..., T], *arguments: Any) -> T:
         """What a conversion returns; its errors name the callable."""

@@ -158,7 +158,9 @@ def type_of(content: Content, *, optional: bool = False) -> _core.ValueType:
     return _core.ValueType.record(content.parameter("__record__") or "", members)
 
 
-def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: bool = False) -> _core.Values:
+def values_of(
+    content: Content, kind: _core.ValueType | None = None, *, copies: bool = False, exact: bool = False
+) -> _core.Values:
     """Turn a layout into values.
 
     Args:
@@ -166,6 +168,7 @@ def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: 
         kind: the requested type, to which numbers are converted as NumPy's "same_kind" allows, and integers if they
             fit; that of the layout if None.
         copies: copy the arrays, since other code may write to them.
+        exact: refuse integers that a floating-point type would round.
 
     Raises:
         TypeMismatchError: other kinds of values.
@@ -174,25 +177,27 @@ def values_of(content: Content, kind: _core.ValueType | None = None, *, copies: 
     wanted = type_of(content, optional=True) if kind is None else kind
     if wanted.kind == "list" and wanted.is_optional:
         offsets, items = _present(content)
-        return _core.list_values(offsets, values_of(items, wanted.item, copies=copies), True)
+        return _core.list_values(offsets, values_of(items, wanted.item, copies=copies, exact=exact), True)
     content = _plain(content)
     if wanted.is_variant and content.is_union and len(content.contents) == len(wanted.members):
-        return _variants(content, wanted, copies)
+        return _variants(content, wanted, copies, exact)
     if content.is_unknown:
         return _empty(wanted)
     if wanted.kind == "scalar" and content.is_numpy:
-        return _scalars(content.data, wanted, copies)
+        return _scalars(content.data, wanted, copies, exact)
     is_text = content.parameter("__array__") in ("string", "bytestring")
     if wanted.kind == "string" and is_text:
         offsets, characters = _list_parts(content)
         return _core.string_values(offsets, _flat(characters.data, copies))
     if wanted.kind == "list" and content.is_list and not is_text:
         offsets, items = _list_parts(content)
-        return _core.list_values(offsets, values_of(items, wanted.item, copies=copies))
+        return _core.list_values(offsets, values_of(items, wanted.item, copies=copies, exact=exact))
     if wanted.kind == "record" and content.is_record:
         parts = _members(content)
         if set(parts) == {name for name, _ in wanted.members}:
-            members = [values_of(parts[name], member, copies=copies) for name, member in wanted.members]
+            members = [
+                values_of(parts[name], member, copies=copies, exact=exact) for name, member in wanted.members
+            ]
             return _core.record_values(wanted, content.length, members)
     raise TypeMismatchError(
         f"values of type '{content.form.type}' are not of type '{wanted.name}'",
@@ -233,12 +238,14 @@ def _alternatives(content: Content) -> tuple[NDArray[np.int64], list[Content]]:
     return tags, alternatives
 
 
-def _variants(content: Content, wanted: _core.ValueType, copies: bool) -> _core.Values:
+def _variants(content: Content, wanted: _core.ValueType, copies: bool, exact: bool) -> _core.Values:
     tags, alternatives = _alternatives(content)
     members = []
     for number, ((_, kind), part) in enumerate(zip(wanted.members, alternatives, strict=True)):
         offsets = np.concatenate([[0], np.cumsum(tags == number)]).astype(np.int64)
-        members.append(_core.list_values(offsets, values_of(part, kind.item, copies=copies), True))
+        members.append(
+            _core.list_values(offsets, values_of(part, kind.item, copies=copies, exact=exact), True)
+        )
     return _core.record_values(wanted, len(tags), members)
 
 
@@ -271,19 +278,29 @@ def _flat(data: Any, copies: bool) -> NDArray[Any]:
     return np.array(array) if copies else np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"])
 
 
-def _scalars(data: Any, kind: _core.ValueType, copies: bool) -> _core.Values:
+def _scalars(data: Any, kind: _core.ValueType, copies: bool, exact: bool) -> _core.Values:
     array = np.asarray(data)
     element_of(array.dtype)
     if not array.size:  # NumPy's empty arrays are of doubles
         return _empty(kind)
     if array.dtype != dtype_of(kind):
-        array, copies = numbers_as(array, kind), False
+        array, copies = numbers_as(array, kind, exact=exact), False
     return _core.scalar_values(kind.element, _flat(array, copies))
 
 
-def numbers_as(array: NDArray[Any], kind: _core.ValueType) -> NDArray[Any]:
-    """Convert numbers as NumPy's "same_kind" allows, and integers that fit; raises `TypeMismatchError` for others."""
+def numbers_as(array: NDArray[Any], kind: _core.ValueType, *, exact: bool = False) -> NDArray[Any]:
+    """Convert numbers as NumPy's "same_kind" allows, and integers that fit; raises `TypeMismatchError` for others.
+
+    With `exact`, these are also integers that a floating-point type would round.
+    """
     dtype = dtype_of(kind)
+    if exact and array.dtype.kind in "iu" and dtype.kind == "f":
+        most = 1 << (np.finfo(dtype).nmant + 1)
+        for value in array[(array > most) | (array < -most)].tolist():
+            if int(dtype.type(value)) != value:
+                raise TypeMismatchError(
+                    f"{value} is not a {kind.name}", "returns=..., the type of all results"
+                )
     integers = array.dtype.kind in "iu" and dtype.kind in "iu"
     if not integers and not np.can_cast(array.dtype, dtype, "same_kind"):
         raise TypeMismatchError(f"values of type '{array.dtype}' are not of type '{kind.name}'")
