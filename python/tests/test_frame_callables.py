@@ -691,6 +691,22 @@ def test_integers_are_not_rounded_to_the_type_of_a_trial(per_row, large):
     assert column(rounded).to_list() == [[], [float(large), 2.0**60, 3.0]]
 
 
+@pytest.mark.parametrize(
+    ("values", "halves", "function", "per_row"),
+    [
+        ([7, 2**53 + 1], [3, 2**52], lambda n: (n.astype(np.int64), n // 2), False),
+        ([7, 2**53 + 1], [3, 2**52], lambda n: (np.int64(n), np.uint64(n // 2)), True),
+        ([[7], [2**53 + 1]], [[3], [2**52]], lambda n: (ak.values_astype(n, np.int64), n // 2), False),
+    ],
+)
+def test_signed_and_unsigned_variations(values, halves, function, per_row):
+    """Awkward makes doubles of both together."""
+    array = ak.values_astype(ak.Array(values), np.uint64)
+    frame = DataFrame.from_arrays({"n": array}).vary("n", function, ["a", "b"], "s", per_row=per_row)
+    found = {name: ak.to_list(each) for name, each in frame.variations_for(frame.take("n")).items()}
+    assert found == {"nominal": values, "s:a": values, "s:b": halves}
+
+
 def test_empty_arrays_have_any_type(numba_or_not):
     """NumPy's are arrays of doubles: these were refused as integers, in a block without any item."""
     frame = DataFrame.from_arrays({"n": np.arange(4)}, block_entries=2)

@@ -550,8 +550,19 @@ def _with_name(title: str, convert: Callable[..., T], *arguments: Any) -> T:
 
 def _interleaved(parts: list[Content]) -> Content:
     """Interleaves arrays of one element per entry to one array of lists with an item of each."""
+    kinds = {kind for part in parts if (kind := _number_type(part)) is not None}
+    if kinds and all(kind.kind in "iu" for kind in kinds) and np.result_type(*kinds).kind == "f":
+        # Awkward would make doubles of signed and unsigned integers.
+        return layout_of_rows([list(row) for row in zip(*map(ak.to_list, parts), strict=True)])
     columns = [ak.unflatten(ak.Array(part), 1) for part in parts]
     return ak.to_layout(ak.concatenate(columns, axis=1))
+
+
+def _number_type(layout: Content) -> np.dtype[Any] | None:
+    """The type of numbers, or of those in lists; None for other values."""
+    while layout.is_list or layout.is_option or layout.is_indexed:
+        layout = layout.content
+    return layout.dtype if layout.is_numpy else None
 
 
 def _items(layout: Content) -> Any:
