@@ -18,6 +18,7 @@ from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageErr
 
 __all__ = ["Batch", "has_items", "to_batch"]
 
+_NUMBERS = "?bBhHiIlLqQfd"  # their types of NumPy, by characters
 _UNITS = {
     "M": {"Y": "D", "M": "D", "W": "D", "D": "D", "h": "s", "m": "s"},
     "m": {"W": "s", "D": "s", "h": "s", "m": "s"},
@@ -376,6 +377,8 @@ def _layout(values: Any) -> Content:
         return _in_shape(records, values.shape)
     # Awkward takes texts of fixed length from contiguous arrays only.
     values = values.astype(values.dtype.newbyteorder("="), order="C", copy=False)
+    if values.ndim == 1 and values.dtype.char in _NUMBERS and type(values) is np.ndarray:
+        return ak.contents.NumpyArray(values)  # what Awkward makes of it, in a tenth of the time
     return ak.to_layout(values, regulararray=True)
 
 
@@ -407,6 +410,8 @@ def _as_integers(content: Content, path: str, units: dict[str, str]) -> Content:
 
 
 def _has_times(content: Content) -> bool:
+    if content.is_numpy:
+        return bool(content.dtype.kind in "mM")
     return "64[" in str(content.form.type)  # as in datetime64[us]
 
 
