@@ -162,10 +162,11 @@ def import_table(
     )
     schema, notes = table.schema()
     report = progress or (lambda done, total: None)
+    total = table.entries
     with DataSetWriter(uri, name, schema, options, mode=mode, field_descriptions=notes) as writer:
         for batch in table.batches():
             writer.extend(batch)
-            report(writer.num_entries, table.entries)
+            report(writer.num_entries, total)
     if verify:
         _compare(table, schema, uri, name)
     return TableReport(
@@ -213,8 +214,15 @@ class _Table:
                 "two columns have the same name", "rename one of them", uri=files[0], field=twice[0]
             )
         self.fields = _field_names(chosen_columns, rename, files[0])
-        with self._reading():
-            self.entries = int(self._dataset.count_rows())
+        self._entries: int | None = None
+
+    @property
+    def entries(self) -> int:
+        """The number of rows. Of CSV it is known after a scan, or takes one."""
+        if self._entries is None:
+            with self._reading():
+                self._entries = int(self._dataset.count_rows())
+        return self._entries
 
     def schema(self) -> tuple[dict[str, Spec], dict[str, str]]:
         """The types of the fields, and their descriptions."""
@@ -224,10 +232,7 @@ class _Table:
         }
         empty = {name: self._empty(name, field.type) for name, field in fields.items()}
         missing: dict[str, set[_Place]] = {name: set() for name in fields}
-        unsure = self._without_statistics()
-        for batch in self._scan(unsure) if unsure else ():
-            for name, content in to_batch(batch).columns.items():
-                _note_missing(content, (), missing[name])
+        self._find_missing(missing)
         specs: dict[str, Spec] = {}
         notes: dict[str, str] = {}
         for name, field in fields.items():
@@ -241,6 +246,23 @@ class _Table:
                 raise self._refused(error, name) from None
             notes |= empty[name].notes
         return specs, {name: note for name, note in notes.items() if note}
+
+    def _find_missing(self, missing: dict[str, set[_Place]]) -> None:
+        """Add the places of each field where values are missing, in a scan of those that do not tell."""
+        unsure = self._without_statistics()
+        if not unsure:
+            return
+        nested = [self.fields[each] for each in unsure if _is_nested(self._dataset.schema.field(each).type)]
+        plain = [self.fields[each] for each in unsure if self.fields[each] not in nested]
+        rows = 0
+        for batch in self._scan(unsure):
+            rows += batch.num_rows
+            for name in plain:
+                if batch.column(name).null_count:
+                    missing[name].add(())
+            for name, content in to_batch(batch.select(nested)).columns.items() if nested else ():
+                _note_missing(content, (), missing[name])
+        self._entries = rows
 
     def _empty(self, name: str, kind: Any) -> Batch:
         """The column without any value."""
