@@ -42,7 +42,10 @@ void register_histograms(nb::module_& module) {
   nb::class_<AxisValue> axis(module, "AxisValue", "An axis of a histogram.");
   text_property<&AxisValue::name>(axis, "name");
   array_property<&AxisValue::edges>(axis, "edges");
-  axis.def_ro("regular", &AxisValue::regular);
+  axis.def_ro("regular", &AxisValue::regular)
+      .def_prop_ro("bins", [](const AxisValue& self) { return self.edges.size() - 1; })
+      .def_prop_ro("range",
+                   [](const AxisValue& self) { return std::pair(self.edges.front(), self.edges.back()); });
 
   nb::class_<Moments> moments(module, "Moments", "Sums over the fills that are in range on every axis.");
   moments.def_ro("sum_w", &Moments::sum_w).def_ro("sum_w2", &Moments::sum_w2);

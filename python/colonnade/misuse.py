@@ -105,6 +105,8 @@ def _encodable(name: str, what: str) -> str:
 
 def is_unicode(text: str) -> bool:
     """Return False for a text with surrogates, which no file and no message can have."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:

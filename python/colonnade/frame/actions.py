@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,6 +28,7 @@ from colonnade.writing.options import WriteMode, check_names, write_options
 from .expressions import ExpressionLike
 from .histograms import (
     HistogramModel,
+    Model,
     add_histograms,
     check_fill,
     empty_hist,
@@ -38,7 +38,7 @@ from .histograms import (
     to_hist,
     to_profile,
 )
-from .node import Columns, Description, Node, plain_number
+from .node import Columns, Description, Node, json_of
 from .results import (
     Display,
     GraphPoints,
@@ -806,7 +806,7 @@ class Actions(Node):
                 "snapshot",
                 self._node,
                 tuple(self._texts(names)),
-                json.dumps(settings, default=plain_number),
+                json_of(settings),
             ),
             f"snapshot to '{redacted(target)}'",
             _Written(name, files_in(target) if target.endswith("/") else target, self._session, carried),
@@ -853,8 +853,8 @@ class Actions(Node):
             named = {} if weight is None else {"weight": self._text(weight)}
             storage = storage_of("Double" if weight is None else "Weight")
             return self._filled(empty_hist(made, storage), texts, named, "histogram")
-        return self._booked_histogram(
-            model, columns, weight, lambda value: to_hist(cast("_core.HistogramValue", value), made.given)
+        return self._booked_model(
+            made, texts, weight, lambda value: to_hist(cast("_core.HistogramValue", value), made.given)
         )
 
     def _booked_histogram(
@@ -865,9 +865,13 @@ class Actions(Node):
         convert: Callable[[object], S],
     ) -> Result[S]:
         texts = self._texts(columns)
-        options = histogram_model(model, texts).options(weighted=weight is not None)
+        return self._booked_model(histogram_model(model, texts), texts, weight, convert)
+
+    def _booked_model(
+        self, made: Model, texts: list[str], weight: ExpressionLike | None, convert: Callable[[object], S]
+    ) -> Result[S]:
         arguments = texts if weight is None else [*texts, self._text(weight)]
-        return self._book("histogram", arguments, options, convert)
+        return self._book("histogram", arguments, made.options(weighted=weight is not None), convert)
 
     def _profile(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -117,6 +118,8 @@ def _axis_word(count: int) -> str:
 
 def split_title(title: str) -> tuple[str, list[str]]:
     """Split ROOT's "title;x;y;z" into the title and the labels of the axes; "#;" is a semicolon."""
+    if ";" not in title:
+        return title, []
     first, *labels = (part.replace("#;", ";") for part in re.split(r"(?<!#);", title))
     return first, [label.strip() for label in labels]
 
@@ -151,15 +154,21 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number)
 
 
+def _is_finite(value: object) -> bool:
+    if not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all of double precision
+        return False
+
+
 def _regular(bins: Any, low: Any, high: Any) -> dict[str, Any]:
-    if not (
-        _is_number(bins)
-        and np.isfinite(bins)
-        and int(bins) == bins
-        and bins >= 1
-        and all(_is_number(each) and np.isfinite(each) for each in (low, high))
-    ):
-        raise UsageError(f"an axis cannot have {bins!r} bins from {low!r} to {high!r}", "100, 0.0, 200.0")
+    is_valid = _is_finite(bins) and int(bins) == bins and bins >= 1 and _is_finite(low) and _is_finite(high)
+    if not is_valid:
+        raise UsageError(
+            f"an axis cannot have {shown(bins)} bins from {shown(low)} to {shown(high)}", "100, 0.0, 200.0"
+        )
     if low == high:
         return {"bins": int(bins)}  # in ROOT, the range of the filled values
     return {"bins": int(bins), "low": float(low), "high": float(high)}
@@ -248,12 +257,17 @@ def _plain_axis(axis: dict[str, Any], texts: dict[str, str]) -> Any:
     return package.axis.Regular(axis["bins"], axis["low"], axis["high"], **texts)
 
 
+def _is_argument(name: str) -> bool:
+    """Whether Python takes it as the name of an argument; most names are of letters and digits alone."""
+    return name.isidentifier() if name.isascii() else re.fullmatch(r"[A-Za-z_]\w*", name) is not None
+
+
 def _axis_texts(names: Sequence[str], labels: Sequence[str], given: Sequence[Any]) -> list[dict[str, str]]:
     """The name and the label of each axis. Names are keyword arguments in `hist`: other texts are labels only."""
     taken = {*_KEYWORDS, *(getattr(axis, "name", "") for axis in given)}
     made = []
     for name, label, axis in itertools.zip_longest(names, labels[: len(names)], given):
-        is_name = re.fullmatch(r"[A-Za-z_]\w*", name) and name not in taken
+        is_name = _is_argument(name) and name not in taken
         made.append({"name": name if is_name else "", "label": label or name})
         if axis is None:
             taken.add(name)
@@ -360,18 +374,18 @@ def _axes_of(axes: Sequence[_core.AxisValue], labels: list[str], objects: Sequen
     ):
         if given is not None:
             made.append(copy.deepcopy(given))
-            continue
-        edges = axis.edges
-        if axis.regular:
-            made.append(package.axis.Regular(len(edges) - 1, edges[0], edges[-1], **texts))
+        elif axis.regular:
+            made.append(package.axis.Regular(axis.bins, *axis.range, **texts))
         else:
-            made.append(package.axis.Variable(edges, **texts))
+            made.append(package.axis.Variable(axis.edges, **texts))
     return made
 
 
-def _shaped(values: Any, axes: Sequence[_core.AxisValue], made: Any) -> Any:
-    """The bins of `made`, which may lack underflow and overflow."""
-    shaped = np.reshape(values, [len(axis.edges) + 1 for axis in axes], order="F")
+def _shaped(values: Any, axes: Sequence[_core.AxisValue], made: Any, objects: Sequence[Any]) -> Any:
+    """The bins of `made`; axes from the user may lack underflow and overflow."""
+    shaped = np.reshape(values, [axis.bins + 2 for axis in axes], order="F") if len(axes) > 1 else values
+    if all(each is None for each in objects):
+        return shaped
     return shaped[
         tuple(
             slice(None if axis.traits.underflow else 1, None if axis.traits.overflow else -1)
@@ -395,10 +409,10 @@ def to_hist(value: _core.HistogramValue, objects: Sequence[Any] = ()) -> hist.Hi
     )
     view: Any = made.view(flow=True)
     if value.weighted:
-        view["value"] = _shaped(value.values, value.axes, made)
-        view["variance"] = _shaped(value.variances, value.axes, made)
+        view["value"] = _shaped(value.values, value.axes, made, objects)
+        view["variance"] = _shaped(value.variances, value.axes, made, objects)
     else:
-        view[...] = _shaped(value.values, value.axes, made)
+        view[...] = _shaped(value.values, value.axes, made, objects)
     return made
 
 
@@ -413,7 +427,8 @@ def to_profile(value: _core.ProfileValue, objects: Sequence[Any] = ()) -> hist.H
         label=title or None,
     )
     sum_w, sum_w2, sum_wy, sum_wyy = (
-        _shaped(sums, value.axes, made) for sums in (value.sum_w, value.sum_w2, value.sum_wy, value.sum_wyy)
+        _shaped(sums, value.axes, made, objects)
+        for sums in (value.sum_w, value.sum_w2, value.sum_wy, value.sum_wyy)
     )
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         mean = np.where(sum_w != 0, sum_wy / sum_w, 0.0)

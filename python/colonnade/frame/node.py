@@ -34,7 +34,7 @@ from .expressions import Expression, ExpressionLike, text_of
 from .results import Result
 from .session import Booking, Session, Skipped
 
-__all__ = ["Columns", "Description", "Node", "drawing", "plain_number", "write_drawing"]
+__all__ = ["Columns", "Description", "Node", "drawing", "json_of", "write_drawing"]
 
 N = TypeVar("N", bound="Node")
 T = TypeVar("T")
@@ -228,9 +228,12 @@ class Node:
         return text_of(expression, self._graph, self._node)
 
     def _texts(self, expressions: ExpressionLike | Sequence[ExpressionLike]) -> list[str]:
-        is_one = not isinstance(expressions, Iterable) or getattr(expressions, "ndim", 1) == 0
-        if isinstance(expressions, str | Expression) or is_one:
-            return [self._text(expressions)]  # type: ignore[arg-type]
+        if isinstance(expressions, str | Expression):
+            return [self._text(expressions)]
+        if not isinstance(expressions, list | tuple):  # quick to tell, unlike the others
+            is_one = not isinstance(expressions, Iterable) or getattr(expressions, "ndim", 1) == 0
+            if is_one:
+                return [self._text(expressions)]  # type: ignore[arg-type]
         return [self._text(each) for each in expressions]
 
     def _top_names(self) -> list[str]:
@@ -321,10 +324,9 @@ class Node:
         convert: Callable[[object], T],
         what: str = "",
     ) -> Result[T]:
-        written = json.dumps(options, default=plain_number)
         return Result(
             self._session,
-            Booking(kind, self._node, tuple(arguments), written),
+            Booking(kind, self._node, tuple(arguments), json_of(options)),
             what or f"{kind}({', '.join(arguments)})",
             lambda graph, number, variation: convert(graph.value(number, variation)),
         )
@@ -360,11 +362,19 @@ def _is_among(path: str, wanted: list[str], selected: dict[str, None]) -> bool:
     )
 
 
-def plain_number(value: object) -> object:
+def _plain_number(value: object) -> object:
     """Return a number of NumPy as one of Python, for JSON."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeMismatchError(f"a {type(value).__name__} cannot be an option of a result")
+
+
+_ENCODER = json.JSONEncoder(default=_plain_number)  # json.dumps would make one each time
+
+
+def json_of(options: Mapping[str, object]) -> str:
+    """Return options of a result as JSON."""
+    return _ENCODER.encode(options)
 
 
 def drawing(dot: str) -> str:

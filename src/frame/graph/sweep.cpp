@@ -44,7 +44,7 @@ void Graph::State::release(NodeId id, Released& released) {
 // A sweep visits everything, so it is delayed until its cost is small per removed or added object.
 void Graph::State::settle(Graph::Garbage& garbage) {
   const std::size_t there = nodes.size() + results.size();
-  if (left_over_ * 4 <= there && pool->size() <= 2 * after_sweep_) return;
+  if (left_over_ * 2 <= there && pool->size() <= 2 * after_sweep_) return;
   forget_values_of_the_dead();
   sweep_selections();
   sweep_expressions(garbage);
