@@ -263,6 +263,24 @@ def test_member_of_an_optional_record_and_of_a_base_class():
     assert classes["Derived.base_id"].to_list() == [v["base_id"] for v in classes["Derived"].to_list()]
 
 
+def test_arrays_of_one_read_outlive_each_other(tmp_path):
+    given = {
+        f"c{k}": np.arange(50_000) * (k + 1) for k in range(20)
+    }  # 400 kB each: together in one block of memory
+    given["list"] = ak.unflatten(np.arange(100_000), np.full(50_000, 2))
+    path = tmp_path / "columns.root"
+    with colonnade.create(path, "Events") as writer:
+        writer.extend(given)
+    with colonnade.open(path) as data:
+        for name in ("c0", "c7", "c19", "list"):
+            arrays = dict(zip(given, ak.unzip(data.arrays()), strict=True))
+            kept = arrays.pop(name)
+            del arrays
+            other = data.arrays()  # may take the memory
+            assert ak.array_equal(kept, given[name])
+            assert ak.array_equal(other[name], given[name])
+
+
 def test_entries_count_like_slices(sample):
     data_set = colonnade.open(sample)
     for start, stop in [(None, None), (5, 10), (-10, None), (None, -290), (290, 1000), (10, 5), (150, 250)]:
