@@ -141,10 +141,9 @@ def _lines(data_set: DataSet, begin: int, end: int, fields: list[str] | None) ->
         if len(text) <= _LINE:
             yield f"{number}: {text}\n"
             continue
-        yield f"{number}:\n"
-        for path in shown:
-            ((_, value),) = data_set.entry_texts(number, number + 1, path)
-            yield f"    {_without_braces(value)}\n"
+        each = (value for path in shown for _, value in data_set.entry_texts(number, number + 1, path))
+        # Together: each piece is a write of its own.
+        yield "".join([f"{number}:\n", *(f"    {_without_braces(value)}\n" for value in each)])
 
 
 def _without_braces(text: str) -> str:
