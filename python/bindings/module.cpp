@@ -34,5 +34,6 @@ NB_MODULE(_core, module) {
   register_batches(module);
   register_texts(module);
   register_tallies(module);
+  register_floating_point(module);
   find_xrootd();
 }

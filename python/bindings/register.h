@@ -28,6 +28,7 @@ void register_frame(nanobind::module_& module);
 void register_batches(nanobind::module_& module);
 void register_texts(nanobind::module_& module);
 void register_tallies(nanobind::module_& module);
+void register_floating_point(nanobind::module_& module);
 void find_xrootd();
 
 }  // namespace colonnade::python

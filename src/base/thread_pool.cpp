@@ -10,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/floating_point.h"
 #include "base/interruption.h"
 #include "base/process.h"
 
@@ -54,6 +55,7 @@ void ThreadPool::submit(std::function<void()> task) {
 }
 
 void ThreadPool::work() {
+  const StandardFloatingPoint state;
   std::unique_lock lock(mutex_);
   while (true) {
     wakes_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/floating_point.h"
 #include "colonnade/error.h"
 
 struct colonnade_strings {
@@ -26,6 +27,7 @@ colonnade_status refuse(const char* problem) noexcept;
 
 template <class Work>
 colonnade_status guarded(Work&& work) noexcept {
+  const StandardFloatingPoint state;
   try {
     work();
     return COLONNADE_OK;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/floating_point.h"
 #include "codec/convert.h"
 #include "codec/family.h"
 
@@ -121,6 +122,7 @@ void decode_places(const ColumnEncoding& encoding, const std::byte* packed, std:
 
 void encode(const ColumnEncoding& encoding, ElementType from, const void* values, std::size_t elements,
             MutableByteSpan packed) {
+  const StandardFloatingPoint state;
   require_valid(encoding);
   require_size(encoding, elements, packed.size());
   if (!can_encode(from, encoding.type))
@@ -144,6 +146,7 @@ void encode(const ColumnEncoding& encoding, ElementType from, const void* values
 
 void decode(const ColumnEncoding& encoding, ByteSpan packed, std::size_t elements, ElementType to,
             void* values) {
+  const StandardFloatingPoint state;
   require_valid(encoding);
   require_size(encoding, elements, packed.size());
   const Family& family = family_of(encoding.type);

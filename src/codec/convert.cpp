@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/floating_point.h"
 #include "colonnade/error.h"
 
 namespace colonnade::codec {
@@ -65,6 +66,7 @@ void convert_checked(const void* source, std::size_t count, std::size_t first, v
   using To = Value<to>;
   const auto* in = static_cast<const From*>(source);
   auto* out = static_cast<To*>(target);
+  [[maybe_unused]] const StandardFloatingPoint state;
   if constexpr (to == ElementType::boolean) {
     for (std::size_t i = 0; i < count; ++i) out[i] = in[i] != 0;
   } else {
@@ -79,6 +81,7 @@ void convert_checked(const void* source, std::size_t count, std::size_t first, v
 
 template <class From, class To>
 void convert_rounding(const void* source, std::size_t count, std::size_t, void* target) {
+  const StandardFloatingPoint state;
   const auto* in = static_cast<const From*>(source);
   auto* out = static_cast<To*>(target);
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<To>(in[i]);

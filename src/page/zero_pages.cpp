@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/floating_point.h"
 #include "codec/column_codec.h"
 #include "codec/compression.h"
 
@@ -11,6 +12,7 @@ namespace colonnade::page {
 
 ZeroPages::ZeroPage ZeroPages::make(const ColumnEncoding& encoding, std::uint32_t elements,
                                     std::uint32_t compression) const {
+  const StandardFloatingPoint state;
   const ElementType element = natural_element(encoding.type);
   AlignedBuffer values;
   values.resize(elements * size_of(element));

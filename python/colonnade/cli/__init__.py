@@ -12,6 +12,7 @@ import click
 
 from colonnade import __version__
 from colonnade.errors import Error, redacted
+from colonnade.floating_point import with_standard_floating_point
 
 from .cache import cache
 from .demo import demo
@@ -62,6 +63,7 @@ def _nowhere() -> io.TextIOWrapper:
     return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
+@with_standard_floating_point
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and end the process: status 0, 1 after an error that is told in one line, 2 for wrong usage."""
     # A stream that the shell closed (`>&-`) is None.

@@ -15,6 +15,7 @@ from colonnade import _core
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.texts import different_texts
 from colonnade.errors import TypeMismatchError, UnsupportedError, UsageError
+from colonnade.floating_point import with_standard_floating_point
 from colonnade.misuse import shown
 
 from .values import dtype_of, innermost, is_numeric, is_text
@@ -416,6 +417,7 @@ def to_hist(value: _core.HistogramValue, objects: Sequence[Any] = ()) -> hist.Hi
     return made
 
 
+@with_standard_floating_point
 def to_profile(value: _core.ProfileValue, objects: Sequence[Any] = ()) -> hist.Hist[Any]:
     """Make a `hist.Hist` with the storage WeightedMean; see `to_hist`."""
     package = _hist()

@@ -28,6 +28,7 @@ from colonnade.errors import (
     UnsupportedError,
     UsageError,
 )
+from colonnade.floating_point import with_standard_floating_point
 from colonnade.misuse import chosen_names, files_of, mapping_of, name_pairs, path_text
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.exporting import FORMATS, STORED_AS
@@ -73,6 +74,7 @@ def table_format(path: PathLike) -> TableFormat | None:
     return None if found == "npz" else found
 
 
+@with_standard_floating_point
 @checked
 def import_table(
     source: PathLike | Sequence[PathLike],

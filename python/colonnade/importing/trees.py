@@ -34,6 +34,7 @@ from colonnade.errors import (
     UsageError,
     redacted,
 )
+from colonnade.floating_point import with_standard_floating_point
 from colonnade.misuse import advised, chosen_names, files_of, path_text, thread_count
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import PathLike, split_target
@@ -162,6 +163,7 @@ def trees(path: PathLike) -> list[str]:
         return _tree_names(file)
 
 
+@with_standard_floating_point
 @advised("import_tree(source, destination)")
 def import_tree(
     source: Source | list[Source],

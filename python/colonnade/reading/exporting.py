@@ -17,6 +17,7 @@ import numpy as np
 from colonnade import _core
 from colonnade.annotations import checked
 from colonnade.errors import ConversionError, StorageError, UnsupportedError, UsageError
+from colonnade.floating_point import with_standard_floating_point
 from colonnade.misuse import path_text
 from colonnade.schema.spec import spec_of
 
@@ -46,6 +47,7 @@ FORMATS: dict[str, ExportFormat] = {
 """Formats by file name extension."""
 
 
+@with_standard_floating_point
 @checked
 def export(
     source: PathLike | tuple[PathLike, str] | Iterable[PathLike] | DataSet,

@@ -18,6 +18,7 @@ from colonnade.arrays.columns import PathArray, flatten, members_problem
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.plain import kept
 from colonnade.errors import ConversionError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.floating_point import with_standard_floating_point
 from colonnade.located import Located
 from colonnade.misuse import column_name, is_unicode, mapping_of, shown
 from colonnade.schema.spec import Encoding, Spec, apply_encodings, build_field
@@ -158,6 +159,7 @@ class Filler(Closing):
         """Names of the fields, empty until the schema is known."""
         return list(self._fields)
 
+    @with_standard_floating_point
     def extend(self, data: Any) -> None:
         """Add entries as whole arrays.
 
@@ -247,7 +249,7 @@ class Filler(Closing):
         rows = self._rows
         # Rows that do not follow what was passed on are a part of it: Ctrl-C came before they were forgotten.
         if rows is not None and len(rows) and rows.first == self._written():
-            arrays = rows.arrays()
+            arrays = _core.with_standard_floating_point(rows.arrays)
             self._guard(lambda: self._append(arrays))
         self._rows = None
 

@@ -19,6 +19,7 @@ from colonnade._core import ArrayRole, ElementType, FieldKind
 from colonnade.arrays.columns import PathArray, dtype_of, members_problem
 from colonnade.arrays.plain import kept
 from colonnade.errors import ConversionError, Error, TypeMismatchError
+from colonnade.floating_point import with_standard_floating_point
 
 __all__ = ["Rows", "flatten_list", "has_map", "has_variant"]
 
@@ -201,6 +202,7 @@ class _Numbers(_Cell):
             return _CHANGED if self._keeps(value) else _CHANGED_AND_ROUNDED
         return _SAME if not math.isfinite(value) or self._keeps(value) else _ROUNDED
 
+    @with_standard_floating_point
     def _keeps(self, value: Any) -> bool:
         try:
             number = float(value)
@@ -209,6 +211,7 @@ class _Numbers(_Cell):
             return False
         return bool(number == value)
 
+    @with_standard_floating_point
     def _rounded(self, value: Any) -> float:
         try:
             number = float(value)

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/floating_point.h"
 #include "base/interruption.h"
 #include "colonnade/error.h"
 #include "frame/executor/block.h"
@@ -151,6 +152,7 @@ void run_in_threads(RunningPass& pass, unsigned threads, const RunOptions& optio
   try {
     for (unsigned slot = 0; slot < threads; ++slot)
       workers.emplace_back([&pass, slot, &options] {
+        const StandardFloatingPoint state;
         try {
           Worker(pass, slot, options).work();
         } catch (...) {  // outside of any part: while closing the cursor
@@ -189,6 +191,7 @@ void finish(std::span<const Program> programs, const RunOptions& options) {
 }  // namespace
 
 RunReport run(std::span<const Program> programs, const RunOptions& options) {
+  const StandardFloatingPoint state;
   std::vector<Schedule> schedules;
   schedules.reserve(programs.size());
   for (const Program& program : programs) schedules.emplace_back(program);

@@ -122,6 +122,7 @@ std::vector<std::byte> Graph::save_results() const {
 }
 
 void Graph::merge_results(std::span<const std::byte> later) {
+  const StandardFloatingPoint state;
   check_mergeable(*state_);
   ResultsReader in(later);
   if (in.number() != magic) ResultsReader::fail("they do not begin as they should");
@@ -160,6 +161,7 @@ std::vector<std::byte> Graph::save_result(ResultId id, std::uint64_t slice, std:
 }
 
 void Graph::merge_result(ResultId id, std::span<const std::byte> later) {
+  const StandardFloatingPoint state;
   state_->result(id);
   BookedResult& result = state_->results[id];
   ResultsReader in(later);

@@ -179,6 +179,7 @@ std::vector<std::uint32_t> columns_of(const Program& program) {
 }  // namespace
 
 RunReport Graph::State::run(std::span<Pass> passes, const RunOptions& options) {
+  const StandardFloatingPoint state;
   if (passes.empty()) return {};
   std::vector<Program> programs;
   for (Pass& pass : passes) {
@@ -273,6 +274,7 @@ std::shared_ptr<Accumulator> Graph::share_accumulator(ResultId id, std::string_v
 }
 
 ResultValue Graph::value(ResultId id, std::string_view variation) const {
+  const StandardFloatingPoint state;
   if (const auto* result = dynamic_cast<const ResultAccumulator*>(&accumulator(id, variation)))
     return result->value();
   throw Error(ErrorKind::usage, "the result is an accumulator of the caller's own", "use accumulator");

@@ -237,6 +237,7 @@ Graph::State::ReachedSelections Graph::State::narrow_to_stretch(Program& program
 }
 
 Graph::State::Pass Graph::State::compile(const std::optional<Step>& step) {
+  const StandardFloatingPoint state;
   // First everything that adds selections or expressions, then the program of what is needed.
   struct Wanted {
     SelectionId selection;

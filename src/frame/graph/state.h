@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/floating_point.h"
 #include "colonnade/error.h"
 #include "frame/expression/function.h"
 #include "frame/graph/graph.h"
@@ -144,6 +145,7 @@ std::string text_of_filter(const Node& node);
 // Adds the node to errors in its text.
 template <class Work>
 decltype(auto) booking(const std::string& what, Work&& work) {
+  const StandardFloatingPoint state;  // for constants, which are computed at once
   try {
     return std::forward<Work>(work)();
   } catch (const Error& error) {
