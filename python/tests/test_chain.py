@@ -509,6 +509,10 @@ def test_data_sets_of_different_names(tmp_path, form):
     for uri, name in zip(uris, names, strict=True):
         tree.Add(f"{uri}?#{name}")
     assert tree.GetEntries() == 9
+    both = TChain("Other")
+    assert both.AddFile(uris[0], 1234567890, names[0]) == both.AddFile(f"{uris[1]}?#{names[1]}") == 1
+    assert both.Add(tree) == len(uris)
+    assert both.pairs() == [*zip(uris[:2], names[:2], strict=True), *zip(uris, names, strict=True)]
 
 
 def test_a_file_may_come_twice(files):

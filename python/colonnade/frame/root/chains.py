@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 from colonnade.errors import NotFoundError, UnsupportedError, UsageError
-from colonnade.misuse import path_text
+from colonnade.misuse import column_name, path_text
 from colonnade.reading import opening
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import PathLike
@@ -34,8 +34,14 @@ class TChain:
         self.files: list[tuple[str, str]] = []
         self.friends: dict[str, TChain] = {}
 
-    def Add(self, file: PathLike, *_: Any) -> int:
-        """Add a file, or files by wildcards; "f.root/Other" and "f.root?#Other" name another data set."""
+    def Add(self, file: PathLike | TChain, *_: Any) -> int:
+        """Add a file, files by wildcards, or those of another chain, and return how many were given.
+
+        "f.root/Other" and "f.root?#Other" name another data set.
+        """
+        if isinstance(file, TChain):
+            self.files += file.files
+            return len(file.files)
         path, name = path_text(file), self.name
         for mark in ("?#", ".root/"):
             head, found, tail = path.rpartition(mark)
@@ -45,7 +51,12 @@ class TChain:
         self.files.append((path, name))
         return 1
 
-    AddFile = Add
+    def AddFile(self, name: PathLike, nentries: int = 0, tname: str = "") -> int:
+        """Add a file, whose data set may have another name, `tname`; `nentries` is ignored."""
+        if not tname:
+            return self.Add(name)
+        self.files.append((path_text(name), column_name(tname, "data set")))
+        return 1
 
     def AddFriend(self, friend: TChain | str, second: Any = "", *_: Any) -> None:
         """Put another chain beside this one: `AddFriend(chain, "alias")`, or `AddFriend("Name", "f.root")`.
