@@ -328,6 +328,16 @@ def test_other_types_in_a_pass(frame):
         node.sum("y").value  # noqa: B018
 
 
+@pytest.mark.parametrize("per_row", [False, True])
+def test_conditions_that_are_numbers(frame, numba_or_not, per_row):
+    booked = frame.filter(lambda n: n % 2, per_row=per_row).count()
+    with pytest.raises(
+        colonnade.TypeMismatchError,
+        match=r"'int.*' are not of type 'bool'; try: a comparison, such as x != 0",
+    ):
+        booked.value  # noqa: B018
+
+
 @pytest.mark.parametrize("options", [{}, {"per_row": True}])
 @pytest.mark.parametrize("returns", ["int", "std::vector<int>"])
 def test_integers_that_the_type_lacks(options, returns):

@@ -603,8 +603,9 @@ class _PerSample:
             if size == 0:
                 return values_of(ak.contents.EmptyArray(), wanted)
             if number not in self._values:
+                exact = self._returns is None  # the type is that for the first file
                 self._values[number] = _with_name(
-                    _name(self._function), values_of, self._layout(number), wanted
+                    _name(self._function), lambda: values_of(self._layout(number), wanted, exact=exact)
                 )
             return self._values[number].as_constant(size)
 

@@ -303,7 +303,8 @@ def numbers_as(array: NDArray[Any], kind: _core.ValueType, *, exact: bool = Fals
                 )
     integers = array.dtype.kind in "iu" and dtype.kind in "iu"
     if not integers and not np.can_cast(array.dtype, dtype, "same_kind"):
-        raise TypeMismatchError(f"values of type '{array.dtype}' are not of type '{kind.name}'")
+        advice = "a comparison, such as x != 0" if dtype.kind == "b" else "another type of result"
+        raise TypeMismatchError(f"values of type '{array.dtype}' are not of type '{kind.name}'", advice)
     if dtype.kind in "iu" and array.size and not np.can_cast(array.dtype, dtype):
         limits = np.iinfo(dtype)
         for value in (int(array.min()), int(array.max())):
