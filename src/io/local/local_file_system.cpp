@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
+#include <linux/limits.h>
 #include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +19,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "io/local/local_file.h"
 #include "io/local/local_system.h"
@@ -47,12 +50,27 @@ bool is_called(const FileDescriptor& file, const std::string& path) {
          ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
-// Copies owner and permissions as far as the system allows. If the group cannot be kept, it gets no more
-// rights than all other users.
-void make_like(const FileDescriptor& file, const struct stat& like, const std::string& uri) {
+// Gives a file the access list of another one, or none: that of its folder (default ACL) may name users who
+// could not read the old file. False if it has one that the new file does not get.
+bool copy_access_list(const FileDescriptor& file, const std::string& from) {
+  constexpr const char* name = "system.posix_acl_access";
+  std::vector<char> list(XATTR_SIZE_MAX);
+  const ssize_t size = ::getxattr(from.c_str(), name, list.data(), list.size());
+  if (size > 0) return ::fsetxattr(file.get(), name, list.data(), static_cast<std::size_t>(size), 0) == 0;
+  ::fremovexattr(file.get(), name);
+  return true;
+}
+
+// Copies owner and permissions as far as the system allows. If the group or an access list, whose mask is
+// where the rights of the group are otherwise, cannot be kept, the group gets no more rights than all other
+// users.
+void make_like(const FileDescriptor& file, const std::string& path, const struct stat& like,
+               const std::string& uri) {
   mode_t mode = like.st_mode & 0777;
-  if (::fchown(file.get(), like.st_uid, like.st_gid) != 0 &&
-      ::fchown(file.get(), static_cast<uid_t>(-1), like.st_gid) != 0) {
+  const bool has_list = copy_access_list(file, path);
+  const bool has_group = ::fchown(file.get(), like.st_uid, like.st_gid) == 0 ||
+                         ::fchown(file.get(), static_cast<uid_t>(-1), like.st_gid) == 0;
+  if (!has_list || !has_group) {
     const mode_t group = ((mode >> 3) & mode & 07) << 3;
     mode = (mode & ~static_cast<mode_t>(070)) | group;
   }
@@ -63,6 +81,22 @@ std::string folder_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Links in /proc stand for open files. If one has no name, because it was removed for instance, what the link
+// says is no path: a file of that name would be another one.
+void refuse_nameless(const fs::path& link, const fs::path& target, const std::string& uri) {
+  struct statfs where{};
+  if (::statfs(link.parent_path().c_str(), &where) != 0 || where.f_type != PROC_SUPER_MAGIC) return;
+  struct stat open{};
+  struct stat named{};
+  if (::stat(link.c_str(), &open) != 0) return;
+  const fs::path path = target.is_absolute() ? target : link.parent_path() / target;
+  if (::stat(path.c_str(), &named) == 0 && named.st_dev == open.st_dev && named.st_ino == open.st_ino) return;
+  throw Error(
+      ErrorKind::io,
+      fmt::format("cannot open for writing: it is an open file without a name, \"{}\"", target.string()),
+      "name a file", {.uri = uri});
 }
 
 class LocalFileSystem final : public FileSystem {
@@ -84,6 +118,7 @@ class LocalFileSystem final : public FileSystem {
       const fs::path next = fs::read_symlink(path, failure);
       if (failure) return path.string();  // not a link
       if (links == most_links) fail_system(uri, "open for writing", ELOOP);
+      refuse_nameless(path, next, uri);
       path = next.is_absolute() ? next : path.parent_path() / next;
     }
   }
@@ -115,7 +150,7 @@ class LocalFileSystem final : public FileSystem {
     const Lock lock = lock_exclusively(file, uri);
     // Another writer has looked for leftovers before this file was locked, and has removed it.
     if (lock == Lock::busy || !is_called(file, path)) return {};
-    if (!like.empty()) make_like(file, old, uri);
+    if (!like.empty()) make_like(file, like, old, uri);
     return {writable_file(uri, std::move(file), calls_, options), lock == Lock::taken};
   }
 

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 
@@ -142,6 +144,63 @@ TEST_F(NewFile, KeepsThePermissions) {
     EXPECT_EQ(status.st_uid, 65534u);
     EXPECT_EQ(status.st_gid, 12345u);
   }
+}
+
+// An access list as the kernel has it: a version, then a tag, rights and a user for each line.
+std::string access_list(std::uint16_t rights_of_group, std::uint16_t rights_of_user, std::uint32_t user) {
+  struct Line {
+    std::uint16_t tag, rights;
+    std::uint32_t id = 0xffffffff;
+  };
+  const std::array<Line, 5> lines = {
+      {{1, 6}, {2, rights_of_user, user}, {4, rights_of_group}, {0x10, 6}, {0x20, 0}}};
+  const std::uint32_t version = 2;
+  std::string list(reinterpret_cast<const char*>(&version), sizeof version);
+  return list.append(reinterpret_cast<const char*>(lines.data()), sizeof lines);
+}
+
+std::string access_list_of(const std::string& path) {
+  std::string list(1000, ' ');
+  const ssize_t size = ::getxattr(path.c_str(), "system.posix_acl_access", list.data(), list.size());
+  list.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return list;
+}
+
+TEST_F(NewFile, KeepsTheAccessList) {
+  const std::string list = access_list(4, 6, 12345);
+  store("f", "old");
+  const bool has_lists =
+      ::setxattr(path("f").c_str(), "system.posix_acl_access", list.data(), list.size(), 0) == 0;
+  write(path("f"), "new");
+  EXPECT_EQ(access_list_of(path("f")), has_lists ? list : "");
+  EXPECT_EQ(text("f"), "new");
+}
+
+TEST_F(NewFile, GetsNoAccessListFromItsFolder) {
+  const std::string list = access_list(6, 6, 12345);
+  store("f", "old");
+  ASSERT_EQ(::chmod(path("f").c_str(), 0660), 0);
+  const bool has_lists =
+      ::setxattr(folder_.path().c_str(), "system.posix_acl_default", list.data(), list.size(), 0) == 0;
+  write(path("f"), "new");
+  EXPECT_EQ(access_list_of(path("f")), "");
+  write(path("g"), "first");
+  EXPECT_EQ(access_list_of(path("g")).empty(), !has_lists);  // as any new file there
+}
+
+TEST_F(NewFile, IsNotMadeForAnOpenFileWithoutAName) {
+  store("f", "old");
+  const int file = ::open(path("f").c_str(), O_RDWR | O_CLOEXEC);
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  ASSERT_TRUE(fs::is_symlink(link));
+  write(link, "new");
+  EXPECT_EQ(text("f"), "new");
+  // The descriptor has the old file, which has no name any more.
+  const Error error = error_of([&] { open_for_writing(link, OpenMode::create); });
+  ::close(file);
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_THAT(error.problem(), HasSubstr("without a name"));
+  EXPECT_THAT(names(), testing::ElementsAre("f"));
 }
 
 TEST_F(NewFile, SaysThatItsFolderTakesNone) {
