@@ -140,6 +140,8 @@ void encode(const ColumnEncoding& encoding, ElementType from, const void* values
   for (std::size_t first = 0; first < elements; first += block_elements) {
     const std::size_t count = std::min(block_elements, elements - first);
     convert(in + first * size_of(from), count, first, block.bytes);
+    if (encoding.type == ColumnType::real32_quant)
+      move_rounded_ends(encoding, static_cast<double*>(static_cast<void*>(block.bytes)), count);
     family.pack({encoding, packed, elements, first, count, carry}, block.bytes);
   }
 }

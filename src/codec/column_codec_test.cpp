@@ -652,6 +652,20 @@ TEST(ColumnErrors, ValueOutsideOfTheQuantisationRangeCannotBeWritten) {
   EXPECT_THROW(pack<float>(quantised(12, 0, 1), ElementType::float32, {std::nanf("")}), Error);
 }
 
+// Half of all ranges have an end that its nearest float is outside of.
+TEST(ColumnCodec, FloatsNearestToTheEndsOfARangeAreThoseEnds) {
+  constexpr double pi = 3.14159265358979323846;
+  const ColumnEncoding encoding = quantised(20, -pi, pi);
+  const std::vector<float> ends = {-static_cast<float>(pi), static_cast<float>(pi)};
+  ASSERT_LT(static_cast<double>(ends[0]), encoding.min);
+  const Bytes packed = pack(encoding, ElementType::float32, ends);
+  std::vector<float> found(2);
+  decode(encoding, packed, 2, ElementType::float32, found.data());
+  EXPECT_EQ(found, ends);
+  EXPECT_THROW(pack<float>(encoding, ElementType::float32, {std::nextafter(ends[1], 4.f)}), Error);
+  EXPECT_THROW(pack<double>(encoding, ElementType::float64, {static_cast<double>(ends[1])}), Error);
+}
+
 TEST(ColumnErrors, PageOfTheWrongSizeIsRefused) {
   for (std::uint16_t number = 0; number < column_type_count; ++number) {
     ColumnEncoding encoding = of(static_cast<ColumnType>(number));

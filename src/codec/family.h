@@ -58,6 +58,8 @@ PickFromPlanes pick_from_planes(ColumnType type) noexcept;
 Family bit_family();
 // real.cpp: Real16, Real32Trunc, Real32Quant (SplitReal16 too).
 Family real_family(ColumnType type);
+// For values that were floats: makes the float nearest to an end of the range that end.
+void move_rounded_ends(const ColumnEncoding& encoding, double* values, std::size_t count);
 
 }  // namespace colonnade::codec
 

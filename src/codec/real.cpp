@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "codec/family.h"
 #include "codec/kernels/bit_stream.h"
@@ -131,7 +133,25 @@ void pack_quantised(const PackRange& range, const void* stored) {
   bits.finish();
 }
 
+// The nearest float; the number itself where that is infinite.
+double as_float(double number) {
+  const bool fits = std::abs(number) <= static_cast<double>(std::numeric_limits<float>::max());
+  return fits ? static_cast<double>(static_cast<float>(number)) : number;
+}
+
 }  // namespace
+
+// Decoding may have rounded an end of the range to a float outside of it.
+void move_rounded_ends(const ColumnEncoding& encoding, double* values, std::size_t count) {
+  const double min = encoding.min;
+  const double max = encoding.max;
+  const double rounded_min = as_float(min);
+  const double rounded_max = as_float(max);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (values[i] < min && values[i] == rounded_min) values[i] = min;
+    if (values[i] > max && values[i] == rounded_max) values[i] = max;
+  }
+}
 
 Family real_family(ColumnType type) {
   switch (type) {

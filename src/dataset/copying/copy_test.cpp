@@ -251,6 +251,36 @@ TEST(Copy, CopiesWhatThisLibraryWrites) {
   }
 }
 
+// The pages hold a signalling NaN, which a new page of Real16 makes quiet, and the ends of a range, which are
+// not floats.
+TEST(Copy, NewPagesHoldTheSameNumbersOfReducedPrecision) {
+  const MemoryFile from;
+  auto model = Model::create();
+  constexpr double pi = 3.14159265358979323846;
+  const auto half = model->make_field<float>("half");
+  model->field("half").set_encodings({default_encoding(ColumnType::real16)});
+  const auto angle = model->make_field<float>("angle");
+  model->field("angle").set_encodings({{ColumnType::real32_quant, 20, -pi, pi}});
+  const auto writer = Writer::recreate(std::move(model), "Data", from,
+                                       {.compression = "none", .page_checksums = Checksums::off});
+  for (int i = 0; i < 8; ++i) {
+    *half = 1.5F;
+    *angle = static_cast<float>(i % 2 == 0 ? -pi : pi);
+    writer->fill();
+  }
+  writer->close();
+  Bytes content = from.content();
+  Bytes halves(16);
+  for (std::size_t i = 0; i < 8; ++i) store_le(halves.data() + 2 * i, std::uint16_t{0x3e00});
+  const auto found = std::search(content.begin(), content.end(), halves.begin(), halves.end());
+  ASSERT_NE(found, content.end());
+  store_le(content.data() + (found - content.begin()) + 4, std::uint16_t{0x7c01});
+  from.store(content);
+  const MemoryFile to;
+  EXPECT_TRUE(copy({from.uri()}, {to.uri()}, {.max_page_size = 64, .verify = CopyVerify::values}).verified);
+  EXPECT_EQ(texts(to, "Data"), texts(from, "Data"));
+}
+
 // ---- Parts
 
 TEST(CopyOfParts, TakesWhatFieldsNeed) {

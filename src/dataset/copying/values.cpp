@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -420,6 +421,28 @@ class Side {
   std::uint64_t bytes_per_entry_ = 0;
 };
 
+template <class Real>
+bool same_reals(const std::byte* left, const std::byte* right, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i, left += sizeof(Real), right += sizeof(Real)) {
+    if (std::memcmp(left, right, sizeof(Real)) == 0) continue;
+    Real a{};
+    Real b{};
+    std::memcpy(&a, left, sizeof(Real));
+    std::memcpy(&b, right, sizeof(Real));
+    if (!std::isnan(a) || !std::isnan(b)) return false;
+  }
+  return true;
+}
+
+// Real numbers are the same if both are NaN, too: Real16 does not keep which NaN it is.
+bool same_elements(ElementType element, const EntryWalk::Values& left, const EntryWalk::Values& right) {
+  const std::uint64_t count = left.count;
+  if (count == 0 || std::memcmp(left.data, right.data, count * size_of(element)) == 0) return true;
+  if (element == ElementType::float32) return same_reals<float>(left.data, right.data, count);
+  if (element == ElementType::float64) return same_reals<double>(left.data, right.data, count);
+  return false;
+}
+
 }  // namespace
 
 bool compare_values(const ComparedEntries& entries, std::size_t memory,
@@ -448,9 +471,9 @@ bool compare_values(const ComparedEntries& entries, std::size_t memory,
       if (!expected && !found) break;
       if (!expected || !found || expected->count != found->count)
         differ(found ? found->slot : expected->slot, entries.target_first + done);
-      const std::size_t width = size_of(to.walk().slots()[found->slot].element);
-      if (size_of(from.walk().slots()[expected->slot].element) != width ||
-          (found->count > 0 && std::memcmp(expected->data, found->data, found->count * width) != 0))
+      const ElementType element = to.walk().slots()[found->slot].element;
+      if (size_of(from.walk().slots()[expected->slot].element) != size_of(element) ||
+          !same_elements(element, *expected, *found))
         differ(found->slot, entries.target_first + done);
     }
     done += step;
