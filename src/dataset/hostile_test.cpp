@@ -374,6 +374,37 @@ TEST(Hostile, VerifyingMissesNoColumnThatLacksItsPages) {
   EXPECT_EQ(columns, 4U);
 }
 
+// Readers would leave out the last item without a word.
+TEST(Hostile, VerifyingFindsItemsBehindTheLastCollection) {
+  const MemoryFile file;
+  auto model = Model::create();
+  const auto items = model->make_field<std::vector<std::int16_t>>("items");
+  const auto text = model->make_field<std::string>("text");
+  const auto writer = Writer::recreate(
+      std::move(model), "Data", file,
+      {.compression = "none", .page_checksums = Checksums::off, .container = Container::bare_file});
+  for (int i = 0; i < 4; ++i) {
+    items->resize(3);
+    *text = "seven..";
+    writer->fill();
+  }
+  writer->close();
+  const Bytes original = file.content();
+  for (const std::uint64_t step : {3u, 7u}) {
+    Bytes ends(4 * 8);
+    for (std::size_t i = 0; i < 4; ++i) store_le(ends.data() + 8 * i, (i + 1) * step);
+    const auto found = std::search(original.begin(), original.end(), ends.begin(), ends.end());
+    ASSERT_NE(found, original.end());
+    Bytes damaged = original;
+    store_le(damaged.data() + (found - original.begin()) + 24, 4 * step - 1);
+    file.store(damaged);
+    const Error error = error_of([&] { Reader::open("Data", file)->verify(); });
+    EXPECT_EQ(error.problem(), "the last collection ends at item " + std::to_string(4 * step - 1) +
+                                   ", but the cluster has " + std::to_string(4 * step));
+    EXPECT_EQ(error.context().field, step == 3 ? "items" : "text");
+  }
+}
+
 // ---- Generated files with correct checksums
 
 using testing::Dice;

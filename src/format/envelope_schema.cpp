@@ -302,6 +302,8 @@ std::string own_reason(const Descriptor& descriptor, const FieldDescriptor& fiel
   const auto is_switch = [](ColumnType type) { return type == ColumnType::switch_; };
   if (field.role == FieldRole::variant && !has_one_column(descriptor, field, is_switch))
     return "a variant without its one switch column";
+  if (field.role == FieldRole::record && !field.representations.empty())
+    return "a record with columns of its own";
   return {};
 }
 

@@ -373,6 +373,15 @@ TEST(Finish, CollectionOnANumberColumnIsUnreadable) {
   EXPECT_EQ(load(store(descriptor)).fields[1].unreadable, "a collection without its one index column");
 }
 
+TEST(Finish, RecordWithColumnsIsUnreadable) {
+  Descriptor descriptor = small();
+  const std::uint32_t field = descriptor.columns[0].field;
+  ASSERT_EQ(descriptor.fields[field].role, FieldRole::leaf);
+  descriptor.fields[field].role = FieldRole::record;
+  descriptor.fields[field].raw_role = static_cast<std::uint16_t>(FieldRole::record);
+  EXPECT_EQ(load(store(descriptor)).fields[field].unreadable, "a record with columns of its own");
+}
+
 TEST(Finish, VariantWithoutASwitchIsUnreadable) {
   Descriptor descriptor = everything();
   descriptor.columns[6].encoding = default_encoding(ColumnType::uint64);

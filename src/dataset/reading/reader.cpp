@@ -67,6 +67,16 @@ void verify_members(page::PageSource& source, const FieldDescriptor& record) {
   }
 }
 
+[[noreturn]] void fail_left_over(const page::PageSource& source, std::uint32_t field, std::size_t cluster,
+                                 std::uint64_t used, std::uint64_t items) {
+  ErrorContext where = source.context();
+  where.field = source.descriptor().path_of(field);
+  where.cluster = cluster;
+  throw Error(ErrorKind::format,
+              fmt::format("the last collection ends at item {}, but the cluster has {}", used, items), "",
+              where);
+}
+
 }  // namespace
 
 Reader::Reader(std::shared_ptr<page::PageSource> source) : source_(std::move(source)) {}
@@ -245,6 +255,8 @@ void Reader::verify_structure(const FieldDescriptor& field) {
       }
       at = stretch.first + stretch.count;
     }
+    if (is_collection && parts[0] && previous != limits[0])
+      fail_left_over(*source_, field.id, c, previous, limits[0]);
   }
 }
 
