@@ -156,7 +156,9 @@ def ranges_of(place: Store, wanted: int, size: int) -> tuple[list[str], list[tup
     """The objects of a bucket, and ranges of them of at most that size that together have so many bytes."""
     assert place.server is not None
     data = place.server.data
-    files = sorted(path for path in data.rglob("*") if path.is_file() and path.stat().st_size >= MIB)
+    sizes = {path: path.stat().st_size for path in data.rglob("*") if path.is_file()}
+    least = min(MIB, max(sizes.values()))  # a small sample has small objects alone
+    files = sorted(path for path, length in sizes.items() if length >= least)
     keys = [str(path.relative_to(data)) for path in files]
     left = wanted
     ranges: list[tuple[int, int, int]] = []
