@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["draw", "stored_boxes"]
 
 _SIZE = 12.0, 8.0
-"""Inches; boxes are laid out in them."""
+"""Inches."""
 _INCHES_PER_LETTER = 0.07
 _INCHES_PER_LINE = 0.16
 _NO_ENCODING = "no column"
@@ -25,7 +25,7 @@ _ALPHA = 0.45
 
 
 class _Box(NamedTuple):
-    """A column of a field, or all of a top-level field."""
+    """The box of a column, in inches."""
 
     x: float
     y: float

@@ -66,8 +66,8 @@ std::vector<std::string> Graph::variation_names(NodeId id) const {
 
 namespace {
 
-// The kind of a node as NodeNames has it; empty for nodes without names.
-std::string_view told_kind(Node::Kind kind) {
+// The kind of a node for NodeNames; empty if it has none there.
+std::string_view kind_name(Node::Kind kind) {
   switch (kind) {
     case Node::Kind::alias:
       return "alias";
@@ -92,7 +92,7 @@ std::vector<NodeNames> Graph::names_above(NodeId id) const {
   state_->node(id);
   std::vector<NodeNames> found;
   const auto add = [&](const Node& node) {
-    if (const std::string_view kind = told_kind(node.kind); !kind.empty())
+    if (const std::string_view kind = kind_name(node.kind); !kind.empty())
       found.push_back({std::string(kind), node.name, node.columns, node.tags});
   };
   if (id == root) {
