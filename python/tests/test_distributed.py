@@ -852,7 +852,6 @@ def test_the_client_opens_none_of_many_files(many_files: list[str], monkeypatch:
 
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=context) as executor:
-        monkeypatch.setattr(_core, "open_chain", refuse)
         monkeypatch.setattr(_core, "open_named_chain", refuse)
         df = DataFrame("Events", many_files, friends={"f": named}, executor=executor)
         assert df.join("", named, on="n", duplicates="first").has_column("Events_x")

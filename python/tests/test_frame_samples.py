@@ -62,6 +62,14 @@ def path(specification: dict[str, Any], tmp_path: Path) -> Path:
 EXPECTED = np.r_[np.full(12, 1.5), np.full(11, 30.25)]
 
 
+def test_large_integers_of_samples_are_not_rounded(specification: dict[str, Any]) -> None:
+    """The type is that for the first file."""
+    df = DataFrame.from_spec(specification)
+    node = df.define_per_sample("y", lambda info: 0.5 if info.sample == "signal" else 2**53 + 1)
+    with pytest.raises(TypeMismatchError, match="9007199254740993 is not a double"):
+        _ = node.take("y").value
+
+
 def test_metadata_of_samples(path: Path, specification: dict[str, Any]) -> None:
     for source in (path, str(path), specification):
         df = DataFrame.from_spec(source).define_per_sample("xsec", lambda info: info.metadata["xsec"])

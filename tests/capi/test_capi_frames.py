@@ -203,7 +203,7 @@ def test_snapshots_into_a_file_with_data_sets(files: list[str], tmp_path: Path) 
         )  # fmt: skip
 
     with frame(files, last=10) as made:
-        with pytest.raises(c.CError, match="no such file"):
+        with pytest.raises(c.CError, match="No such file"):
             snapshot(b"One", add)
         snapshot(b"One", create)
         snapshot(b"Two", add)

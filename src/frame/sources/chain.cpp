@@ -400,7 +400,11 @@ std::shared_ptr<Source> open_chain(const std::string& name, std::span<const std:
 }
 
 std::shared_ptr<Source> open_chain(std::span<const dataset::NamedFile> files, const ReadOptions& options) {
-  return std::make_shared<Chain>("", files, options);
+  const auto is_other = [&](const dataset::NamedFile& file) {
+    return file.data_set != files.front().data_set;
+  };
+  const bool has_one_name = !files.empty() && std::none_of(files.begin(), files.end(), is_other);
+  return std::make_shared<Chain>(has_one_name ? files.front().data_set : "", files, options);
 }
 
 }  // namespace colonnade::frame
