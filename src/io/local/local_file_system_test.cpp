@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 
 #include "base/test_errors.h"
 #include "base/test_folder.h"
