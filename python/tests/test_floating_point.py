@@ -18,8 +18,6 @@ import pytest
 import colonnade
 from colonnade.cli import main
 
-pytest.importorskip("hist")
-
 # Where the C library's fenv_t has how numbers are rounded and what becomes of subnormal ones, and these bits.
 _WORDS = {
     "x86_64": {"up": [("<H", 0, 0x800), ("<I", 28, 0x4000)], "zeros": [("<I", 28, 0x8040)]},

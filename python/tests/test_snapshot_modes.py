@@ -1,13 +1,8 @@
-"""Snapshots into what is there already: random sequences of modes, names and engines against a model of the place.
-
-ROOT reads the files when it is installed.
-"""
+"""Snapshots into what is there already: random sequences of modes, names and engines against a model of the place."""
 
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,34 +94,6 @@ def test_random_sequences(seed: int, source: str, tmp_path: Path, monkeypatch: p
     assert outcomes == {True, False}
     if is_store:
         assert not colonnade.collect_garbage(place.uri).removed
-
-
-def test_other_objects_of_a_file_stay(source: str, tmp_path: Path) -> None:
-    path = str(tmp_path / "f.root")
-    script = """
-        import sys, ROOT
-        f = ROOT.TFile(sys.argv[1], "RECREATE"); h = ROOT.TH1D("h", "", 3, 0, 3); h.Fill(1); h.Write(); f.Close()
-    """
-    pytest.importorskip("ROOT")
-    run_root(script, path)
-    DataFrame("Events", source).filter("n < 3").snapshot(path, "Few", ["n"], mode="update")
-    DataFrame("Events", source, executor=Shuffled(1)).filter("n < 5").snapshot(path, "d/More", append=True)
-    assert contents(path) == {"Few": [0, 1, 2], "d/More": [0, 1, 2, 3, 4]}
-    script = """
-        import sys, ROOT
-        f = ROOT.TFile(sys.argv[1])
-        print(f.Get("h").GetEntries(), f.TestBit(ROOT.TFile.kRecovered))
-        print(*(ROOT.RDataFrame(name, sys.argv[1]).Sum("n").GetValue() for name in ("Few", "d/More")))
-    """
-    assert run_root(script, path).split() == ["1.0", "False", "3.0", "10.0"]
-
-
-def run_root(script: str, *arguments: str) -> str:
-    code = "\n".join(line.strip() for line in script.strip().splitlines())
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, *arguments], capture_output=True, text=True, check=True
-    )
-    return done.stdout
 
 
 @pytest.mark.parametrize("engine", [{}, {"executor": Shuffled(2)}], ids=["here", "engine"])

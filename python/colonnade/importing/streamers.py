@@ -7,6 +7,7 @@ arrays of objects, texts and containers it reads one. An enum in a container, st
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from typing import Any
 
 from uproot import streamers
@@ -72,9 +73,9 @@ class _Member:
         awkward_form.append(f"        contents[{name!r}] = {form}")
         member_names.append(name)
 
+    @abstractmethod
     def _how(self, length: int, containers: list[str]) -> tuple[list[str], str]:
         """Code, of which the last line is the value; and the form of one value. `containers` of the class may grow."""
-        raise NotImplementedError
 
 
 class _Number(_Member, Model_TStreamerElement):  # type: ignore[misc]
@@ -117,6 +118,7 @@ class _Containers(_Member):
         containers.append(
             parse_typename(str(self.typename), quote=True, outer_header=True, string_header=True)
         )
+        # The error that uproot has for this order of members; whoever reads the basket then brings them into the other.
         code = [
             "if uproot.deserialization.numbytes_version(chunk, cursor, context)[2]:",
             "    raise NotImplementedError('memberwise serialization of an array')",
