@@ -31,7 +31,7 @@ class CopiedRanges {
   // Whether to copy all pages of the stream as ranges, by the same rule: none needs to be read.
   bool takes_all(const StreamOptions& how) const;
   void add(const SealedPage& page, std::size_t part);
-  bool is_enough() const noexcept { return bytes_ >= std::uint64_t{16} << 20; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
   std::span<const CopiedPage> pages() const noexcept { return pages_; }
   // In order.
   std::vector<container::FileRange> merged() const { return merge(pages_); }

@@ -24,6 +24,11 @@ constexpr std::chrono::milliseconds poll_interval{5};
 // Pages are rarely larger; those that are, or say so, get memory of their own.
 constexpr std::size_t most_kept = std::size_t{16} << 20;
 
+// Bytes that are copied as ranges at once: each range has a key and a place in blocks. Where pages are read,
+// too, so few that threads check the next ones meanwhile.
+constexpr std::uint64_t enough = std::uint64_t{16} << 20;
+constexpr std::uint64_t enough_while_reading = std::uint64_t{2} << 20;
+
 // ---- converting ----
 
 void add_sum(SealedPage& page) {
@@ -198,7 +203,7 @@ class PieceWriter {
     } else {
       write_pages(piece, added);
     }
-    if (piece.ends_cluster || ranges_.is_enough()) copy_ranges(added);
+    if (piece.ends_cluster || ranges_.bytes() >= (reads_ ? enough_while_reading : enough)) copy_ranges(added);
     if (!piece.ends_cluster) return;
     ClusterDescriptor cluster = describe(*piece.cluster, added);
     added.entries += cluster.entries;

@@ -12,7 +12,7 @@ namespace {
 
 // Between files in the page cache copying takes all the time, and least of it within the processor's caches;
 // from far away, waiting does.
-constexpr std::size_t largest_piece_nearby = std::size_t{2} << 20;
+constexpr std::size_t largest_piece_nearby = std::size_t{1} << 20;
 constexpr std::size_t most_ahead_nearby = 4;
 constexpr std::size_t largest_piece = std::size_t{16} << 20;
 constexpr std::size_t smallest_piece = std::size_t{64} << 10;

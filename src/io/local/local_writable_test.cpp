@@ -609,6 +609,21 @@ TEST_F(SystemCopies, AreOfTheSameBytesInPiecesOfAnySize) {
   }
 }
 
+TEST_F(SystemCopies, GoUpToABorderOf64KiBFirst) {
+  constexpr std::uint64_t border = 65'536;
+  for (const CopyPlan& plan : {CopyPlan{5000, 200'000, 3 * 4096 + 904}, CopyPlan{0, 200'000, border - 1},
+                               CopyPlan{4096, 200'000, 2 * border}, CopyPlan{7, 50'000, border + 100}}) {
+    Copying how;
+    copy(how, plan);
+    expect_copied(plan);
+    const std::uint64_t up_to = (plan.offset + border - 1) / border * border - plan.offset;
+    const bool is_cut = up_to > 0 && up_to < plan.size;
+    ASSERT_EQ(how.copied.size(), is_cut ? 2u : 1u);
+    EXPECT_EQ(how.copied[0].count, is_cut ? up_to : plan.size);
+    EXPECT_EQ(how.copied.back().count, is_cut ? plan.size - up_to : plan.size);
+  }
+}
+
 TEST_F(SystemCopies, ShareWholeBlocksThatHaveTheSamePlaceInBlocks) {
   const CopyPlan plan{5000, 40'000, 8192 + 5000 % 4096};
   Copying how{.refuses_sharing = 0};
