@@ -8,6 +8,7 @@ import math
 import re
 import shutil
 import signal
+import struct
 import threading
 
 import awkward as ak
@@ -442,15 +443,88 @@ def test_baskets_with_sizes_of_entries(tmp_path):
         assert {name: found[name].to_list() for name in expected} == expected
 
 
-def test_a_basket_that_claims_more_offsets_than_it_has_entries(tmp_path):
-    """They may be hundreds of millions, which no step takes the time to look at."""
+@pytest.mark.parametrize(
+    ("place", "form", "value", "reason"),
+    [
+        (0, ">i", 1 << 30, r"a basket of \d+ bytes claims 1073741824, of which \d+ are its key"),
+        (6, ">i", (1 << 31) - 1, r"compressed blocks of \d+ bytes claim 2147483647"),
+        (14, ">h", 2000, r"a basket of \d+ bytes claims \d+, of which 2000 are its key"),
+        (-9, ">i", 1, r"a basket claims 1 entries, and its branch \d+"),
+        (-5, ">i", 1 << 24, r"a basket of \d+ bytes claims values up to 16777216"),
+    ],
+)
+def test_baskets_that_claim_other_sizes_than_they_have(tmp_path, place, form, value, reason):
+    """What they claim may be hundreds of millions, which no step takes memory for, nor the time to look at."""
     with uproot.open(OFFSETS) as file:
         seek = int(file["Events"]["grid"].member("fBasketSeek")[0])
     content = bytearray(OFFSETS.read_bytes())
-    content[seek + 6] = 0x04  # the highest byte of the size without compression
+    end = struct.unpack_from(">h", content, seek + 14)[0]
+    struct.pack_into(form, content, seek + (place if place >= 0 else end + place), value)
     (tmp_path / "damaged.root").write_bytes(content)
-    with pytest.raises(colonnade.FormatError, match=r"'grid'.*16777215 offsets for \d+ entries"):
+    with pytest.raises(colonnade.FormatError, match=rf"'grid'.*{reason}"):
         colonnade.import_tree(tmp_path / "damaged.root", tmp_path / "to.root")
+
+
+@pytest.mark.parametrize(
+    ("array", "number", "value", "reason"),
+    [
+        ("fBasketSeek", 1, None, "it has a basket at the place of another one"),  # uproot waits forever
+        ("fBasketEntry", 1, 1 << 40, "its baskets are not in the order of entries"),
+        ("fBasketBytes", 1, -1, "it has a basket of less than no bytes"),
+    ],
+)
+def test_branches_that_claim_impossible_baskets(tmp_path, array, number, value, reason):
+    path = tmp_path / "damaged.root"
+    with uproot.recreate(path, compression=None) as file:
+        tree = file.mktree("t", {"x": "int32"})
+        for begin in range(3):
+            tree.extend({"x": np.arange(begin, begin + 5, dtype=np.int32)})
+    with uproot.open(path) as file:
+        places = file["t"]["x"].member(array)[:3]
+    content = path.read_bytes()
+    damaged = places.copy()
+    damaged[number] = damaged[0] if value is None else value
+    assert content.count(places.tobytes()) == 1
+    path.write_bytes(content.replace(places.tobytes(), damaged.tobytes()))
+    with pytest.raises(colonnade.UnsupportedError, match=f"'x'.*{reason}"):
+        colonnade.import_tree(path, tmp_path / "to.root")
+
+
+@pytest.mark.parametrize("count", [5, 1 << 29, (1 << 32) - 1])
+def test_lists_that_claim_more_items_than_they_have_bytes(count):
+    """uproot would take 4 GiB of memory for half a billion items before it looks for the first one."""
+    bounds = importlib.import_module("colonnade.importing.bounds")
+    texts = uproot.containers.AsVector(False, uproot.containers.AsString(False))
+    for model in (texts, uproot.containers.AsVector(False, np.dtype(">f8"))):
+        entry = count.to_bytes(4, "big") + b"\x01a\x01b"
+        chunk = uproot.source.chunk.Chunk.wrap(None, np.frombuffer(entry, np.uint8))
+        cursor = uproot.source.cursor.Cursor(0)
+        with pytest.raises(ValueError, match=f"an entry claims {count} items"):
+            bounds.bounded(model).read(chunk, cursor, {}, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "offsets", "reason"),
+    [
+        ("AsJagged", [0, 80, 40, 120], "the offsets of a basket are in no order"),
+        ("AsStrings", [0, 3, 3, 4], "an entry ends within the length of its text"),
+    ],
+)
+def test_offsets_of_baskets_that_no_lists_have(kind, offsets, reason):
+    class Basket:
+        num_entries = 3
+
+        def member(self, _):
+            return 70
+
+    of_uproot = {
+        "AsJagged": uproot.interpretation.jagged.AsJagged(uproot.interpretation.numerical.AsDtype(">f4")),
+        "AsStrings": uproot.interpretation.strings.AsStrings(),
+    }[kind]
+    of_uproot.__class__ = importing._mended()[type(of_uproot)]
+    data = np.frombuffer(b"\x02ab\xff" + bytes(116), np.uint8)
+    with pytest.raises(ValueError, match=reason):
+        of_uproot.basket_array(data, np.array(offsets), Basket(), None, {}, 70, None, {})
 
 
 def test_written_by_uproot(tmp_path):

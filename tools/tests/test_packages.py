@@ -99,6 +99,7 @@ def test_the_package_needs_what_it_says() -> None:
     of_others = {
         "ml/torch.py": {"torch"},
         "importing/baskets.py": {"uproot"},
+        "importing/bounds.py": {"uproot"},
         "importing/streamers.py": {"uproot"},
         "importing/transport_source.py": {"uproot"},
         "reading/scanning.py": {"pyarrow"},

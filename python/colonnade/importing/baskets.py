@@ -18,6 +18,8 @@ from uproot.models.TBasket import Model_TBasket
 from uproot.models.TObjArray import Model_TObjArrayOfTBaskets
 from uproot.models.TObject import Model_TObject
 
+from .bounds import checked
+
 __all__ = ["mend_baskets", "named_as_its_base"]
 
 _GENERATED = 80
@@ -54,7 +56,8 @@ def _mended(kind: Any) -> type:
         def basket(self, number: int) -> Any:
             if not 0 <= number < self._num_normal_baskets:
                 return super().basket(number)
-            place = self.basket_chunk_cursor(number)
+            chunk, cursor = self.basket_chunk_cursor(number)
+            place = (checked(chunk, self, number), cursor)
             return _Alone.read(*place, {"basket_num": number}, self._file, self._file, self)
 
         @property

@@ -80,6 +80,10 @@ _PLAIN = (
         re.compile(r"expected (\d+) bytes but cursor moved by (\d+) bytes \(through ([^)]*)\)"),
         r"\3 has \1 bytes, of which uproot reads \2",
     ),
+    (
+        re.compile(r"'\w+ beyond' in AwkwardForth runtime.*", re.DOTALL),
+        "the values of an entry end before what uproot reads",
+    ),
     (re.compile(r"in AwkwardForth source code.*", re.DOTALL), "uproot fails to make a reader of its values"),
 )
 """What uproot says of bytes that are missing or left, and how to say it."""
@@ -381,6 +385,7 @@ def plan_fields(tree: Any, wanted: Any, *, grouping: bool = True) -> TreePlan:
 class _Planner:
     def __init__(self, tree: Any, wanted: Any, unreadable: list[Unreadable], grouping: bool) -> None:
         self._tree, self._wanted, self._unreadable, self._grouping = tree, wanted, unreadable, grouping
+        self._shared = _shared_places(tree.itervalues(recursive=True))
 
     def nodes(self, branches: Iterable[Any], above: str, prefix: str) -> list[PlannedField]:
         """Fields of sibling branches; `above` is the path, `prefix` the name of the enclosing branch."""
@@ -458,7 +463,7 @@ class _Planner:
                 raise _UnfitError("another branch has the same name")
             if branch.num_entries < self._tree.num_entries:
                 raise _UnfitError(f"it has {branch.num_entries} entries, the tree {self._tree.num_entries}")
-            _check_baskets(branch)
+            _check_baskets(branch, self._shared)
             _check_std_array(branch)
             _check_arrays(branch)
             _check_objects(branch)
@@ -622,13 +627,31 @@ def _check_std_array(branch: Any) -> None:
         raise _UnfitError(NOTHING_STORED)
 
 
-def _check_baskets(branch: Any) -> None:
-    """Refuse a branch with baskets in the tree itself, as AutoSave leaves them, that cannot be read."""
+def _check_baskets(branch: Any, shared: frozenset[int]) -> None:
+    """Refuse a branch with baskets that cannot be read, in the tree itself, as AutoSave leaves them, or in the file.
+
+    `shared`: see `_shared_places`.
+    """
+    count = branch._num_normal_baskets
+    if shared and not shared.isdisjoint(branch.member("fBasketSeek")[:count].tolist()):
+        raise _UnfitError("it has a basket at the place of another one")
+    if np.any(branch.member("fBasketBytes")[:count] < 0):
+        raise _UnfitError("it has a basket of less than no bytes")
+    entries = branch.member("fBasketEntry")[: count + 1]
+    if count and (entries[0] != 0 or np.any(np.diff(entries) < 0)):
+        raise _UnfitError("its baskets are not in the order of entries")
     try:
         len(branch.embedded_baskets)
     except Exception as error:  # uproot raises any kind
         raise_of_source(error)
         raise _UnfitError(f"its last baskets cannot be read: {short_reason(error)}") from error
+
+
+def _shared_places(branches: Iterable[Any]) -> frozenset[int]:
+    """Return the places in the file at which there would be several baskets of these branches."""
+    parts = [branch.member("fBasketSeek")[: branch._num_normal_baskets] for branch in branches]
+    places, counts = np.unique(np.concatenate([np.empty(0, np.int64), *parts]), return_counts=True)
+    return frozenset(places[counts > 1].tolist())
 
 
 def _check_objects(branch: Any) -> None:
@@ -678,8 +701,9 @@ def short_reason(error: BaseException) -> str:
         return " ".join(lines[:2])
     if not lines:
         return f"uproot fails with {type(error).__name__}, without saying why"
-    # The message of a KeyError is nothing but the key.
-    return f"uproot fails with KeyError: {lines[0]}" if type(error) is KeyError else lines[0]
+    # These are no complaints of uproot: the message of a KeyError is nothing but the key.
+    is_mistake = isinstance(error, (LookupError, TypeError, AttributeError, NameError))
+    return f"uproot fails with {kind}: {lines[0]}" if is_mistake else lines[0]
 
 
 def type_name_of(branch: Any) -> str:

@@ -10,7 +10,7 @@ import functools
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -96,6 +96,8 @@ _COMPARED = 1000
 """The number of entries before a checkpoint that must equal those of the trees when an import is resumed."""
 _PROBED = 64
 """The number of entries for which uproot must be able to make objects before the import begins."""
+_LONG_TEXT = 255
+"""The first byte of a text whose length follows in four bytes."""
 _PROBED_AT_ONCE = 64 << 20
 """Compressed bytes of baskets that are read together for that."""
 
@@ -322,8 +324,15 @@ def _contents(path: str, **options: Any) -> Any:
     of_files = "uproot.dynamic"
     classes = {name: kind for name, kind in uproot.classes.items() if kind.__module__ != of_files}
     file = uproot.reading.ReadOnlyFile(path, custom_classes=classes, **options)
+    file.decompression_executor = _checked_baskets()
     file._fEND = max(file.fEND, file.source.num_bytes)
     return file.root_directory
+
+
+def _checked_baskets(executor: Executor | None = None) -> Executor:
+    from .bounds import CheckedBaskets
+
+    return CheckedBaskets(executor)
 
 
 def _tree_names(file: Any) -> list[str]:
@@ -381,11 +390,13 @@ def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
     found, cycle = (wanted, "") if wanted in names else split_cycle(wanted)
     if found not in names or (cycle and cycle not in map(str, cycles[found])):
         raise NotFoundError(f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}", uri=uri)
+    from .bounds import check_key
+
     try:
         # uproot splits the names of its own lookups at colons.
         *folders, last = found.split("/")
         folder = functools.reduce(lambda outer, inner: outer.key(inner).get(), folders, file)
-        tree = folder.key(f"{last};{cycle or max(cycles[found])}").get()
+        tree = check_key(folder.key(f"{last};{cycle or max(cycles[found])}")).get()
     except Exception as error:  # uproot has no common class of errors
         raise_of_source(error, uri=uri, data_set=wanted)
         raise FormatError(
@@ -749,7 +760,7 @@ class _Import:
             step_size=step,
             library="ak",
             how=dict,
-            decompression_executor=self.executor,
+            decompression_executor=_checked_baskets(self.executor),
         )
         while start < stop:
             end = min(start + step, stop)
@@ -860,6 +871,10 @@ def _interpretation(branch: Any) -> Any:
         return found
     same = copy.copy(found)
     same.__class__ = mended
+    if type(found).__name__ == "AsObjects":
+        from .bounds import bounded
+
+        same._model = bounded(found.model)
     return same
 
 
@@ -919,10 +934,23 @@ def _mended() -> dict[type, type]:
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
             byte_offsets = _offsets(byte_offsets, arguments[0])
             if byte_offsets is not None:
+                self._check_sizes(data, byte_offsets)
                 empty = np.diff(byte_offsets) == 0
                 data = np.insert(data, byte_offsets[:-1][empty], 0)
                 byte_offsets = byte_offsets + np.insert(np.cumsum(empty), 0, 0).astype(byte_offsets.dtype)
             return super().basket_array(data, byte_offsets, *arguments, **named)
+
+        def _check_sizes(self, data: Any, byte_offsets: Any) -> None:
+            """Refuse entries that end within the length of their text."""
+            some = np.diff(byte_offsets) > 0
+            begins, ends = byte_offsets[:-1][some] + self._header_bytes, byte_offsets[1:][some]
+            is_cut = begins >= ends
+            if self._length_bytes == "4":
+                is_cut |= begins + 4 > ends
+            elif not is_cut.any():
+                is_cut = (data[begins] == _LONG_TEXT) & (begins + 5 > ends)
+            if is_cut.any():
+                raise ValueError("an entry ends within the length of its text")
 
     class Lists(kinds.jagged.AsJagged):  # type: ignore[misc, name-defined]
         """Looks whether items are stored as they are read."""
@@ -956,14 +984,16 @@ def _offsets(found: Any, basket: Any) -> Any:
 
     uproot (up to 5.7) takes these for offsets, which count from the beginning of the basket's key.
     """
-    key = int(basket.member("fKeylen"))
-    if (
-        found is not None and len(found) != basket.num_entries + 1
-    ):  # of a damaged one, perhaps hundreds of millions
-        raise ValueError(f"a basket has {len(found)} offsets for {basket.num_entries} entries")
-    if found is None or len(found) == 0 or found[0] != -key:
+    if found is None:
         return found
-    return np.append(np.cumsum(found[:-1] + key), found[-1]).astype(found.dtype)
+    key = int(basket.member("fKeylen"))
+    if len(found) != basket.num_entries + 1:  # of a damaged one, perhaps hundreds of millions
+        raise ValueError(f"a basket has {len(found)} offsets for {basket.num_entries} entries")
+    if found[0] == -key:
+        found = np.append(np.cumsum(found[:-1] + key), found[-1]).astype(found.dtype)
+    if found[0] < 0 or np.any(np.diff(found) < 0):
+        raise ValueError("the offsets of a basket are in no order")
+    return found
 
 
 def _counted_offsets(basket: Any, branch: Any, size: int, header: int) -> Any:
