@@ -34,8 +34,16 @@ __all__ = [
     "RCompressionSetting",
     "RDataFrame",
     "TChain",
+    "gROOT",
+    "std",
+    "vector",
 ]
 
+_DECLARED = (
+    "functions of C++ from a shared library (colonnade.library), or Python callables "
+    "(DataFrame.with_functions, Define with a callable)"
+)
+_PLOTS = "to_hist() of a histogram, which plots with matplotlib and mplhep"
 _ADVICE = {
     "FromCSV": "RDF.FromArrow(pyarrow.csv.read_csv(...))",
     "FromSqlite": "RDF.FromArrow of a table",
@@ -43,12 +51,31 @@ _ADVICE = {
     "DistributeHeaders": "colonnade.library, for C++ functions of a shared library",
     "DistributeSharedLibs": "colonnade.library: workers load the library by its name",
     "DistributeFiles": "the engine's own way, as client.upload_file or SparkContext.addFile; or a shared file system",
-    "gInterpreter": "C++ code cannot be declared; expressions in strings, or Python callables",
+    "MakeCsvDataFrame": "RDF.FromArrow(pyarrow.csv.read_csv(...))",
+    "MakeNumpyDataFrame": "RDF.FromNumpy",
+    "RDatasetSpec": "RDF.Experimental.FromSpec with a specification in JSON",
+    "RMetaData": "RDF.Experimental.FromSpec, whose samples have metadata",
+    "RSample": "RDF.Experimental.FromSpec with a specification in JSON",
+    "gInterpreter": f"C++ code cannot be declared; {_DECLARED}",
+    "ProcessLine": f"C++ code cannot be run; {_DECLARED}",
+    "LoadMacro": f"C++ code cannot be loaded; {_DECLARED}",
+    "gSystem": "colonnade.library, for functions of C++ from a shared library",
+    "gStyle": _PLOTS,
+    "Math": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector and the like; the package vector",
     "Numba": "a Python callable as it is: it is compiled by Numba if that is installed",
+    "RVec": "numpy.array",
     "TFile": "colonnade.open, colonnade.create",
+    "TH1D": "hist.Hist, or Histo1D of an RDataFrame",
+    "TLorentzVector": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector; the package vector",
+    "TMath": "the modules math and scipy.special; expressions in strings have TMath::",
+    "TStopwatch": "time.perf_counter(), or DataFrame.explain()",
     "TTree": "colonnade.import_tree, which makes an RNTuple of a TTree",
-    "TCanvas": "to_hist() of a histogram, which plots with matplotlib and mplhep",
+    "TCanvas": _PLOTS,
+    "TLegend": _PLOTS,
+    "VecOps": "numpy.array, and expressions in strings, which have ROOT::VecOps::",
 }
+_ADVICE |= dict.fromkeys(("RVecB", "RVecD", "RVecF", "RVecI", "RVecU"), _ADVICE["RVec"])
+_ADVICE |= dict.fromkeys(("TH1F", "TH1I", "TH2D", "TH2F", "TH3D"), _ADVICE["TH1D"])
 
 
 def __getattr__(name: str) -> Any:
@@ -74,6 +101,41 @@ class _Namespace(type):
         raise MissingNameError(
             f"colonnade.root.{cls.__name__.strip('_')} has no {name}", _ADVICE.get(name, "")
         )
+
+
+class gROOT(metaclass=_Namespace):  # noqa: N801
+    """What scripts ask of ROOT itself."""
+
+    @staticmethod
+    def SetBatch(batch: bool = True) -> None:
+        """Do nothing: there are no windows."""
+
+    @staticmethod
+    def IsBatch() -> bool:
+        """Return True: there are no windows."""
+        return True
+
+
+class vector(list[Any]):  # noqa: N801
+    """A std::vector, as names of columns are collected: `ROOT.std.vector("string")()`, `v.push_back("x")`."""
+
+    def __new__(cls, *arguments: Any) -> Any:
+        """Return a vector, or, of the name or class of a type, the class: `vector("string")`."""
+        of_type = len(arguments) == 1 and isinstance(arguments[0], str | type)
+        return cls if of_type else super().__new__(cls)
+
+    push_back = list.append
+
+    def size(self) -> int:
+        """Return the number of items."""
+        return len(self)
+
+
+class std(metaclass=_Namespace):  # noqa: N801
+    """The namespace std."""
+
+    vector = vector
+    string = str
 
 
 class _Dask(metaclass=_Namespace):

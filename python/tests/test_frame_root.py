@@ -345,6 +345,10 @@ def test_variations(frame):
     assert sums.GetKeys() == ["nominal", "shift:down", "shift:up"]
     assert sums["shift:up"] == pytest.approx(X.sum() + ENTRIES)
     h = varied.Histo1D(("h", "t", 10, -2, 2), "x")
+    others = frame.Define("a", "x").Vary("a", "ROOT::RVecD{a, a}", ["up", "down"], "z")
+    others = others.Vary("x", f"ROOT::RVecD{{{', '.join(['x'] * 12)}}}", 12, "b").Define("both", "a + x")
+    keys = ROOT.RDF.Experimental.VariationsFor(others.Sum("both")).GetKeys()
+    assert keys == ["nominal", *sorted(f"b:{k}" for k in range(12)), "z:down", "z:up"]
     histograms = ROOT.RDF.VariationsFor(h)
     assert histograms["shift:down"].GetEntries() == ENTRIES
     assert [histograms[key].GetName() for key in histograms] == ["h", "h_shift_down", "h_shift_up"]
@@ -632,6 +636,19 @@ def test_graphs_that_run_together(file):
     assert [result.GetValue() for result in results] == [np.count_nonzero(k < X) for k in range(3)]
 
 
+def test_lines_around_an_analysis(frame, tmp_path):
+    """What nearly every script says, besides RDataFrame."""
+    ROOT.gROOT.SetBatch(True)
+    assert ROOT.gROOT.IsBatch()
+    columns = ROOT.std.vector("string")()
+    columns.push_back("x")
+    columns.push_back("w")
+    assert columns.size() == 2
+    assert frame.Snapshot("s", str(tmp_path / "s.root"), columns).GetColumnNames() == ["w", "x"]
+    assert list(frame.AsNumpy(ROOT.vector["string"](["w"]))) == ["w"]
+    assert ROOT.std.vector(ROOT.std.string)(("x",)) == ["x"]
+
+
 def test_threads(file, monkeypatch):
     monkeypatch.setattr(facade, "_threads", 0)
     assert ROOT.IsImplicitMTEnabled()
@@ -654,7 +671,13 @@ def test_threads(file, monkeypatch):
         (lambda f: f.Count().OnPartialResultSlot(1, None), "no OnPartialResultSlot", "OnPartialResult"),
         (lambda f: f.Graph("x", "w").Fit("pol1"), "no Fit", "points"),
         (lambda f: f.Describe().Nothing(), "no Nothing", "AsString"),
+        (lambda f: f.Histo1D("x").Write(), "no Write", "uproot.recreate"),
+        (lambda f: f.Histo1D("x").Scale(2), "no Scale", "h.to_hist() * factor"),
         (lambda f: ROOT.gInterpreter, "no gInterpreter", "Python callables"),
+        (lambda f: ROOT.gROOT.ProcessLine(".L f.C+"), "gROOT has no ProcessLine", "colonnade.library"),
+        (lambda f: ROOT.RVecF([1.0]), "no RVecF", "numpy.array"),
+        (lambda f: ROOT.std.map, "std has no map", ""),
+        (lambda f: ROOT.RDF.Experimental.RSample("a", "b", "c"), "no RSample", "FromSpec"),
         (lambda f: ROOT.TFile, "no TFile", "colonnade.open"),
         (lambda f: ROOT.RDF.FromCSV("f.csv"), "RDF has no FromCSV", "pyarrow"),
         (lambda f: ROOT.RDF.Experimental.FromJSON("f.json"), "Experimental has no FromJSON", ""),

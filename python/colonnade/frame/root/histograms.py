@@ -22,6 +22,23 @@ __all__ = ["AxisView", "GraphView", "HistogramView", "ManyAxesView", "ProfileVie
 Floats = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float32).max)
 
+_ADVICE = {
+    "Add": "h.to_hist() + other.to_hist()",
+    "Clone": "to_hist(), which returns a copy",
+    "Divide": "values() and variances(), or to_hist()",
+    "Fill": "to_hist(), which can be filled",
+    "Fit": "values() and variances(), with scipy.optimize.curve_fit or iminuit",
+    "Multiply": "values() and variances(), or to_hist()",
+    "ProjectionX": "to_hist().project(0)",
+    "ProjectionY": "to_hist().project(1)",
+    "Rebin": "to_hist()[:: hist.rebin(2)]",
+    "SaveAs": 'uproot.recreate("f.root")["name"] = h.to_hist()',
+    "Scale": "h.to_hist() * factor",
+    "SetBinContent": "to_hist(), whose bins can be set",
+    "Write": 'uproot.recreate("f.root")["name"] = h.to_hist()',
+}
+"""What to use instead of methods that change or write histograms."""
+
 
 class UnsupportedAttributeError(UnsupportedError, AttributeError):
     """A method of ROOT's without a counterpart."""
@@ -345,7 +362,7 @@ class _Binned(ABC):
 
     def __getattr__(self, name: str) -> NoReturn:
         advice = "to_hist(), which plots" if name.startswith(("Draw", "Set", "Paint")) else "to_hist()"
-        refuse("a histogram of colonnade.RDataFrame", name, advice)
+        refuse("a histogram of colonnade.RDataFrame", name, _ADVICE.get(name, advice))
 
 
 class HistogramView(_Binned):

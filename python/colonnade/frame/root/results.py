@@ -94,8 +94,9 @@ class RResultMap(Generic[T]):
         self._variations, self._view = variations, view
 
     def GetKeys(self) -> list[str]:
-        """Return the names of the variations."""
-        return list(self._variations)
+        """Return "nominal" and the names of the variations, in alphabetical order as in ROOT."""
+        nominal, *others = self._variations
+        return [nominal, *sorted(others)]
 
     keys = GetKeys
 
@@ -106,7 +107,7 @@ class RResultMap(Generic[T]):
         return view
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._variations)
+        return iter(self.GetKeys())
 
     def __len__(self) -> int:
         return len(self._variations)
