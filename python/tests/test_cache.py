@@ -101,7 +101,11 @@ def test_what_a_cache_has(events, tmp_path, run):
 
 def test_warming(events, tmp_path, run):
     home = tmp_path / "home"
-    assert run("cache", "warm", events, "--columns", "y", "--home", home)[0] == 0
+    status, out, error = run("cache", "warm", events, "--columns", "y", "--home", home)
+    assert (status, error) == (0, "")
+    assert out.startswith(f"{events}: ")
+    assert out.endswith(" added\n")
+    assert run("cache", "warm", events, "--columns", "none", "--home", home)[:2] == (1, "")  # no bar, either
     _, metrics = filled(events, home, ["y"])
     assert metrics.cache_pages == metrics.pages
     steps = []

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import click
+from rich.progress import Progress, TaskID
 from rich.table import Table
 from rich.text import Text
 
 from colonnade import cache as caching
 from colonnade.errors import NotFoundError, redacted
 
-from .common import bytes_text, console, count_text, fields_option, json_option, print_json
-
-if TYPE_CHECKING:
-    from click._termui_impl import ProgressBar
+from .common import bytes_text, console, count_text, fields_option, json_option, print_json, progress_bar
 
 __all__ = ["cache"]
-
-_steps = 1000
 
 _home = click.option(
     "--home",
@@ -102,10 +97,11 @@ def info(uri: str, home: str | None, as_json: bool) -> None:
 def warm(uris: tuple[str, ...], columns: list[str] | None, home: str | None) -> None:
     """Read data sets into the cache."""
     for uri in uris:
-        with click.progressbar(length=_steps, label=redacted(uri)) as bar:
+        with progress_bar("%") as bar:
+            task = bar.add_task(redacted(uri), total=100)
 
-            def show(done: float, bar: ProgressBar[int] = bar) -> None:
-                bar.update(int(done * _steps) - bar.pos)
+            def show(done: float, bar: Progress = bar, task: TaskID = task) -> None:
+                bar.update(task, completed=int(100 * done))
 
             added = caching.warm(uri, columns=columns, home=home, progress=show)
         click.echo(f"{redacted(uri)}: {bytes_text(added)} added")
