@@ -228,6 +228,8 @@ def test_verify_names_the_damage(run, sample, tmp_path):
         (("verify", "/no/such/file.root"), "No such file"),
         (("generate", "lhcb", "/no/such/folder/f.root"), "/no/such/folder"),
         (("ls", "caf\udce9.root"), "not valid Unicode"),
+        (("info", RECORDS, "caf\udce9"), "not valid Unicode"),
+        (("verify", RECORDS, "caf\udce9"), "not valid Unicode"),
         (("import", RECORDS, "no.root", "--cluster-size", "1e400"), "not a size"),
         (("import", RECORDS, "no.root", "--checkpoint-every", "²"), "not a time"),
         (("merge", "no.root", RECORDS, "--checkpoint-every", "²"), "not a time"),
@@ -332,6 +334,16 @@ def test_output_that_nobody_reads_ends_quietly(sample):
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait() == 1
+
+
+@pytest.mark.parametrize("command", ["show", "info", "ls", "verify", "--help"])
+def test_output_to_a_full_device_is_told(sample, command):
+    command = [sys.executable, "-m", "colonnade", command, str(sample)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("colonnade: the output cannot be written (No space left on device); try: ")
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", ["show", "info", "ls", "verify", "--help", "show --entries 30:"])

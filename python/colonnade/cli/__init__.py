@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import os
 import sys
@@ -51,9 +52,20 @@ _ALIKE = dict.fromkeys("█▉▊▋▌▍▎▏", "#") | {"├": "|", "└": "`
 codecs.register_error("colonnade", _simpler)
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def _told(error: Exception) -> str:
     """In one line, but for texts with a mark below; without secrets, those of errors of other libraries, too."""
-    lines = [line.rstrip() for line in str(error).splitlines()]
+    text = str(error)
+    if (
+        isinstance(error, OSError)
+        and not isinstance(error, Error)
+        and error.errno in _FULL
+        and not error.filename
+    ):
+        text = f"the output cannot be written ({error.strerror}); try: a device with more space"
+    lines = [line.rstrip() for line in text.splitlines()]
     if any(line and not line.strip("^~ ") for line in lines):
         return redacted("\n".join(lines))
     return redacted(" ".join(" ".join(lines).split()))

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from colonnade import _core
 from colonnade.errors import ConversionError, Error, UsageError
+from colonnade.misuse import column_name
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import datasets, split_target
 
@@ -50,6 +51,8 @@ def console() -> Console:
 def file_and_name(file: str, name: str | None) -> tuple[str, str]:
     """Split FILE given as "f.root:Events"; the name is empty where none is given."""
     uri, found = split_target(file)
+    if name:
+        column_name(name, "data set")
     if found and name and found != name:
         raise click.UsageError(f"the data set is named twice: '{found}' and '{name}'")
     if name and name.endswith(".root"):
