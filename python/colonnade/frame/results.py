@@ -197,7 +197,13 @@ class Result(Generic[T_co]):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattribute__(self, name: str) -> Any:
+            # Where `value` raises the AttributeError of a callable, __getattr__ would hide it.
+            try:
+                return object.__getattribute__(self, name)
+            except AttributeError:
+                if hasattr(type(self), name):
+                    raise
             advice = "" if name.startswith("_") else f"; try: .value.{name}, if its value has that"
             raise AttributeError(f"a {type(self).__name__} has no attribute '{name}'{advice}")
 
