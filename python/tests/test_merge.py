@@ -419,6 +419,35 @@ def test_an_interrupted_append_goes_on(made, tmp_path):
     assert colonnade.open(out)["x"].to_list() == [float(i) for i in range(4) for _ in range(10_000)]
 
 
+@pytest.mark.parametrize("where", ["file", "store"])
+def test_an_interrupted_append_of_another_data_set_goes_on(tmp_path, where):
+    """What does not say yet what it was made from is continued with resume alone: it may be anyone's."""
+    inputs = [tmp_path / "a.root", tmp_path / "b.root"]
+    rows = [{"x": row} for row in range(400)]
+    write(inputs[0], {"x": "int"}, rows, name="First")
+    write(inputs[1], {"x": "int"}, rows, name="First")
+    write(inputs[1], {"x": "int"}, rows, name="Second", mode="update", ends=range(10, 400, 10))
+    out = str(tmp_path / "out.root") if where == "file" else f"obj://{tmp_path}/store"
+    colonnade.merge(out, inputs[:1])
+
+    def stop(progress):
+        return progress.total_entries == 800 or progress.entries < 100
+
+    report = colonnade.merge(
+        out, inputs, append=True, progress=stop, progress_every=0, checkpoint_every=1, jobs=1
+    )
+    assert report.interrupted
+    assert 100 <= colonnade.open(out, "Second").num_entries < 400
+    with pytest.raises(colonnade.UsageError, match="resume to continue an interrupted merge"):
+        colonnade.merge(out, inputs, append=True)
+    report = colonnade.merge(out, inputs, append=True, resume=True)
+    assert [each.entries for each in report.data_sets] == [800, 400]
+    assert [each.known_sources for each in report.data_sets] == [2, 0]
+    for name, copies in (("First", 2), ("Second", 1)):
+        assert colonnade.open(out, name)["x"].to_list() == [*range(400)] * copies
+    assert [each.known_sources for each in colonnade.merge(out, inputs, append=True).data_sets] == [2, 1]
+
+
 def test_small_clusters_become_large(made, tmp_path):
     report = colonnade.merge(tmp_path / "out.root", made, cluster_size="10 MB", verify="values")
     assert report.data_sets[0].clusters == 1
