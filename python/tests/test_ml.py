@@ -407,6 +407,42 @@ pickle.dump((state, columns), open(sys.argv[2], "wb"))
             assert batch.entry.tolist() == wanted.entry.tolist()
 
 
+LEFT = """
+import copy, os, signal, sys
+import colonnade
+from colonnade import ml
+batches = ml.Batches(colonnade.DataFrame("Events", sys.argv[2:]), ["x"], batch_size=10, window=100)
+left = iter(batches)
+next(left)
+if sys.argv[1] == "fork" and os.fork() == 0:
+    signal.alarm(60)
+    own = iter(copy.copy(batches))
+    next(own)
+    try:
+        list(left)
+    except colonnade.UsageError as error:
+        print(error)
+    del left
+if sys.argv[1] == "fork" and os.getpid() == os.getpgrp():
+    assert os.wait()[1] == 0 and len(list(left)) == 99
+"""
+
+
+@pytest.mark.parametrize("how", ["end", "fork"])
+def test_iterations_that_are_left_keep_no_process_from_ending(files: list[str], how: str) -> None:
+    """Their thread can tell nothing once the interpreter is torn down, and is not there in a child."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LEFT, how, *files],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        start_new_session=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("cannot go on in a forked child" in done.stdout) == (how == "fork")
+
+
 def test_batches_of_arrays_stay_in_their_process(frame: colonnade.DataFrame) -> None:
     batches = ml.Batches(colonnade.DataFrame.from_arrays({"x": np.arange(3.0)}), ["x"])
     with pytest.raises(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import math
+import os
 import zlib
 from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -425,6 +427,10 @@ def _converted(column: Column, convert: Callable[[Any], Any], library: ArrayLibr
     return Jagged(convert(column.values), convert(column.offsets))
 
 
+_threads: dict[SimpleQueue[int | None], SimpleQueue[None]] = {}
+"""What the threads that load windows wait for, and what tells their end."""
+
+
 def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T]]:
     """Yield the loaded object of each number; the next one is loaded meanwhile.
 
@@ -445,9 +451,15 @@ def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[i
 
     start_new_thread(work, ())  # `Thread.start` waits for a condition
     try:
+        _threads[wanted] = ended
         for place, number in enumerate(numbers):
             if place == 0:
                 wanted.put(number)
+            if wanted not in _threads:
+                raise UsageError(
+                    "an iteration over batches cannot go on in a forked child, or while the program ends",
+                    "in a child another iteration, over a copy.copy(batches)",
+                )
             value, error = loaded.get()
             if error is not None:
                 raise error
@@ -456,8 +468,24 @@ def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[i
             yield number, value  # type: ignore[misc]
             del value
     finally:
-        wanted.put(None)
+        _end(wanted)
+
+
+def _end(wanted: SimpleQueue[int | None]) -> None:
+    """End a thread, and wait until it has."""
+    wanted.put(None)
+    if ended := _threads.pop(wanted, None):
         ended.get()
+
+
+@atexit.register
+def _end_all() -> None:
+    """End the threads of iterations that were left: once the interpreter is torn down, they could never say so."""
+    for wanted in list(_threads):
+        _end(wanted)
+
+
+os.register_at_fork(after_in_child=_threads.clear)
 
 
 def _frame_of(data: DataFrame | DataSet) -> DataFrame:
