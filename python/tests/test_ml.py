@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -304,6 +305,14 @@ def test_targets_and_weights_that_are_features_keep_their_types(
     assert np.array_equal(feature, wanted.astype(np.float32))
 
 
+def test_the_numbers_of_entries_are_a_column_like_others(frame: colonnade.DataFrame) -> None:
+    number = "rdfentry_"
+    batch = next(iter(ml.Batches(frame, [number], target=number, weight=number, dtype="float32")))
+    assert (batch.features[number].dtype, batch.entry.dtype) == (np.float32, np.int64)
+    for each in (batch.features[number], batch.target, batch.weight):
+        assert np.array_equal(each, batch.entry)
+
+
 def test_a_batch_that_is_kept_does_not_change(frame: colonnade.DataFrame) -> None:
     """The next window is read into memory of its own; columns in memory cannot be spoilt by a user of a batch."""
     batches = ml.Batches(frame, ["y"], batch_size=50, window=100, in_memory=True)
@@ -508,6 +517,7 @@ def test_misuse_is_told(frame: colonnade.DataFrame) -> None:
         ),
         (colonnade.UsageError, "cannot be padded with 0.5", {"features": ["u"], "pad": 2, "pad_value": 0.5}),
         (colonnade.UsageError, "padded with 1e", {"features": ["v"], "pad": 2, "pad_value": 1e300}),
+        (colonnade.UsageError, "padded with 1000", {"features": ["v"], "pad": 2, "pad_value": 10**400}),
         *(
             (colonnade.UsageError, "cannot have the dtype", {"features": ["x"], "dtype": dtype})
             for dtype in ("U5", "complex64", "M8[s]", "O", "none", 3, "longdouble", ">f8")
@@ -625,6 +635,14 @@ def test_a_state_goes_on_with_batches_of_another_size(frame: colonnade.DataFrame
     rest = entries_of(resumed)
     assert sorted(flat(first) + flat(rest)) == list(range(ENTRIES))
     assert flat(rest) == flat(entries_of(iterator))
+
+
+def test_class_weights_are_floats(frame: colonnade.DataFrame) -> None:
+    """Whatever numbers they are given as: fractions, and integers above 64 bits, would give arrays of objects."""
+    weights = {0: Fraction(1, 3), 1: 10**30}
+    batch = next(iter(ml.Batches(frame, ["x"], target="flag", class_weights=weights)))
+    assert np.array_equal(batch.weight, np.where(batch.target, 1e30, 1 / 3))
+    assert batch.weight.dtype == np.float64
 
 
 def test_nan_is_a_class(frame: colonnade.DataFrame) -> None:

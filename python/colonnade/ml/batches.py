@@ -24,7 +24,7 @@ from colonnade.misuse import mapping_of, whole_number
 from colonnade.reading.dataset import DataSet
 
 from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, installed, joined
-from .windows import Part, Piece, Share, Window, Windows
+from .windows import ENTRIES, Part, Piece, Share, Window, Windows
 
 if TYPE_CHECKING:
     from torch.utils.data import IterableDataset
@@ -374,7 +374,7 @@ class Batches:
         for value, factor in mapping_of(weights, "class_weights={0: 1, 1: 2}, or 'balanced'").items():
             if isinstance(factor, bool) or not isinstance(factor, Real):
                 raise TypeMismatchError(f"class_weights[{value!r}]={factor!r} is not a number")
-        factors = {_class(value): factor for value, factor in weights.items()}
+        factors = {_class(value): float(factor) for value, factor in weights.items()}
         self._settings = replace(self._settings, class_weights=factors)
 
     def _batch(self, parts: list[Part]) -> Batch:
@@ -391,7 +391,7 @@ class Batches:
             features,
             None if not targets else targets if len(targets) > 1 else next(iter(targets.values())),
             None if weight is None else convert(weight),
-            convert(rows[ENTRY].astype(np.int64)),  # type: ignore[union-attr]
+            convert(rows[ENTRIES].astype(np.int64)),  # type: ignore[union-attr]
         )
 
     def _weight(self, rows: Rows) -> Any:

@@ -150,7 +150,7 @@ def form_of(
     wanted = dtype_of(item) if dtype is None else _wanted(dtype)
     is_list = item is not kind
     if is_list and length is not None:
-        _check_fill(name, wanted, fill)
+        _check_fill(name, wanted, fill.item() if isinstance(fill, np.generic) else fill)
     return Form(name, is_list, length if is_list else None, wanted, fill)
 
 
@@ -167,7 +167,7 @@ def _wanted(dtype: Any) -> np.dtype[Any]:
 def _check_fill(name: str, dtype: np.dtype[Any], fill: float) -> None:
     """Refuse fill values that lists of integers, or of floats of few bits, cannot have."""
     if dtype.kind == "f":
-        fits = not math.isfinite(fill) or abs(fill) <= float(np.finfo(dtype).max)
+        fits = not float(np.finfo(dtype).max) < abs(fill) < math.inf
     else:
         info = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         fits = info[0] <= fill <= info[1] and fill == int(fill)

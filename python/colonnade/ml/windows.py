@@ -13,7 +13,10 @@ from colonnade.frame.steps import ENTRY, Steps
 
 from .rows import Form, Rows, Table, count_of, cut, frozen, joined, taken
 
-__all__ = ["Part", "Piece", "Share", "Window", "Windows"]
+__all__ = ["ENTRIES", "Part", "Piece", "Share", "Window", "Windows"]
+
+ENTRIES = "numbers of entries"
+"""Their name among the rows: the column itself may be a feature, of another type."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class Windows:
         ranks: int = 1,
     ) -> None:
         self._steps, self._forms, self._share = steps, forms, share
-        self._tables, self._single = tables, [*single, ENTRY]
+        self._tables, self._single = tables, [*single, ENTRIES]
         self._stretches = _stretches(steps.parts(), window, ranks)
         self._window = window
         self._kept: dict[int, Rows] | None = {} if keeps else None
@@ -196,7 +199,7 @@ class Windows:
             return self._kept[number]
         computed = self._steps.compute(*self._stretches[number])
         rows: Rows = {name: form.column(computed[form.name]) for name, form in self._forms.items()}
-        rows[ENTRY] = entries = np.asarray(computed[ENTRY].data())
+        rows[ENTRIES] = entries = np.asarray(computed[ENTRY].data())
         if self._share != Share():
             rows = taken(rows, np.flatnonzero(self._share.holds(entries)))
         if self._kept is not None:
