@@ -187,7 +187,7 @@ ChainFiles::OpenFile ChainFiles::acquire(std::size_t i) const {
   if (source->identity() != slot.file.identity || source->descriptor().entries() != slot.file.entries ||
       !is_same_schema)
     throw Error(ErrorKind::io, "the data set has been rewritten since the chain was opened",
-                "open the chain again", source->context());
+                "open the chain again, and make its index anew if it has one", source->context());
   metadata_bytes_ += source->counters().metadata_bytes;
   keep_descriptor(slot, *source);
   if (keeps_open_) slot.kept = source;
