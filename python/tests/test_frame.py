@@ -669,6 +669,20 @@ def test_variations_by_callables(frame, arrays):
         wrong("x", lambda x: (x, x, x), ["down", "up"])
 
 
+def test_names_of_variations_are_known_without_values(frame):
+    def fails(x):
+        raise KeyError("of a callable")
+
+    varied = frame.vary("x", "{x - 1, x + 1}", ["down", "up"]).define("y", fails, ["x"], returns="double")
+    sums = varied.variations_for(varied.sum("y"))
+    assert "x:up" in sums
+    assert "up" not in sums
+    assert sums.get("up", 7) == 7
+    assert frame.num_runs == 0
+    with pytest.raises(KeyError, match="of a callable"):
+        sums.get("x:up")
+
+
 # ---- Determinism, several graphs
 
 

@@ -251,7 +251,7 @@ def _value_or_number(other: Any) -> Any:
 
 
 class _NoVariationError(NotFoundError, KeyError):
-    """The exception that `in` and `get` of a mapping expect."""
+    """The exception that a mapping raises."""
 
     __str__ = Exception.__str__
 
@@ -273,6 +273,14 @@ class Variations(Mapping[str, T_co]):
                 f"there is no variation '{name}' of this result", f"one of {', '.join(self._names)}"
             )
         return self._result._value_of("" if name == "nominal" else name)
+
+    # Those of `Mapping` compute the value, and take a KeyError of a callable for a name that is not there.
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value for a variation, or `default` if there is none of this name."""
+        return self[name] if name in self._names else default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
