@@ -320,6 +320,24 @@ TEST(TMath, RoundsHalvesToEven) {
   EXPECT_EQ(rows_of<int>(*call("TMath::CeilNint", {values_of<float>({0.5f})})), (std::vector<int>{1}));
 }
 
+TEST(Angles, AreWithinATurn) {
+  constexpr double pi = 3.14159265358979323846;
+  const auto turned = [](const char* name, std::vector<double> angles) {
+    return rows_of<double>(*call(name, {values_of<double>(std::move(angles))}));
+  };
+  // The values of ROOT 6.40: TVector2's turn is open above, that of ROOT::Math below.
+  const std::vector<double> angles = {pi, -pi, 4, -4, 0.5, 1000};
+  EXPECT_EQ(turned("TVector2::Phi_mpi_pi", angles),
+            (std::vector<double>{-pi, -pi, 4 - 2 * pi, 2 * pi - 4, 0.5, 0.9735361584480913}));
+  EXPECT_EQ(turned("ROOT::Math::VectorUtil::Phi_mpi_pi", angles),
+            (std::vector<double>{pi, pi, 4 - 2 * pi, 2 * pi - 4, 0.5, 0.9735361584457678}));
+  EXPECT_EQ(turned("TVector2::Phi_0_2pi", {-1, 0, 2 * pi, 7}),
+            (std::vector<double>{2 * pi - 1, 0, 0, 7 - 2 * pi}));
+  // Without end in ROOT.
+  EXPECT_LE(std::abs(turned("TVector2::Phi_mpi_pi", {1e300}).front()), pi);
+  EXPECT_TRUE(std::isnan(turned("TVector2::Phi_mpi_pi", {std::numeric_limits<double>::infinity()}).front()));
+}
+
 TEST(TMath, HasConstants) {
   const auto turn = call("TMath::TwoPi", {});
   EXPECT_TRUE(turn->constant);

@@ -89,6 +89,21 @@ std::int32_t nearest_integer(double x) {
   return x >= 0 ? i - 1 : i + 1;
 }
 
+// An angle from `low` to below low + 2 pi. ROOT adds turns one by one, which rounds each time.
+double turned(double x, double low) {
+  constexpr double many_turns = 1e4;
+  if (!(std::abs(x) < many_turns)) x = std::fmod(x, 2 * pi);
+  while (x >= low + 2 * pi) x -= 2 * pi;
+  while (x < low) x += 2 * pi;
+  return x;
+}
+
+// An angle from above -pi to pi; by one product, as ROOT::Math does it.
+double turned_at_once(double x) {
+  if (x <= pi && x > -pi) return x;
+  return x > 0 ? x - std::trunc((x + pi) / (2 * pi)) * 2 * pi : x + std::trunc(-(x - pi) / (2 * pi)) * 2 * pi;
+}
+
 using Doubles = Batch<double>;
 
 Doubles gauss(const Doubles& x, const Doubles& mean, const Doubles& sigma, const Doubles& normalised) {
@@ -294,6 +309,8 @@ void add_elementary(std::vector<Function>& table) {
   table.push_back(of_double_kernel("TMath::ASinH", 1, Mathematics::asinh));
   table.push_back(of_double_kernel("TMath::ACosH", 1, Mathematics::acosh));
   table.push_back(of_double_kernel("TMath::ATanH", 1, Mathematics::atanh));
+  table.push_back(of_double_kernel("TMath::Erf", 1, Mathematics::erf));
+  table.push_back(of_double_kernel("TMath::Erfc", 1, Mathematics::erfc));
 }
 
 void add_rounding(std::vector<Function>& table) {
@@ -304,6 +321,13 @@ void add_rounding(std::vector<Function>& table) {
   table.push_back(of_doubles<1>("TMath::CeilNint", [](double x) { return nearest_integer(std::ceil(x)); }));
   table.push_back(parity("TMath::Even", [](std::int64_t n) { return (n & 1) == 0; }));
   table.push_back(parity("TMath::Odd", [](std::int64_t n) { return (n & 1) != 0; }));
+}
+
+void add_angles(std::vector<Function>& table) {
+  table.push_back(of_doubles<1>("TVector2::Phi_mpi_pi", [](double x) { return turned(x, -pi); }));
+  table.push_back(of_doubles<1>("TVector2::Phi_0_2pi", [](double x) { return turned(x, 0); }));
+  table.push_back(
+      of_doubles<1>("ROOT::Math::VectorUtil::Phi_mpi_pi", [](double x) { return turned_at_once(x); }));
 }
 
 void add_predicates(std::vector<Function>& table) {
@@ -320,6 +344,7 @@ std::vector<Function> tmath_functions() {
   for (const Constant& entry : constants) table.push_back(constant(entry));
   add_elementary(table);
   add_rounding(table);
+  add_angles(table);
   add_predicates(table);
   table.push_back(absolute());
   table.push_back(math::either_of_two("TMath::Min", Operation::minimum, math::loops_of<SmallerOfTwo, 2>()));
