@@ -269,6 +269,9 @@ TEST(ParseErrors, ExplainStatements) {
             "changes, define the column with a function\n  auto s = 0; for (auto v : x) s += v; return s;\n  "
             "            ^~~");
   EXPECT_EQ(message("Map(x, [](float v) { x; })").substr(0, 10), "only decla");
+  EXPECT_EQ(message("auto s = 0; if (x > 1) s = 2; return s;").substr(0, 10), "only decla");
+  EXPECT_EQ(message("if (x > 1)"),
+            "the text ends where 'return' or '{' should be\n  if (x > 1)\n            ^");
   EXPECT_EQ(message("Map(x, [](float) { return 1; })").substr(0, 32), "expected the name of a parameter");
   EXPECT_EQ(message("Map(x, [y](float v) return v;)").substr(0, 12), "expected '{'");
 }

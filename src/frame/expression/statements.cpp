@@ -6,6 +6,14 @@
 #include "frame/expression/parser.h"
 
 namespace colonnade::frame {
+namespace {
+
+constexpr const char* no_statement =
+    "only declarations, 'if' and 'return' are statements; if you need a loop or a variable that changes, "
+    "define "
+    "the column with a function";
+
+}  // namespace
 
 bool Parser::starts_statements() const {
   for (const std::string_view word : {"return", "if", "auto", "const", "for", "while", "do", "switch"})
@@ -45,9 +53,7 @@ NodeIndex Parser::statements(bool in_braces) {
     } else if (const auto type = declared_type()) {
       declaration(*type, steps);
     } else {
-      fail(token.range,
-           "only declarations, 'if' and 'return' are statements; if you need a loop or a variable that "
-           "changes, define the column with a function");
+      fail(token.range, no_statement);
     }
   }
 }
@@ -129,7 +135,10 @@ std::optional<NodeIndex> Parser::condition(std::vector<Step>& steps) {
 NodeIndex Parser::branch() {
   if (here().is_name("return")) return result();
   const Token& open = here();
-  if (!accept("{")) fail_here("'return' or '{'");
+  if (!open.is("{"))
+    fail(open.range,
+         open.kind == Token::Kind::end ? "the text ends where 'return' or '{' should be" : no_statement);
+  take();
   if (++nesting_ > 100) fail(open.range, "more than 100 nested blocks");
   const NodeIndex value = statements(true);
   expect("}", open);
