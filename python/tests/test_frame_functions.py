@@ -332,6 +332,8 @@ MATH = {
     "TVector2::Phi_mpi_pi(9 * d)": lambda r: math.remainder(9 * r.d, 2 * math.pi),
     "TVector2::Phi_0_2pi(9 * d)": lambda r: 9 * r.d % (2 * math.pi),
     "ROOT::Math::VectorUtil::Phi_mpi_pi(9 * d)": lambda r: math.remainder(9 * r.d, 2 * math.pi),
+    "std::max({d, p, 2.5})": lambda r: max(r.d, r.p, 2.5),
+    "std::max<double>(n, k) / 2": lambda r: max(int(r.n), int(r.k)) / 2,
     "TMath::Nint(d + 0.1)": lambda r: round(float(r.d) + 0.1),
     "TMath::FloorNint(d)": lambda r: math.floor(r.d),
     "TMath::CeilNint(d)": lambda r: math.ceil(r.d),

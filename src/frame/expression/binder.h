@@ -63,12 +63,20 @@ class Binder {
 
   // ---- Calls and types (binder_calls.cpp)
   ExpressionId call(const SyntaxNode& node);
+  std::optional<ExpressionId> extreme_of_list(const SyntaxNode& node, const Function& function);
+  [[noreturn]] void cannot_call(const SyntaxNode& node, const Function& function,
+                                const std::vector<ExpressionId>& arguments, std::string_view why_not) const;
   ExpressionId method(const SyntaxNode& node);
   ExpressionId cast(const SyntaxNode& node, std::string_view type, ExpressionId value);
   ExpressionId construct(const SyntaxNode& node, const ValueType& type);
   std::optional<ExpressionId> fill(const SyntaxNode& node, const ValueType& item);
   ExpressionId list(const SyntaxNode& node, const std::optional<ValueType>& item);
   ExpressionId limit(const SyntaxNode& node);
+
+  // ---- Types in < > (binder_templates.cpp)
+  ExpressionId call_with_types(const SyntaxNode& node, const Function& function,
+                               std::vector<ExpressionId> arguments);
+  ExpressionId with_items_of(const SyntaxNode& node, ExpressionId value, const std::string& name);
 
   // ---- Lambdas (binder_lambda.cpp)
   friend class LambdaScope;

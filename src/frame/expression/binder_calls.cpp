@@ -73,23 +73,72 @@ ExpressionId Binder::call(const SyntaxNode& node) {
   const Function* function = node.braces ? nullptr : functions_.find(name);
   if (function == nullptr && !node.braces) function = scope_.find_function(node.text);
   if (function == nullptr) {
-    if (const auto type = type_of_name(written_type(node))) return construct(node, *type);
-    function = functions_.find(name);  // of a class: PtEtaPhiMVector{pt, eta, phi, m}
+    const auto type = type_of_name(written_type(node));
+    if (type && !type->is_record()) return construct(node, *type);
+    function =
+        functions_.find(type ? type->class_name() : name);  // of a class: PtEtaPhiMVector{pt, eta, phi, m}
     if (function == nullptr) unknown_function(node);
   }
+  if (const auto extreme = extreme_of_list(node, *function)) return *extreme;
   const std::vector<ExpressionId> arguments = bind_all(node.children);
+  if (!node.template_types.empty()) return call_with_types(node, *function, arguments);
   std::string why_not;
-  if (const auto result = invoke(node, *function, node.text, arguments, node.template_types, why_not))
-    return *result;
-  fail(ErrorKind::type, node.whole,
-       fmt::format("{}({}) cannot be called: {}", node.text, types_of(arguments), why_not),
-       fmt::format("it is {}", function->signature));
+  if (const auto result = invoke(node, *function, node.text, arguments, {}, why_not)) return *result;
+  cannot_call(node, *function, arguments, why_not);
 }
+
+// std::max({a, b, c}), in their common type.
+std::optional<ExpressionId> Binder::extreme_of_list(const SyntaxNode& node, const Function& function) {
+  const std::string_view name = without_namespace(node.text);
+  if ((name != "min" && name != "max") || node.children.size() != 1) return std::nullopt;
+  const SyntaxNode& listed = syntax_[node.children.front()];
+  if (listed.kind != NodeKind::list || listed.children.empty()) return std::nullopt;
+  std::vector<ExpressionId> items = bind_all(listed.children);
+  for (ExpressionId& item : items)
+    if (!node.template_types.empty()) item = with_items_of(node, item, node.template_types.front());
+  ExpressionId found = items.front();
+  for (const ExpressionId item : std::span(items).subspan(1)) {
+    std::string why_not;
+    const auto either = invoke(node, function, node.text, {found, item}, {}, why_not);
+    if (!either) cannot_call(node, function, {found, item}, why_not);
+    found = *either;
+  }
+  return node.template_types.empty() ? found : with_items_of(node, found, node.template_types.front());
+}
+
+namespace {
+
+// What does the same as functions and classes of C++ and ROOT that are not known.
+std::string_view replacement(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {"accumulate", "Sum(list)"},
+      {"reduce", "Sum(list)"},
+      {"count", "Sum(list == value)"},
+      {"count_if", "Sum(list > 3), with any condition"},
+      {"any_of", "Any(list > 3), with any condition"},
+      {"all_of", "All(list > 3), with any condition"},
+      {"none_of", "!Any(list > 3), with any condition"},
+      {"max_element", "Max(list), or ArgMax(list)"},
+      {"min_element", "Min(list), or ArgMin(list)"},
+      {"sort", "Sort(list)"},
+      {"transform", "Map(list, [](auto v) { return v * 2; })"},
+      {"TMath::Mean", "Mean(list)"},
+      {"TLorentzVector", "ROOT::Math::PtEtaPhiMVector(pt, eta, phi, mass), or PxPyPzEVector(px, py, pz, e)"},
+      {"TVector3", "ROOT::Math::XYZVector(x, y, z)"},
+      {"Form", "std::to_string(number), and texts with +"}};
+  for (const auto& [unknown, instead] : known)
+    if (unknown == name) return instead;
+  return {};
+}
+
+}  // namespace
 
 void Binder::unknown_function(const SyntaxNode& node) const {
   if (!node.template_types.empty() && node.braces)
     fail(ErrorKind::not_found, node.mark, fmt::format("unknown type '{}'", written_type(node)));
   const std::string_view name = without_namespace(node.text);
+  if (const auto instead = replacement(name); !instead.empty())
+    fail(ErrorKind::not_found, node.mark, fmt::format("unknown function '{}'; write {}", node.text, instead));
   std::vector<std::string> known = functions_.names(false);
   known.insert(known.end(), {"Filter", "Map"});
   std::ranges::move(scope_.function_names(), std::back_inserter(known));

@@ -234,6 +234,56 @@ TEST_F(Expressions, GiveTheItemsOfVariations) {
   EXPECT_EQ(pool[typed.at(1).at(0)].type, ValueType(ElementType::float64));
 }
 
+TEST_F(Expressions, ConvertArgumentsToTypesInAngleBrackets) {
+  EXPECT_EQ(results("std::max<double>(n, 1) / 2"), "double: 1 0.5 0.5");
+  EXPECT_EQ(results("std::min<int>(x, 1.9)"), "std::int32_t: 1 -2 0");
+  EXPECT_EQ(results("std::clamp<double>(n, 1, 5) / 2"), "double: 1 0.5 0.5");
+  EXPECT_EQ(results("std::max<unsigned char>(n, 257)"), "std::uint8_t: 2 1 1");
+  EXPECT_EQ(results("Sum<double>(charge) / 2"), "double: 0 0 0.5");
+  EXPECT_EQ(results("ROOT::VecOps::Where<double>(charge > 0, charge, 0) / 2"),
+            "std::vector<double>: {0.5, 0} {} {0.5}");
+  EXPECT_EQ(results("Take<double>(charge, 1, 0) / 2"), "std::vector<double>: {0.5} {0} {0.5}");
+  EXPECT_EQ(results("std::pow<double>(x, n)").substr(0, 7), "double:");
+  EXPECT_EQ(error("std::sqrt<float>(x)", ErrorKind::usage),
+            "'std::sqrt' takes no types in < >\n  std::sqrt<float>(x)\n  ^~~~~~~~~~~~~~~~");
+  EXPECT_EQ(error("std::max<Foo::Bar>(x, n)", ErrorKind::not_found),
+            "unknown type 'Foo::Bar'\n  std::max<Foo::Bar>(x, n)\n  ^~~~~~~~~~~~~~~~~~");
+}
+
+TEST_F(Expressions, FindTheExtremeOfSeveralValues) {
+  EXPECT_EQ(results("std::max({n, 1, (int) d})"), "std::int32_t: 2 4 9");
+  EXPECT_EQ(results("std::min({x, 1.f})"), "float: 1 -2 0");
+  EXPECT_EQ(results("std::max<double>({n, 1}) / 2"), "double: 1 0.5 0.5");
+  EXPECT_EQ(results("std::min({n})"), "std::int32_t: 2 0 1");
+  EXPECT_EQ(error("std::max({})", ErrorKind::type).substr(0, 30), "a list without items has no ty");
+}
+
+TEST_F(Expressions, KnowTheClassesOfVectors) {
+  const std::string vectors =
+      "auto v = Construct<ROOT::Math::PtEtaPhiMVector>(pt, 0 * pt, 0 * pt, 0 * pt); return ";
+  EXPECT_EQ(results(vectors + "Map(v, [](const ROOT::Math::PtEtaPhiMVector& p) { return p.Pt(); });"),
+            "std::vector<double>: {10, 30} {} {25}");
+  EXPECT_EQ(
+      results(vectors +
+              "Map(v, [](ROOT::Math::XYZTVector p) -> ROOT::Math::PtEtaPhiMVector { return p; }).Px();"),
+      "std::vector<double>: {10, 30} {} {25}");
+  EXPECT_EQ(results("ROOT::Math::PtEtaPhiMVector a(n, 0, 0, 0), b{a}; ROOT::Math::XYZTVector c = a + b; "
+                    "return c.Px();"),
+            "double: 4 0 2");
+  EXPECT_EQ(
+      results("ROOT::Math::PxPyPzEVector a(n, 0, 0, n); return "
+              "ROOT::Math::VectorUtil::DeltaR<ROOT::Math::PxPyPzEVector, ROOT::Math::PxPyPzEVector>(a, a);")
+          .substr(0, 7),
+      "double:");
+  EXPECT_EQ(
+      results("ROOT::Math::LorentzVector<ROOT::Math::PtEtaPhiM4D<double>> a(n, 0, 0, 0); return a.E();"),
+      "double: 2 0 1");
+  EXPECT_EQ(
+      error("ROOT::Math::XYZVector v = ROOT::Math::PxPyPzEVector(n, n, n, n); return v.X();", ErrorKind::type)
+          .substr(0, 72),
+      "ROOT::Math::PxPyPzEVector does not convert to ROOT::Math::XYZVector\n  RO");
+}
+
 // ---- Messages
 
 TEST_F(Expressions, SayWhichColumnIsUnknown) {
@@ -255,6 +305,10 @@ TEST_F(Expressions, SayWhichFunctionIsUnknown) {
             "unknown method 'siz'; did you mean 'size'?\n  1 + pt.siz()\n         ^~~");
   EXPECT_EQ(error("point.x()", ErrorKind::not_found),
             "'x' is a member of Point, not a method; write it without ()\n  point.x()\n        ^");
+  EXPECT_EQ(error("std::accumulate(pt.begin(), pt.end(), 0.)", ErrorKind::not_found).substr(0, 49),
+            "unknown function 'std::accumulate'; write Sum(lis");
+  EXPECT_EQ(error("TLorentzVector v(1, 2, 3, 4); return v.M();", ErrorKind::not_found).substr(0, 57),
+            "unknown function 'TLorentzVector'; write ROOT::Math::PtEt");
   EXPECT_EQ(error("Frobnicate<float>(x)", ErrorKind::not_found),
             "unknown function 'Frobnicate'\n  Frobnicate<float>(x)\n  ^~~~~~~~~~~~~~~~~");
   EXPECT_EQ(error("std::vector<Foo>{}", ErrorKind::not_found),

@@ -72,7 +72,7 @@ ElementType promoted(ElementType a) noexcept;
 // A kernel from `from` to `to`, item by item within lists; null if C++ has no implicit conversion.
 KernelPtr conversion(const ValueType& from, const ValueType& to);
 // "float", "double", "int", "unsigned int", "long", "Long64_t", "UInt_t", "std::uint8_t", "bool",
-// "std::string", "std::vector<float>", "ROOT::RVecF", "RVec<int>", ...
+// "std::string", "std::vector<float>", "ROOT::RVecF", "RVec<int>", "ROOT::Math::PtEtaPhiMVector", ...
 std::optional<ValueType> type_of_name(std::string_view name);
 
 }  // namespace colonnade::frame

@@ -2,6 +2,8 @@
 #ifndef COLONNADE_FRAME_FUNCTIONS_PHYSICS_H
 #define COLONNADE_FRAME_FUNCTIONS_PHYSICS_H
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "frame/expression/function.h"
@@ -20,6 +22,13 @@ Bound vector_delta_r2(const Call& call);
 Bound vector_angle(const Call& call);
 Bound vector_mass(const Call& call);
 bool has_vectors(const Call& call);
+
+// The record of a class by its name, "Math::PtEtaPhiMVector" or "Math::LorentzVector<...>", with or without
+// "ROOT::".
+std::optional<ValueType> vector_class_of_name(std::string_view name);
+// From one kind of vectors to another of as many coordinates, as C++ converts implicitly; null for other
+// types.
+KernelPtr vector_conversion(const ValueType& from, const ValueType& to);
 
 // Constructors, members, VectorUtil.
 std::vector<Function> vector_functions();

@@ -131,6 +131,19 @@ const char* const class_names[] = {"PtEtaPhiMVector", "PtEtaPhiEVector", "PxPyPz
 
 }  // namespace
 
+std::optional<ValueType> vector_class_of_name(std::string_view name) {
+  return vector_class(class_of(name));
+}
+
+KernelPtr vector_conversion(const ValueType& from, const ValueType& to) {
+  const auto source = vector_type(from.innermost());
+  const auto target = vector_type(to.innermost());
+  if (!source || !target || source->size() != target->size()) return nullptr;
+  const Argument argument{from, nullptr};
+  const Bound made = bind_from_vector({"convert", {}, std::span(&argument, 1)}, to.innermost());
+  return made.kernel != nullptr && made.kernel->result() == to ? made.kernel : nullptr;
+}
+
 std::vector<Function> vector_functions() {
   auto all = member_functions();
   std::ranges::move(pair_functions(), std::back_inserter(all));

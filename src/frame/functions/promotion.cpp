@@ -6,6 +6,7 @@
 
 #include "frame/expression/function.h"
 #include "frame/functions/elementwise.h"
+#include "frame/functions/physics.h"
 
 namespace colonnade::frame {
 
@@ -57,6 +58,7 @@ class Identity : public Kernel {
 KernelPtr conversion(const ValueType& from, const ValueType& to) {
   if (from == to) return std::make_shared<Identity>(to);
   if (from.depth() != to.depth()) return nullptr;
+  if (to.innermost().is_record()) return vector_conversion(from, to);
   const ValueType& scalar = to.innermost();
   if (!scalar.is_scalar() || !from.innermost().is_scalar()) return nullptr;
   ElementSignature signature{scalar.element(), {scalar.element()}, nullptr, false};
@@ -237,6 +239,7 @@ std::optional<ValueType> type_of(std::string_view name, int depth) {
   for (const std::string_view text : {"string", "string_view", "TString", "char*", "char *"})
     if (name == text) return ValueType::string();
   if (auto integer = integer_of_words(name)) return integer;
+  if (name.starts_with("Math::")) return vector_class_of_name(name);
   return list_of_name(name, depth);
 }
 
