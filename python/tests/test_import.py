@@ -34,6 +34,7 @@ CONTAINERS = FIXTURES / "trees" / "container_arrays.root"
 OTHERS = FIXTURES / "trees" / "other_containers.root"
 LEAVES = FIXTURES / "trees" / "leaf_lists.root"
 MEMBERWISE = FIXTURES / "trees" / "member_by_member.root"
+COUNTED = FIXTURES / "trees" / "counted_members.root"
 UNSPLIT = FIXTURES / "trees" / "unsplit_objects.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
@@ -366,6 +367,16 @@ def test_items_that_are_stored_member_by_member(tmp_path):
         ]
         for name in ("clusters", "steps", "links"):
             assert found[name].to_list() == [each[name] for each in single]
+
+
+def test_enums_without_negative_values():
+    """In dictionaries that are compiled they are stored as unsigned integers, of which the bits are the same."""
+    streamers = importlib.import_module("colonnade.importing.streamers")
+    with uproot.open(MEMBERWISE) as file:
+        element = next(each for each in file.file.streamers["Alone"][1].elements if each.name == "kinds")
+        element._members["fCtype"] = 13
+        streamers.mend_streamers(file.file)
+        assert element.typename == "vector<unsigned int>"
 
 
 def test_objects_in_an_object_that_is_split_once(tmp_path):
@@ -870,6 +881,32 @@ def test_members_of_objects_that_are_not_split(tmp_path):
                 "readings": [reading(e)] * (e % 3),
                 "tracks": tracks(e),
                 "owner": {"number": e, "tracks": tracks(e)},
+            }
+
+
+def test_arrays_with_a_counter_in_objects_that_are_not_split(tmp_path):
+    """uproot does not find the counter among other numbers."""
+
+    def counted(count, value):
+        own = {"x": [value + 0.25 * k for k in range(count)], "y": [value - k for k in range(count)]}
+        return {"before": value, "count": count, "between": 0.5 * value} | own
+
+    report = colonnade.import_tree(COUNTED, tmp_path / "copy.root", verify=True, step_size="500 B")
+    assert not report.skipped
+    for found in (colonnade.open(COUNTED), colonnade.open(tmp_path / "copy.root")):
+        for e, entry in enumerate(found.arrays().to_list()):
+            few = range(e % 3)
+            bundle = {
+                "number": e,
+                "elements": [{"id": e, "x": 0.5 * e}] * (e % 3),
+                "one": counted(e % 4, e),
+                "many": [counted(k, e) for k in few],
+            }
+            assert entry == {
+                "bundle": bundle,
+                "once": bundle,
+                "counted": counted(e % 4, e),
+                "list": [counted(k, e) for k in few],
             }
 
 

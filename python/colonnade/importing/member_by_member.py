@@ -30,6 +30,8 @@ _SIZES = {
     **dict.fromkeys((4, 8, 14, 16, 17), 8),
 }
 """Bytes of numbers, by the number of their type in ROOT."""
+_COUNTER = 6
+"""ROOT's number of an integer that tells the length of arrays."""
 _OBJECTS = (61, 62)
 _TSTRING = 65
 _TOBJECT = 66
@@ -161,18 +163,27 @@ class _Members:
     def _rows(self, streamer: Any, count: int, source: _Source) -> list[bytes]:
         if not count:
             return []
-        members = [self._member(element, count, source) for element in streamer.elements]
+        counts: dict[str, list[int]] = {}
+        members = [self._member(element, count, source, counts) for element in streamer.elements]
         return [b"".join(parts) for parts in zip(*members, strict=True)] if members else [b""] * count
 
-    def _member(self, element: Any, count: int, source: _Source) -> list[bytes]:
-        """Its bytes in each item."""
+    def _member(self, element: Any, count: int, source: _Source, counts: dict[str, list[int]]) -> list[bytes]:
+        """Its bytes in each item; `counts`: of the members before it that tell the length of arrays, in each item."""
         kind, length = int(element.member("fType")), int(element.array_length)
         size = _SIZES.get(kind % _ARRAY, 0) if kind < 2 * _ARRAY else 0
         if is_reduced(str(element.typename)):
             size = size_of(str(element.typename), str(element.title))
         if size:
             size *= _length(element)
-            return [source.take(size) for _ in range(count)]
+            found = [source.take(size) for _ in range(count)]
+            if kind == _COUNTER:
+                counts[str(element.name)] = [int.from_bytes(each, "big", signed=True) for each in found]
+            return found
+        if 2 * _ARRAY < kind < 3 * _ARRAY and not self._bare:
+            lengths = counts.get(str(element.count_name), [])
+            if len(lengths) != count:
+                raise _unknown()
+            return [_counted(source, length, _SIZES[kind - 2 * _ARRAY]) for length in lengths]
         return [*self._reader(element, kind, length)(element, count, source)]
 
     def _reader(self, element: Any, kind: int, length: int) -> Callable[[Any, int, _Source], Iterator[bytes]]:
@@ -217,15 +228,18 @@ class _Members:
         source = _Source(members)
         try:
             streamer = self._streamer(name, version)
-            found = [part for element in streamer.elements for part in self._member_alone(element, source)]
+            counts: dict[str, list[int]] = {}
+            found = [
+                part for element in streamer.elements for part in self._member_alone(element, source, counts)
+            ]
         except ValueError:
             return members
         return b"".join(found) if source.is_at_end else members
 
-    def _member_alone(self, element: Any, source: _Source) -> Iterable[bytes]:
+    def _member_alone(self, element: Any, source: _Source, counts: dict[str, list[int]]) -> Iterable[bytes]:
         if element.typename == "BASE" and int(element.member("fType")) != _TOBJECT:
             return self._objects(element, 1, source)
-        return self._member(element, 1, source)
+        return self._member(element, 1, source, counts)
 
     def _lists(self, element: Any, count: int, source: _Source) -> Iterator[bytes]:
         version, content = source.header()
@@ -262,6 +276,14 @@ class _Members:
         if kind not in self._streamers:
             raise _unknown()
         return self.object(kind, source)
+
+
+def _counted(source: _Source, length: int, size: int) -> bytes:
+    """An array of a length that another member tells, which a flag precedes: it may be missing."""
+    flag = source.take(1)
+    if length < 0 or (length and not flag[0]):
+        raise ValueError(f"an array with a counter claims {length} items, and has none")
+    return flag + source.take(length * size)
 
 
 def _length(element: Any) -> int:

@@ -1,7 +1,8 @@
 """The members of classes in a file, some of which uproot (up to 5.7) misunderstands. It imports uproot.
 
 Of Double32_t and Float16_t it forgets the members before them, and does not know all ways in which they are stored. Of
-arrays of objects, texts and containers it reads one. An enum in a container, stored as int, it does not know.
+arrays of objects, texts and containers it reads one. An enum in a container, stored as an integer, it does not know.
+The counter of an array it does not always find.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from .reduced_precision import is_reduced
 
 __all__ = ["mend_streamers"]
 
-_INT = 3
-"""ROOT's number of the type int."""
+_ENUMS = {3: "<int>", 13: "<unsigned int>"}
+"""How an enum is stored, by ROOT's number of that type."""
 _ITEM = re.compile(r"<[^<>,]*>$")
 
 
@@ -36,10 +37,13 @@ def _mend(element: Any) -> None:
     kind = str(element.typename)
     if element.classname == "TStreamerBasicType" and is_reduced(kind):
         element.__class__ = _Number
-    if element.member("fCtype", none_if_missing=True) == _INT:
-        element.bases[0]._members["fTypeName"] = _ITEM.sub("<int>", kind)
+    stored = _ENUMS.get(element.member("fCtype", none_if_missing=True))
+    if stored:
+        element.bases[0]._members["fTypeName"] = _ITEM.sub(stored, kind)
     if element.classname in _ARRAYS and element.array_length:
         element.__class__ = _ARRAYS[element.classname]
+    elif element.classname == "TStreamerBasicPointer":
+        element.__class__ = _Counted
 
 
 class _Member:
@@ -125,6 +129,17 @@ class _Containers(_Member):
         ]
         one = f"self.{place}.read(chunk, cursor, context, file, self._file, self.concrete, False)"
         return [*code, f"[{one} for _ in range({length})]"], f"cls.{place}.awkward_form(file, context)"
+
+
+@named_as_its_base
+class _Counted(streamers.Model_TStreamerBasicPointer):  # type: ignore[misc]
+    """An array with a counter, which uproot's faster way of reading does not find among other numbers."""
+
+    def class_code(
+        self, streamerinfo: Any, number: int, elements: Any, read_members: list[str], *others: Any
+    ) -> None:
+        read_members += ["        if forth_obj is not None:", "            raise CannotBeForth()"]
+        super().class_code(streamerinfo, number, elements, read_members, *others)
 
 
 _ARRAYS = {
