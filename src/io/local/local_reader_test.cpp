@@ -263,11 +263,11 @@ TEST(DirectReading, FallsBackWithAWarningWhereReadingFails) {
   }
 }
 
-// Makes the process's io_uring_setup() fail with `code`, as in most containers.
-bool deny_io_uring(int code) {
+// Makes the process's io_uring_setup() fail with `code`, as in most containers, or io_uring_enter().
+bool deny_io_uring(long call, int code) {
   const std::array program{
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
       sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(code)),
       sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   const sock_fprog filter{static_cast<unsigned short>(program.size()),
@@ -284,11 +284,12 @@ constexpr bool may_be_emulated = true;
 #endif
 
 // Reads the file in a child process that cannot use io_uring; returns its exit status.
-int read_in_child_without_uring(const std::string& uri, const Bytes& content, LocalIo method, int code) {
+int read_in_child_without_uring(const std::string& uri, const Bytes& content, LocalIo method, long call,
+                                int code) {
   const pid_t child = ::fork();
   if (child == 0) {
     int status = cannot_deny;
-    if (deny_io_uring(code)) {
+    if (deny_io_uring(call, code)) {
       Warnings warnings;
       const auto file =
           open_local_for_reading(uri, {.local_io = method, .direct_io = method == LocalIo::automatic});
@@ -308,12 +309,13 @@ int read_in_child_without_uring(const std::string& uri, const Bytes& content, Lo
 TEST(IoUring, IsReplacedByThreadsWhereItIsDenied) {
   const Bytes content = scrambled(300000);
   const std::string uri = stored("denied", content);
-  for (const int code : {ENOSYS, EPERM, ENOMEM})
-    for (const LocalIo method : {LocalIo::automatic, LocalIo::io_uring}) {
-      const int status = read_in_child_without_uring(uri, content, method, code);
-      if (status == cannot_deny && may_be_emulated) GTEST_SKIP() << "emulators cannot deny system calls";
-      EXPECT_EQ(status, 0) << code;
-    }
+  for (const long call : {SYS_io_uring_setup, SYS_io_uring_enter})
+    for (const int code : {ENOSYS, EPERM, ENOMEM})
+      for (const LocalIo method : {LocalIo::automatic, LocalIo::io_uring}) {
+        const int status = read_in_child_without_uring(uri, content, method, call, code);
+        if (status == cannot_deny && may_be_emulated) GTEST_SKIP() << "emulators cannot deny system calls";
+        EXPECT_EQ(status, 0) << call << ' ' << code;
+      }
 }
 
 TEST(ReadScheduler, GoesOnInAForkedChild) {

@@ -74,7 +74,8 @@ class UringQueue final : public ReadQueue {
   int open() noexcept {
     if (const int code = ring_.open(static_cast<unsigned>(slots_.size())); code != 0) return code;
     const int number = file_->descriptor();
-    return -::io_uring_register_files(ring_.get(), &number, 1);
+    if (const int code = ::io_uring_register_files(ring_.get(), &number, 1); code != 0) return -code;
+    return refusal();
   }
 
   // Late completions are not delivered, but their memory must stay valid until they arrive.
@@ -169,6 +170,11 @@ class UringQueue final : public ReadQueue {
       free_.push_back(index);
       if (tell) settle(slots_[index], result);
     }
+  }
+
+  // Rings may exist although the system refuses (seccomp) to submit reads to them, which would never arrive.
+  int refusal() noexcept {
+    return -std::min(::io_uring_enter(static_cast<unsigned>(ring_.get()->ring_fd), 0, 0, 0, nullptr), 0);
   }
 
   // Submits prepared requests and waits for `count` completions. Requests that the kernel does not take now
