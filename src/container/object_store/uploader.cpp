@@ -2,6 +2,7 @@
 #include "container/object_store/uploader.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace colonnade::container {
@@ -85,11 +86,24 @@ void ObjectUploader::begin(std::vector<ObjectUpdate> updates, std::shared_ptr<vo
   changed_.wait(lock, [&] { return failure_ || under_way_ < most_threads; });
   check_failure();
   if (updates.empty()) return;
-  if (under_way_ == threads_.size()) threads_.emplace_back([this] { work(); });
+  if (under_way_ == threads_.size() && !start_thread()) {
+    lock.unlock();
+    return run(updates);
+  }
   waiting_.push_back({std::move(updates), std::move(memory)});
   ++under_way_;
   lock.unlock();
   changed_.notify_all();
+}
+
+// Returns false if there cannot be even one thread; fewer than allowed suffice.
+bool ObjectUploader::start_thread() {
+  try {
+    threads_.emplace_back([this] { work(); });
+  } catch (const std::exception&) {
+    return !threads_.empty();
+  }
+  return true;
 }
 
 void ObjectUploader::work() {

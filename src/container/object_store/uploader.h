@@ -45,6 +45,7 @@ class ObjectUploader {
   void fail(std::exception_ptr failure);
   std::unique_ptr<io::ObjectQueue> take_queue();
   void perform(const std::vector<ObjectUpdate>& updates);
+  bool start_thread();
   void work();
 
   std::shared_ptr<io::ObjectStore> store_;

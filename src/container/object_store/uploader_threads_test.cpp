@@ -1,6 +1,16 @@
 // Batches that are written while the caller continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
 
 #include "container/object_store/test_tools.h"
 #include "container/object_store/uploader.h"
@@ -64,6 +74,37 @@ TEST_F(Uploads, AFailureShowsAtTheNextCallAndStays) {
   EXPECT_THROW(uploader_->run(updates(30)), Error);
   EXPECT_THROW(uploader_->finish(), Error);
   EXPECT_EQ(memory.use_count(), 1);
+}
+
+// Lets no further thread of this process begin, as where a limit is reached.
+bool deny_threads() {
+  const std::array program{sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                           sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0),
+                           sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+                           sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+                           sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog filter{static_cast<unsigned short>(program.size()),
+                          const_cast<sock_filter*>(program.data())};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST_F(Uploads, TheCallerWritesWhereThereCanBeNoThread) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!deny_threads()) ::_exit(2);
+    try {
+      uploader_->begin(updates(1, 3), nullptr);
+      uploader_->finish();
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(test_.addresses().size() == 3 ? 0 : 3);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(Uploads, TheDestructorWaits) {
