@@ -158,6 +158,24 @@ TEST_F(HttpFaults, AnswersThatBreakOffAreAskedForAgain) {
   }
 }
 
+TEST_F(HttpFaults, HeadsThatBreakOffAreAskedForAgain) {
+  for (const char* head :
+       {"HTTP/1.1 206 Te", "HTTP/1.1 206 Test\r\n", "HTTP/1.1 206 Test\r\nETag: \"one\"\r\nX-O",
+        "HTTP/1.1 103 Test\r\n\r\n", "HTTP/1.1 103 Test\r\n\r\nHTTP/1.1 206 Test\r\n"}) {
+    const HttpContent content;
+    std::atomic<int> count = 0;
+    const HttpTestServer server([&](const TestRequest& request) {
+      TestAnswer answer = content.answer_to(request);
+      if (count++ % 2 == 0) answer.raw = head;
+      return answer;
+    });
+    const auto file = open_for_reading(server.url() + "/f.root");
+    Bytes into(1000);
+    file->read(100'000, into);
+    EXPECT_EQ(into, Bytes(1000, std::byte{'x'})) << head;
+  }
+}
+
 TEST_F(HttpFaults, AnswersThatAreNotHttpAreAskedForAgain) {
   for (const char* garbage :
        {"\x17\x03 no answer\r\n", "HTTP/7.3 206 Test\r\n\r\n", "HTTP/1.1 no Test\r\n\r\n"}) {

@@ -246,7 +246,11 @@ std::size_t HttpTransfer::give(char* data, std::size_t size) {
 }
 
 void HttpTransfer::take_header(std::string_view line) {
-  if (line.starts_with("HTTP/")) answer.headers.clear();  // of an interim answer
+  if (line.starts_with("HTTP/")) {  // what came before was of an interim answer
+    answer.headers.clear();
+    has_head_ = false;
+  }
+  if (line == "\r\n" || line == "\n") has_head_ = true;
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || answer.headers.size() >= most_headers) return;
   std::string name(line.substr(0, colon));
@@ -286,6 +290,9 @@ void HttpTransfer::take_outcome(CURLcode code) {
   answer.failure = failure_of(code);
   answer.was_asked = was_sent();
   if (code == CURLE_UNSUPPORTED_PROTOCOL && answer.was_asked) answer.failure = HttpFailure::dropped;
+  // To libcurl, a head that breaks off is an answer with the lines that came, and without a body.
+  const bool breaks_off = code == CURLE_OK && !has_head_;
+  if (breaks_off) answer.failure = HttpFailure::dropped;
   answer.sent = sent_;
   answer.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
   if (too_large_) {
@@ -297,6 +304,8 @@ void HttpTransfer::take_outcome(CURLcode code) {
   if (answer.cut_off || (code == CURLE_SEND_ERROR && status >= 400)) answer.failure = HttpFailure::none;
   if (code == CURLE_OUT_OF_MEMORY)  // older versions of libcurl say so of a header that they find too long
     answer.problem = "there is no memory for the answer, or a line of its head is too long";
+  else if (breaks_off)
+    answer.problem = "the connection was closed within the head of the answer";
   else if (answer.failure != HttpFailure::none)
     answer.problem = problem_[0] != '\0' ? problem_ : ::curl_easy_strerror(code);
 }

@@ -62,6 +62,7 @@ class HttpTransfer {
   void take_outcome(CURLcode code);
 
   curl_slist* headers_ = nullptr;
+  bool has_head_ = false;  // the answer's head has come to its end
   bool body_begun_ = false;
   bool goes_into_ = false;  // the answer's body, rather than to answer.body
   bool too_large_ = false;
