@@ -527,6 +527,21 @@ TEST_F(HttpFaults, WhatWasWrittenBeforeAnAnswerWasLostIsNotAnotherPrograms) {
   }
 }
 
+// A portal says yes, whoever it is asked for; and the server cannot rename.
+TEST_F(HttpFaults, FilesThatSomebodyElseAcceptedAreNoticed) {
+  for (const int status : {404, 410}) {
+    const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
+      if (request.method == "PUT" || request.method == "DELETE") return {.status = 200, .body = "<html>"};
+      return {.status = request.method == "MOVE" ? 405 : status};
+    });
+    const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
+    file->write(0, as_bytes("1234567"));
+    const Error error = error_of([&] { file->close(); });
+    EXPECT_EQ(error.problem(), "7 bytes were sent and accepted, but the server does not have the file");
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+  }
+}
+
 TEST_F(HttpFaults, BytesThatAServerLostOnTheWayAreNoticed) {
   const HttpTestServer server([](const TestRequest& request) {
     if (request.method == "HEAD") return TestAnswer{.headers = {{"Content-Length", "5"}}};

@@ -260,9 +260,14 @@ class HttpWriter final : public WritableFile {
         caller_.call({.action = "remove", .url = url, .method = HttpMethod::remove, .most_attempts = 2}));
   }
 
-  // Some servers keep the part that they have when a connection is cut.
+  // Some servers keep the part that they have when a connection is cut; and it may be another one, of a
+  // portal or proxy, that has accepted them.
   void check_size(const HttpUrl& url, std::uint64_t size) const {
     const HttpReply reply = caller_.call(look_at(url));
+    if (reply.http.has_status(404) || reply.http.has_status(410))
+      throw Error(ErrorKind::io,
+                  fmt::format("{} bytes were sent and accepted, but the server does not have the file", size),
+                  "check the proxies between here and the server, and write it again", {.uri = uri()});
     const auto there = whole_number(reply.http.header_or_empty("content-length"));
     if (!reply.http.is_good() || !there || *there == size) return;
     throw Error(ErrorKind::io, fmt::format("{} bytes were sent, but the server has {}", size, *there),

@@ -496,7 +496,16 @@ S3Call part_call(const std::string& key, const std::string& upload, unsigned num
 
 std::string check_put_answer(const S3Caller& caller, const S3Call& call, const S3Answer& answer) {
   if (!answer.is_good()) throw caller.error(call, answer);
-  return answer.http.header_or_empty("etag");
+  const std::string etag = answer.http.header_or_empty("etag");
+  // S3 names what it has stored; a portal or proxy that says yes to everything does not.
+  if (etag.empty())
+    throw Error(
+        ErrorKind::io,
+        fmt::format("cannot write \"{}\" of bucket \"{}\": the server's answer (status {}) has no ETag",
+                    call.key, caller.bucket(), answer.http.status),
+        "an endpoint that speaks S3; check the proxies between here and the server",
+        caller.context(call.key));
+  return etag;
 }
 
 }  // namespace colonnade::io

@@ -536,6 +536,16 @@ TEST_F(S3Faults, WaitsLongerForServersThatJoinMuch) {
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
+TEST_F(S3Faults, WhatSomebodyElseAcceptedIsNotWritten) {
+  const HttpTestServer server([&](const TestRequest&) { return TestAnswer{.body = "<html>log in</html>"}; });
+  const std::array parts{as_bytes("value")};
+  for (const auto kind : {S3Condition::Kind::none, S3Condition::Kind::absent}) {
+    const Error error = error_of([&] { client_of(server)->put("key", parts, {kind}); });
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_THAT(error.problem(), HasSubstr("has no ETag"));
+  }
+}
+
 TEST_F(S3Faults, KnowsWhoBrokeACondition) {
   const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {
     if (request.method == "HEAD") return {.headers = {{"ETag", "\"e\""}}};
