@@ -52,8 +52,8 @@ void HttpAttempts::take(HttpAnswer&& answer) {
     verdict = judge(answer);
     if (verdict == Verdict::next) return send(std::chrono::milliseconds(0));
     if (verdict == Verdict::pass) {
-      // Only attempts that move bytes get time for them.
-      const bool has_moved = answer.status != 0 || answer.sent > 0;
+      // Only attempts that move bytes get time for them; an answer that refuses moves none.
+      const bool has_moved = answer.sent > 0 || (answer.status != 0 && answer.status < 300);
       const auto wait = retry_.failed(HttpRetry::Clock::now(), answer.took, retry_after(answer),
                                       random_chance(), has_moved);
       const bool may_be_none = answer.failure == HttpFailure::refused && !known_servers().contains(server_);

@@ -190,6 +190,9 @@ std::string HttpCaller::advice(const HttpReply& reply) const {
     case HttpFailure::dropped:
     case HttpFailure::timed_out:
       return "try again later; COLONNADE_HTTP_TIMEOUT sets for how long it is tried";
+    case HttpFailure::too_large:
+    case HttpFailure::other:
+      return "check the proxies between here and the server";
     default:
       break;
   }
@@ -210,8 +213,8 @@ std::string HttpCaller::advice(const HttpReply& reply) const {
     return "a server with WebDAV, or a local file that is copied to the server";
   if (http.status == 409) return "make the folder first";
   if (http.status == 413 || http.status == 507) return "several files, or more room on the server";
-  if (http.status == 429 || http.status >= 500) return "try again later, or with less at a time";
-  return {};
+  if (may_pass(http) || http.status >= 500) return "try again later, or with less at a time";
+  return "check the URL, and the proxies between here and the server";
 }
 
 Error HttpCaller::error(const HttpCall& call, const HttpReply& reply) const {

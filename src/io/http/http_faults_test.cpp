@@ -202,6 +202,15 @@ TEST_F(HttpFaults, HeadsThatDoNotEndAreRefused) {
   EXPECT_THAT(error.problem(), testing::Not(HasSubstr("Out of memory")));
 }
 
+// Up to 64 MiB may come where a file is opened; an answer that refuses brings none of them.
+TEST_F(HttpFaults, RefusalsAreNotAskedAgainForLongerThanTheTimeout) {
+  try_for_two_seconds();
+  const HttpTestServer server(
+      [](const TestRequest&) { return TestAnswer{.status = 503, .headers = {{"Retry-After", "3"}}}; });
+  const Error error = error_of([&] { open_for_reading(server.url() + "/f.root"); });
+  EXPECT_THAT(error.problem(), AllOf(HasSubstr("status 503"), Not(HasSubstr("attempts"))));
+}
+
 // A port that nobody listens at: a server's that is gone.
 std::string url_of_a_stopped_server() {
   return HttpTestServer([](const TestRequest&) { return TestAnswer{}; }).url();

@@ -336,6 +336,8 @@ std::string advice_after(HttpFailure failure) {
       return "set AWS_CA_BUNDLE to the certificates that vouch for the server";
     case HttpFailure::too_large:
       return "use a server or proxy that serves ranges of objects";
+    case HttpFailure::other:
+      return "check the endpoint (AWS_ENDPOINT_URL_S3) and the proxies between here and the server";
     default:
       return {};
   }
@@ -351,9 +353,12 @@ std::string attempts_text(const S3Answer& answer) {
 
 std::string S3Caller::advice(const S3Answer& answer) const {
   const KnownError* known = known_error(answer.code, answer.http.status);
-  if (known == nullptr)
-    return answer.http.status >= 500 || answer.http.status == 429 ? "try again later, or with less at a time"
-                                                                  : "";
+  if (known == nullptr) {
+    const bool is_passing = may_pass(answer.http, answer.code) || answer.http.status >= 500;
+    return is_passing
+               ? "try again later, or with less at a time"
+               : "check the endpoint (AWS_ENDPOINT_URL_S3) and the proxies between here and the server";
+  }
   if (known->advice == check_region) {
     const std::string* region = answer.http.header("x-amz-bucket-region");
     if (region != nullptr && *region != settings_.region)
