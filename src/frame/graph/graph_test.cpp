@@ -316,6 +316,26 @@ TEST_F(VariationTest, AskedForAfterTheNominalValueNeedAnotherPass) {
   EXPECT_EQ(graph.passes(), 2u);
 }
 
+// ---- Snapshots
+
+// An exception of Python may keep the graph.
+TEST(SnapshotGraph, AFailedPassLetsGoOfWhatItWrites) {
+  const std::string uri = "memory+obj:failed-snapshot";
+  Graph graph(empty_source(1'000'000));
+  const NodeId x = graph.define(Graph::root, "x",
+                                one_number(
+                                    [](double value) {
+                                      if (value == 900'000) throw std::runtime_error("no");
+                                      return value;
+                                    },
+                                    "rdfentry_ * 1.0"));
+  graph.book(x, {"snapshot", {"x"}, R"({"name": "t", "uri": ")" + uri + "\"}"});
+  EXPECT_THROW(graph.run(), std::exception);
+  auto model = Model::create();
+  model->make_field<float>("y");
+  EXPECT_NO_THROW(Writer::recreate(std::move(model), "t", uri)->close());
+}
+
 // ---- Snapshots with variations
 
 class VariedSnapshotTest : public ::testing::Test {

@@ -176,6 +176,18 @@ std::vector<std::uint32_t> columns_of(const Program& program) {
   return columns;
 }
 
+// What an aborted pass has, before the graph goes: an exception of Python may keep that for long, and a
+// snapshot would hold on to what it writes. Accumulators of callers stay.
+void drop_results(std::span<Instance* const> instances) noexcept {
+  for (Instance* instance : instances)
+    for (auto& accumulator : instance->accumulators) try {
+        if (dynamic_cast<const ResultAccumulator*>(accumulator.get()) != nullptr)
+          accumulator = accumulator->empty_copy();
+      } catch (const std::exception&) {  // there is no memory: it stays until the graph goes
+        return;
+      }
+}
+
 }  // namespace
 
 RunReport Graph::State::run(std::span<Pass> passes, const RunOptions& options) {
@@ -196,6 +208,7 @@ RunReport Graph::State::run(std::span<Pass> passes, const RunOptions& options) {
     report = frame::run(programs, noting);
   } catch (...) {
     for (const OutputId& place : failed) passes[place.program].of_output[place.output]->failed = true;
+    for (const Pass& pass : passes) drop_results(pass.instances);
     throw;
   }
   for (std::size_t p = 0; p < passes.size(); ++p) {
