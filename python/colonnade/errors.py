@@ -28,6 +28,7 @@ __all__ = [
     "TypeMismatchError",
     "UnsupportedError",
     "UsageError",
+    "after_commit",
     "warn_left_out",
 ]
 
@@ -68,6 +69,19 @@ class Error(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         # Libraries that extend pickling (tblib, of Dask) would call the `__new__` of a built-in base, which is refused.
         return _restored, (type(self), self.args, dict(self.__dict__))
+
+
+def after_commit(error: Error, but: str) -> Error:
+    """Return the error of what follows a commit, which says that it was made.
+
+    So that the caller does not write it again; see decision 79.
+    """
+    keys = ("uri", "data_set", "field", "column", "cluster", "page", "offset")
+    return type(error)(
+        f"{error.problem}; what was committed is in its place and can be read, but {but}",
+        "`colonnade verify`, rather than the same again",
+        **{key: getattr(error, key) for key in keys},
+    )
 
 
 def _restored(of: type[Error], args: tuple[object, ...], attributes: dict[str, object]) -> Error:

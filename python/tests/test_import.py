@@ -1378,3 +1378,21 @@ def test_containers_that_uproot_does_not_know(tmp_path):
         assert found.arrays().to_list() == expected
         assert found.schema["numbers"].type == "std::vector<std::int32_t>"
         assert found.arrays(entry_start=3, entry_stop=5).to_list() == expected[3:5]
+
+
+def test_a_complete_import_does_not_need_its_destination_any_more(tmp_path, monkeypatch):
+    """As when a server is lost after the commit: only a comparison reads it, and says that the commit was made."""
+
+    def lost(*_):
+        raise colonnade.StorageError("no answer", "try again later", uri="there")
+
+    monkeypatch.setattr(importing, "DataSet", lost)
+    report = colonnade.import_tree(TREE, tmp_path / "to.root")
+    with colonnade.open(tmp_path / "to.root") as written:
+        assert report.entries == written.num_entries
+    with pytest.raises(colonnade.StorageError) as caught:
+        colonnade.import_tree(TREE, tmp_path / "to.root", overwrite=True, verify=True)
+    assert caught.value.problem == (
+        "no answer; what was committed is in its place and can be read, but was not compared with its source to the end"
+    )
+    assert caught.value.uri == "there"

@@ -181,3 +181,24 @@ def test_modes_of_root(source: str, tmp_path: Path) -> None:
         options.fMode = mode
         df.Filter("n < 2").Snapshot("A", f"{tmp_path}/{number}.root", ["n"], options)
         assert contents(f"{tmp_path}/{number}.root") == {"A": [0, 1]}
+
+
+def test_a_snapshot_that_cannot_be_opened_is_said_to_be_complete(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a server is lost after the commit."""
+
+    def lost(_: Any) -> DataFrame:
+        raise StorageError("no answer", "try again later", uri=path)
+
+    path = str(tmp_path / "out.root")
+    frame = DataFrame("Events", source, progress=False)
+    with monkeypatch.context() as patched:
+        patched.setattr("colonnade.frame.actions._Written.open", lost)
+        with pytest.raises(StorageError) as caught:
+            frame.snapshot(path, "A")
+    assert caught.value.problem == (
+        "no answer; what was committed is in its place and can be read, but the snapshot was not opened"
+    )
+    assert caught.value.uri == path
+    assert len(contents(path)["A"]) == ENTRIES

@@ -18,7 +18,15 @@ from colonnade.arrays.arrow import stream_as
 from colonnade.arrays.awkward import zip_fields
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy
-from colonnade.errors import TypeMismatchError, UnsupportedError, UsageError, redacted
+from colonnade.errors import (
+    ResourceError,
+    StorageError,
+    TypeMismatchError,
+    UnsupportedError,
+    UsageError,
+    after_commit,
+    redacted,
+)
 from colonnade.misuse import advised, check_order, function_of, names_of, path_text
 from colonnade.reading.steps import check_step
 from colonnade.reading.streams import Stream
@@ -999,7 +1007,10 @@ class _Written:
             assert writer is not None
             with AttributeAppender(self._files, self._name, lambda: writer) as out:
                 self._carried.add_to(out)
-        return self.open()
+        try:
+            return self.open()
+        except (StorageError, ResourceError) as error:
+            raise after_commit(error, "the snapshot was not opened") from error
 
     def open(self) -> DataFrame:
         """Open it."""

@@ -27,11 +27,13 @@ from colonnade.errors import (
     FileMissingError,
     FormatError,
     NotFoundError,
+    ResourceError,
     SchemaError,
     StorageError,
     TypeMismatchError,
     UnsupportedError,
     UsageError,
+    after_commit,
     redacted,
 )
 from colonnade.floating_point import with_standard_floating_point
@@ -523,9 +525,12 @@ class _Import:
             uri, name = self.target
             self.target = uri, name.strip("/") or target_name(self.readings[0].name)
             done = self._write(options, overwrite, resume)
-            entries, moved = self._readable(), self.bytes
+            entries, moved = self.entries if done else self._readable(), self.bytes
             if done and verify:
-                done = self._verify()
+                try:
+                    done = self._verify()
+                except (StorageError, ResourceError) as error:
+                    raise after_commit(error, "was not compared with its source to the end") from error
         plan = self.readings[0].plan
         return ImportReport(
             data_set=self.target[1],
