@@ -202,6 +202,30 @@ def test_file_that_is_another_one_when_the_server_comes_back(own_xrootd):
             data_set.arrays()
 
 
+def test_opening_after_a_connection_was_lost(xrootd, xrootd_uri, s3_prefix):
+    """The library gives up after some attempts to connect, and refuses at once, for a second, what comes next."""
+    write(xrootd_uri("f.root"), events(1000))
+    program = """
+import sys, colonnade
+sys.path.append(sys.argv[1])
+from xrootd_proxy import XrootdProxy
+with XrootdProxy(int(sys.argv[2])) as proxy:
+    uri = f"root://127.0.0.1:{proxy.port}//{sys.argv[3]}"
+    proxy.is_down = True
+    try:
+        colonnade.open(uri, "Events")
+    except colonnade.StorageError as error:
+        print(error)
+    proxy.is_down = False
+    print(colonnade.open(uri, "Events").num_entries)
+"""
+    once = {"XRD_CONNECTIONRETRY": "1", "XRD_CONNECTIONWINDOW": "2"}
+    servers = str(REPOSITORY / "tests" / "servers")
+    said = run(program, servers, str(xrootd.port), f"{s3_prefix}/f.root", **once)
+    assert said.startswith("cannot open: ")
+    assert said.splitlines()[-1] == "1000"
+
+
 def test_server_that_stays_away(own_xrootd):
     uri = own_xrootd.uri + "f.root"
     write(uri, events(100_000), compression="none")

@@ -247,7 +247,9 @@ bool is_transient(const XrdStatus& status) noexcept {
     constexpr std::array<std::uint32_t, 6> passing{3004, 3012, 3014, 3024, 3029, 3034};
     return std::find(passing.begin(), passing.end(), status.number) != passing.end();
   }
-  constexpr std::array<std::uint16_t, 13> passing{1, 3, 10, 102, 103, 104, 105, 107, 108, 109, 206, 207, 301};
+  // 202 is a connection that was lost before both had introduced themselves.
+  constexpr std::array<std::uint16_t, 14> passing{1,   3,   10,  102, 103, 104, 105,
+                                                  107, 108, 109, 202, 206, 207, 301};
   return std::find(passing.begin(), passing.end(), status.code) != passing.end();
 }
 

@@ -64,6 +64,19 @@ XrdStatus open_handle(const std::string& url, std::shared_ptr<XrootdHandle>& han
   return status;
 }
 
+// Where a connection was lost, the library refuses at once what it is asked for within the next second
+// (StreamErrorWindow), and does not connect.
+XrdStatus open_patiently(const std::string& url, std::shared_ptr<XrootdHandle>& handle, XrootdInfo& info) {
+  constexpr std::chrono::milliseconds pause{250};
+  const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(1500);
+  while (true) {
+    XrdStatus status = open_handle(url, handle, info);
+    if (!is_transient(status) || Clock::now() + pause > deadline) return status;
+    Interruption::check();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
 bool is_same(const XrootdInfo& a, const XrootdInfo& b) {
   return a.size == b.size && a.time == b.time;
 }
@@ -429,7 +442,7 @@ std::unique_ptr<RandomAccessFile> open_xrootd_for_reading(const std::string& uri
     std::string url = place.url();
     std::shared_ptr<XrootdHandle> handle;
     XrootdInfo info;
-    if (const XrdStatus status = open_handle(url, handle, info); !status.ok())
+    if (const XrdStatus status = open_patiently(url, handle, info); !status.ok())
       throw xrootd_error(status, "open", uri);
     if (info.is_folder) throw Error(ErrorKind::io, "cannot open: it is a directory", "name a file inside it");
     const Clock::time_point begin = Clock::now();
