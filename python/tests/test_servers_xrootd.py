@@ -226,6 +226,31 @@ with XrootdProxy(int(sys.argv[2])) as proxy:
     assert said.splitlines()[-1] == "1000"
 
 
+def test_pages_that_are_lost_together_are_given_up_together(xrootd, xrootd_uri, s3_prefix):
+    """Those of a vector read, one of each cluster, do not wait for the timeout one after the other."""
+    write(
+        xrootd_uri("f.root"), events(100_000), page_size="16 KiB", compression="none", cluster_size="100 kB"
+    )
+    program = """
+import sys, time, colonnade
+sys.path.append(sys.argv[1])
+from xrootd_proxy import XrootdProxy
+with XrootdProxy(int(sys.argv[2])) as proxy:
+    with colonnade.open(f"root://127.0.0.1:{proxy.port}//{sys.argv[3]}", "Events") as data_set:
+        proxy.loses = lambda _: True
+        begin = time.monotonic()
+        try:
+            data_set.verify()
+        except colonnade.StorageError as error:
+            print(error.kind, time.monotonic() - begin)
+"""
+    servers = str(REPOSITORY / "tests" / "servers")
+    said = run(program, servers, str(xrootd.port), f"{s3_prefix}/f.root", COLONNADE_XROOTD_TIMEOUT="1")
+    kind, seconds = said.split()
+    assert kind == "io"
+    assert float(seconds) < 20  # one after the other, more than 30
+
+
 def test_server_that_stays_away(own_xrootd):
     uri = own_xrootd.uri + "f.root"
     write(uri, events(100_000), compression="none")

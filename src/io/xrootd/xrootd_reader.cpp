@@ -122,7 +122,7 @@ class XrootdFile final : public RandomAccessFile {
   // Throws once it is known not to be.
   void check() const;
   // Reads, again and again while that may help and the timeout is not over.
-  void read_patiently(std::uint64_t offset, MutableByteSpan into) const;
+  XrdStatus read_patiently(std::uint64_t offset, MutableByteSpan into) const;
   [[noreturn]] void fail(const XrdStatus& status, std::uint64_t offset, std::size_t size) const;
 
  private:
@@ -251,7 +251,7 @@ bool XrootdFile::copy_from_windows(std::uint64_t offset, MutableByteSpan into) c
   return true;
 }
 
-void XrootdFile::read_patiently(std::uint64_t offset, MutableByteSpan into) const {
+XrdStatus XrootdFile::read_patiently(std::uint64_t offset, MutableByteSpan into) const {
   const Clock::time_point deadline = Clock::now() + std::chrono::seconds(xrootd_timeout());
   std::chrono::milliseconds pause{50};
   constexpr std::chrono::milliseconds longest{2000};
@@ -266,10 +266,11 @@ void XrootdFile::read_patiently(std::uint64_t offset, MutableByteSpan into) cons
       if (status.ok() && got < into.size()) fail_short(*open, offset + got);
       if (status.ok()) {
         std::copy(window.front().bytes.begin(), window.front().bytes.end(), into.begin());
-        return check();
+        check();
+        return status;
       }
     }
-    if (!is_transient(status) || Clock::now() + pause > deadline) fail(status, offset, into.size());
+    if (!is_transient(status) || Clock::now() + pause > deadline) return status;
     if (open != nullptr) lose(open);
     Interruption::check();
     std::this_thread::sleep_for(pause);
@@ -284,7 +285,7 @@ void XrootdFile::read(std::uint64_t offset, MutableByteSpan into) const {
     const ReadRequest request{offset, into};
     return read_vector({&request, 1});
   }
-  read_patiently(offset, into);
+  if (const XrdStatus status = read_patiently(offset, into); !status.ok()) fail(status, offset, into.size());
 }
 
 void XrootdFile::read_vector(std::span<const ReadRequest> requests) const {
@@ -331,9 +332,11 @@ class XrootdQueue final : public ReadQueue {
  private:
   void send(std::vector<QueuedRead> reads);
   void settle(const Answered& answer);
+  void read_again(const QueuedRead& read, const Answered& answer);
 
   const XrootdFile& file_;
   bool leaving_ = false;
+  Clock::time_point gave_up_ = {};  // last, after the timeout of a read
 };
 
 // Small ones share a request. They come in the order of need, and so are asked for.
@@ -375,6 +378,7 @@ void XrootdQueue::send(std::vector<QueuedRead> reads) {
     for (const QueuedRead& read : answer.reads) finish(read.id, std::current_exception());
     return;
   }
+  answer.when = Clock::now();
   if (answer.handle == nullptr) return settle(answer);
   XrootdHandle& handle = *answer.handle;
   file_.check_later(handle);
@@ -397,6 +401,15 @@ void XrootdQueue::send(std::vector<QueuedRead> reads) {
     handle.read_ranges_later(ranges, std::move(done));
 }
 
+// Where the timeout is over for one range, those that were lost before do not wait as long once more.
+void XrootdQueue::read_again(const QueuedRead& read, const Answered& answer) {
+  const bool is_hopeless = is_transient(answer.status) && answer.when < gave_up_;
+  const XrdStatus status = is_hopeless ? answer.status : file_.read_patiently(read.offset, read.into);
+  if (status.ok()) return;
+  if (!is_hopeless && is_transient(status)) gave_up_ = Clock::now();
+  file_.fail(status, read.offset, read.into.size());
+}
+
 // A vector read fails as a whole, whichever of its ranges is to blame.
 void XrootdQueue::settle(const Answered& answer) {
   const bool is_good = answer.handle != nullptr && answer.status.ok() && !answer.is_short;
@@ -407,7 +420,7 @@ void XrootdQueue::settle(const Answered& answer) {
       if (is_good)
         file_.check();
       else if (!leaving_)
-        file_.read_patiently(read.offset, read.into);
+        read_again(read, answer);
     } catch (...) {
       failure = std::current_exception();
     }
