@@ -93,6 +93,17 @@ def test_tensors(frame: colonnade.DataFrame) -> None:
     assert batch.features["x"][0] == 5
 
 
+def test_integers_of_64_bits_without_a_sign(frame: colonnade.DataFrame) -> None:
+    """NumPy has two types for them, of which PyTorch knows one."""
+    frame = frame.define("u", "static_cast<std::uint64_t>(x)").define(
+        "us", "std::vector<std::uint64_t>{u, u}"
+    )
+    batch = next(iter(ml.Batches(frame, ["u", "us", "rdfentry_"], target="u", library="torch", batch_size=8)))
+    assert batch.target.dtype == torch.uint64
+    for found in (batch.features["u"], batch.features["us"].values()[::2], batch.features["rdfentry_"]):
+        assert found.tolist() == batch.entry.tolist() == batch.target.tolist()
+
+
 def test_a_model_learns(frame: colonnade.DataFrame) -> None:
     """The whole loop, with a split."""
     batches = ml.Batches(

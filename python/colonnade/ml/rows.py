@@ -84,8 +84,12 @@ class Form:
         )
 
     def _typed(self, array: NDArray[Any]) -> NDArray[Any]:
+        if array.dtype == self.dtype:
+            return array.view(
+                self.dtype
+            )  # `unsigned long long` of the core, too, which PyTorch does not know
         with np.errstate(invalid="ignore", over="ignore"):
-            typed = array.astype(self.dtype, copy=False)
+            typed = array.astype(self.dtype)
         if np.can_cast(array.dtype, self.dtype):
             return typed
         if self.dtype.kind == "f":
