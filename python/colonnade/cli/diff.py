@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -17,6 +17,7 @@ from colonnade.errors import Error
 from colonnade.reading.attributes import AttributeSet, AttributeSets
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.steps import clusters, steps
+from colonnade.schema.fields import FieldInfo
 
 from .common import count_text, fields_option, file_and_name
 
@@ -65,20 +66,26 @@ def differences(
         fields: what is compared, see `DataSet.arrays`; None: all fields and the attribute sets.
         values: compare values, not only types.
     """
-    mine, theirs = left.schema.select(fields), right.schema.select(fields)
+    found, same = _type_differences(left.schema.select(fields), right.schema.select(fields))
+    if left.num_entries != right.num_entries:
+        found.append(f"! {count_text(left.num_entries, 'entry')} -> {count_text(right.num_entries, 'entry')}")
+    if values:
+        found += _value_differences(left, right, same)
+    if fields is None:
+        found += _set_differences(left.attributes, right.attributes, values=values)
+    return found
+
+
+def _type_differences(
+    mine: Mapping[str, FieldInfo], theirs: Mapping[str, FieldInfo]
+) -> tuple[list[str], list[str]]:
+    """The lines about fields, and the names of those that are the same."""
     found = [f"- {name}: {info.type}" for name, info in mine.items() if name not in theirs]
     found += [f"+ {name}: {info.type}" for name, info in theirs.items() if name not in mine]
     shared = [name for name in mine if name in theirs]
     changed = [name for name in shared if str(mine[name]) != str(theirs[name])]
     found += [f"! {name}: {mine[name].type} -> {theirs[name].type}" for name in changed]
-    if left.num_entries != right.num_entries:
-        found.append(f"! {count_text(left.num_entries, 'entry')} -> {count_text(right.num_entries, 'entry')}")
-    if values:
-        same = [name for name in shared if name not in changed]
-        found += _value_differences(left, right, same)
-    if fields is None:
-        found += _set_differences(left.attributes, right.attributes, values=values)
-    return found
+    return found, [name for name in shared if name not in changed]
 
 
 def _set_differences(left: AttributeSets, right: AttributeSets, *, values: bool) -> list[str]:
@@ -96,12 +103,7 @@ def _set_differences(left: AttributeSets, right: AttributeSets, *, values: bool)
 
 
 def _differences_of(left: AttributeSet, right: AttributeSet, *, values: bool) -> list[str]:
-    mine, theirs = left.schema, right.schema
-    found = [f"- {field}: {info.type}" for field, info in mine.items() if field not in theirs]
-    found += [f"+ {field}: {info.type}" for field, info in theirs.items() if field not in mine]
-    shared = [field for field in mine if field in theirs]
-    changed = [field for field in shared if str(mine[field]) != str(theirs[field])]
-    found += [f"! {field}: {mine[field].type} -> {theirs[field].type}" for field in changed]
+    found, same = _type_differences(left.schema, right.schema)
     if not values:
         return found
     if left.num_rows != right.num_rows:
@@ -114,7 +116,7 @@ def _differences_of(left: AttributeSet, right: AttributeSet, *, values: bool) ->
             f"! {count_text(len(moved), 'range')} of {stop} differ, first of row {moved[0]}: "
             f"{one[0]} to {one[1]} -> {two[0]} to {two[1]}"
         )
-    paths = [f"_userData.{field}" for field in shared if field not in changed]
+    paths = [f"_userData.{field}" for field in same]
     lines = _value_differences(left._rows, right._rows, paths, what="row")
     return found + [line.replace("_userData.", "", 1) for line in lines]
 
