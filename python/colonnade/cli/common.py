@@ -22,6 +22,7 @@ from colonnade.reading.opening import datasets, split_target
 __all__ = [
     "bytes_text",
     "compression_name",
+    "compression_option",
     "console",
     "count_text",
     "fields_option",
@@ -80,6 +81,12 @@ def missing_option(command: Callable[..., T]) -> Callable[..., T]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+compression_option = click.option(
+    "--compression",
+    default="zstd:5",
+    show_default=True,
+    help="Compression, such as zstd:5, lz4, zlib:1, lzma:7, none, or ROOT's 505.",
+)
 
 
 def transfer_options(command: Callable[..., T]) -> Callable[..., T]:

@@ -10,7 +10,7 @@ import click
 from colonnade.reading.dataset import DataSet
 from colonnade.samples import SAMPLES
 
-from .common import bytes_text, progress_bar
+from .common import bytes_text, compression_option, progress_bar
 from .generate import write_sample
 
 __all__ = ["demo"]
@@ -27,12 +27,7 @@ __all__ = ["demo"]
     show_default=True,
     help="Folder for the file and the plot.",
 )
-@click.option(
-    "--compression",
-    default="zstd:5",
-    show_default=True,
-    help="Compression, such as zstd:5, lz4, zlib:1, lzma:7, none, or ROOT's 505.",
-)
+@compression_option
 def demo(events: int, output: Path, compression: str) -> None:
     """Generate LHCb-like events, write them, read 18 of the 26 fields, and plot the mass of B candidates."""
     from colonnade.analysis import b_mass

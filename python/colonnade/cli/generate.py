@@ -13,7 +13,7 @@ from colonnade.reading.opening import split_target
 from colonnade.samples import SAMPLES, Sample
 from colonnade.writing.creating import create
 
-from .common import bytes_text, file_size, progress_bar
+from .common import bytes_text, compression_option, file_size, progress_bar
 
 __all__ = ["Written", "generate", "write_sample"]
 
@@ -59,12 +59,7 @@ def write_sample(
 @click.option(
     "--events", type=click.IntRange(min=0), default=100_000, show_default=True, help="Number of events."
 )
-@click.option(
-    "--compression",
-    default="zstd:5",
-    show_default=True,
-    help="Compression, such as zstd:5, lz4, zlib:1, lzma:7, none, or ROOT's 505.",
-)
+@compression_option
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the random numbers.")
 @click.option(
     "--cluster-size", default="128 MiB", show_default=True, help="Target compressed size of a cluster."
