@@ -7,6 +7,7 @@ import copy
 import difflib
 import fnmatch
 import functools
+import glob
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -588,7 +589,7 @@ class _Import:
             paths += [path for path, place in plan.places().items() if fnmatch.fnmatchcase(place, column)]
             keys = tree.keys(recursive=True)
             direct = [key for key in keys if fnmatch.fnmatchcase(key, column)]
-            patterns += [_literal(path) for path in paths] if paths and not direct else [column]
+            patterns += [glob.escape(path) for path in paths] if paths and not direct else [column]
         return patterns
 
     @staticmethod
@@ -832,11 +833,6 @@ class _Import:
             data_set=self.target[1],
             field=name,
         )
-
-
-def _literal(path: str) -> str:
-    """The wildcard that only this path matches."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
 
 
 def _plain(value: Any) -> Any:
