@@ -304,7 +304,7 @@ def _read_direct(data_set: DataSet, places: list[_core.SealedColumn], backend: B
     backend.xp.cuda.get_current_stream().synchronize()
     buffers = [backend.xp.empty(place.size, np.uint8) for place in places]
     reads: list[tuple[_core.SealedColumn, Callable[[], int], int]] = []
-    with kvikio.CuFile(_local_path(data_set), "r") as file:
+    with kvikio.CuFile(_core.local_path(data_set.uri), "r") as file:
         for place, buffer in zip(places, buffers, strict=True):
             pages = place.places.view(PAGE)
             if not pages["is_in_file"].all():
@@ -329,7 +329,3 @@ def _read_direct(data_set: DataSet, places: list[_core.SealedColumn], backend: B
         for place, buffer in zip(places, buffers, strict=True):
             reader_of(data_set).verify_sealed(place, backend.to_host(buffer))
     return [(buffer, None) for buffer in buffers]
-
-
-def _local_path(data_set: DataSet) -> str:
-    return _core.local_path(data_set.uri)
