@@ -191,15 +191,26 @@ class PyGraph {
     }
   }
 
-  frame::RunReport run_step(ResultId result, std::uint64_t first, std::uint64_t last, unsigned threads,
-                            frame::KeptCursors* cursors) {
+  // Books a result and computes it alone, of some entries, in one turn: a pass of another thread would
+  // compute what is booked of all entries.
+  ResultId run_step(NodeId node, const frame::ResultSpec& request, std::uint64_t first, std::uint64_t last,
+                    unsigned threads, frame::KeptCursors* cursors) {
     PassWatcher watcher{nb::none()};
     try {
       frame::RunOptions options;
       options.threads = threads;
       options.progress = std::ref(watcher);
       options.cursors = cursors;
-      return locked([&](Graph& g) { return g.run_step(result, first, last, options); });
+      return locked([&](Graph& g) {
+        const ResultId result = g.book(node, request);
+        try {
+          g.run_step(result, first, last, options);
+        } catch (...) {
+          drop(result);
+          throw;
+        }
+        return result;
+      });
     } catch (const Error&) {
       watcher.rethrow();
       throw;
@@ -490,12 +501,15 @@ void register_questions(nb::class_<PyGraph>& graph) {
           "How many there are, for tests.")
       .def(
           "run_step",
-          [](PyGraph& self, ResultId result, std::uint64_t first, std::uint64_t last, unsigned threads,
+          [](PyGraph& self, NodeId node, const std::string& kind, const std::vector<std::string>& arguments,
+             const std::string& options, std::uint64_t first, std::uint64_t last, unsigned threads,
              PyKeptCursors* cursors) {
-            return self.run_step(result, first, last, threads, cursors == nullptr ? nullptr : cursors->get());
+            return self.run_step(node, {kind, arguments, options}, first, last, threads,
+                                 cursors == nullptr ? nullptr : cursors->get());
           },
-          nb::arg("result"), nb::arg("first"), nb::arg("last"), nb::arg("threads"),
-          nb::arg("cursors") = nb::none(), "Compute one result alone, of some entries.")
+          nb::arg("node"), nb::arg("kind"), nb::arg("arguments"), nb::arg("options"), nb::arg("first"),
+          nb::arg("last"), nb::arg("threads"), nb::arg("cursors") = nb::none(),
+          "Compute a result alone, of some entries; returns its number.")
       .def(
           "keep_cursors",
           [](PyGraph& self) { return PyKeptCursors(self.locked([](Graph& g) { return g.keep_cursors(); })); },

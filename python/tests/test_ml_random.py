@@ -303,3 +303,20 @@ def test_going_on_at_every_batch_and_sharing(tmp_path: Path, seed: int) -> None:
     assert not sides[0] & sides[1]
     if world == 1 and not choice.arguments["drop_last"]:
         assert sides[0] | sides[1] == set(np.flatnonzero(choice.passes).tolist())
+
+
+def test_other_results_of_the_frame_meanwhile() -> None:
+    """What a loop asks the same data frame between two batches does not go through the rows of the next ones."""
+    rows = 600
+    frame = colonnade.DataFrame.from_arrays({"x": np.arange(rows)}).define("z", "x * 2")
+    for seed in range(3):
+        batches = ml.Batches(frame, ["z"], batch_size=4, window=60, seed=seed)
+        alone = entries_of(batches)
+        batches.set_epoch(0)
+        found = []
+        for batch in batches:
+            found.append(batch.entry.tolist())
+            assert (batch.features["z"] == 2 * batch.entry).all()
+            assert frame.count().value == rows
+        assert found == alone
+        assert sorted(flat(found)) == list(range(rows))

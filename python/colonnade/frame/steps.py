@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -96,15 +96,33 @@ class Steps:
         Raises:
             UsageError: a range stands above.
         """
-        return self._computed(
-            lambda number: self._graph.run_step(number, first, last, self._threads, cursors)
+        wanted = self._wanted()
+        # Booked and computed at once: a pass of another thread would compute the booking of all entries.
+        number = self._graph.run_step(
+            wanted.node,
+            wanted.kind,
+            list(wanted.arguments),
+            wanted.options,
+            first,
+            last,
+            self._threads,
+            cursors,
         )
+        try:
+            return _columns_of(self._graph, number)
+        finally:
+            self._session.drop(number)
 
     def compute_all(self) -> Columns:
         """Return all rows; other bookings are computed in the same pass."""
         from .session import run_sessions
 
-        return self._computed(lambda _: run_sessions([self._session]))
+        number = self._booked()
+        try:
+            run_sessions([self._session])
+            return _columns_of(self._graph, number)
+        finally:
+            self._session.drop(number)
 
     def each(self, step_size: int | str, library: Library) -> Iterator[Any]:
         """Yield the rows of consecutive steps, except those without rows, as arrays of a library.
@@ -160,18 +178,12 @@ class Steps:
         finally:
             self._session.drop(number)
 
-    def _computed(self, run: Callable[[int], object]) -> Columns:
-        number = self._booked()
-        try:
-            run(number)
-            return _columns_of(self._graph, number)
-        finally:
-            self._session.drop(number)
-
     def _booked(self) -> int:
+        return self._session.book(self._wanted())
+
+    def _wanted(self) -> Booking:
         options = json.dumps({"names": list(self._texts)})
-        texts = tuple(self._texts.values())
-        return self._session.book(Booking("take", self._node._node, texts, options))
+        return Booking("take", self._node._node, tuple(self._texts.values()), options)
 
 
 class Stretches:
