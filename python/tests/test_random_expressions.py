@@ -248,6 +248,8 @@ class Generator:
         if is_integer:
             self.integers.append("t")
         condition, yes, no = self.value(1), self.value(2), self.value(2)
+        if self.random.random() < 0.5:
+            return self.changes(f"{name} t = {first.text};", f"{name} t = {start};", condition, yes, no)
         self.names, self.integers = list(COLUMNS), list(INTEGERS)
         const = self.random.choice(["", "const "])
         begin, checked = f"{const}{name} t = {first.text};", f"{const}{name} t = {start};"
@@ -257,6 +259,32 @@ class Generator:
         return (
             f"{begin} if ({condition.text}) return static_cast<{of}>({yes.text}); return static_cast<{of}>({no.text});",
             f"{checked} if ({condition.checked}) return cast<{of}>({yes.checked}); return cast<{of}>({no.checked});",
+        )
+
+    def changes(
+        self, text: str, checked: str, condition: Written, yes: Written, no: Written
+    ) -> tuple[str, str]:
+        """Statements that change a variable t, or may return before."""
+        other, last, choice = self.value(1), self.value(1), self.random.randrange(4)
+        self.names, self.integers = list(COLUMNS), list(INTEGERS)
+        of = self.random.choice(TYPES)[0]
+        step = self.random.choice(["t += 3;", "t -= 1u;", "t *= 2;"])
+        paths = [
+            ("if ({c}) t = {y}; else t = {n};", ""),
+            ("if ({c}) {{ auto u = {y}; {s} t = u; }} else if ({o}) {{ t = {n}; {s} }}", ""),
+            ("if ({c}) {{ if ({o}) {r} t = {y}; }} {s}", "({y})"),
+            ("if ({o}) {{ {s} }} else {{ {s} if ({c}) t = {n}; else {r} }}", "({y})"),
+        ]
+        path, returned = paths[choice]
+        texts = {"c": condition.text, "o": other.text, "y": yes.text, "n": no.text, "s": step}
+        texts["r"] = f"return static_cast<{of}>({returned.format(y=yes.text)});"
+        cast = "cast<decltype(t)>({})"
+        checks = {"c": condition.checked, "o": other.checked, "s": step}
+        checks |= {"y": cast.format(yes.checked), "n": cast.format(no.checked)}
+        checks["r"] = f"return cast<{of}>({returned.format(y=yes.checked)});"
+        return (
+            f"{text} {path.format(**texts)} return static_cast<{of}>({last.text});",
+            f"{checked} {path.format(**checks)} return cast<{of}>({last.checked});",
         )
 
 

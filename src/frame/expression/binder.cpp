@@ -34,9 +34,15 @@ ExpressionId Binder::bind(NodeIndex index) {
       fail(ErrorKind::usage, node.whole,
            "a lambda can only be the last argument of Map, Filter, Sort and Argsort");
     case NodeKind::let:
+      return let(node);
+    case NodeKind::body:
+    case NodeKind::declaration:
+    case NodeKind::assignment:
+    case NodeKind::branch:
+    case NodeKind::result:
       break;
   }
-  return let(node);
+  return body(index);
 }
 
 ExpressionId Binder::bind_as(NodeIndex index, const std::optional<ValueType>& type) {
@@ -116,11 +122,11 @@ std::vector<ExpressionId> Binder::bind_items_of(NodeIndex index, const std::opti
   return bound;
 }
 
-// Declarations may precede the braces.
+// Declarations and other statements may precede the braces.
 NodeIndex Binder::enter_declarations() {
   NodeIndex index = syntax_.root;
   for (; syntax_[index].kind == NodeKind::let; index = syntax_[index].children[1]) declare(syntax_[index]);
-  return index;
+  return syntax_[index].kind == NodeKind::body ? enter_body(index) : index;
 }
 
 std::vector<ExpressionId> Binder::bind_items(const std::optional<ValueType>& of_empty) {

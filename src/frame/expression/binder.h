@@ -45,8 +45,34 @@ class Binder {
   std::optional<ExpressionId> look_up(const SyntaxNode& node, std::string_view path);
   std::optional<ExpressionId> size_of_list(const SyntaxNode& node, std::string_view path);
   [[noreturn]] void unknown_column(const SyntaxNode& node, std::string_view path) const;
+  struct Local {
+    std::string_view name;
+    ValueType type;
+    std::optional<ExpressionId> value;  // none: nothing was assigned yet
+  };
+  ExpressionId value_of(const Local& local) const;
+
+  // ---- Statements (binder_statements.cpp)
+  // Where a body has returned, and what.
+  struct Exit {
+    ExpressionId condition = 0, value = 0;
+  };
+  struct Outcome {
+    std::vector<Exit> exits;  // each where those before it are not taken
+    std::optional<ExpressionId> last;
+  };
   void declare(const SyntaxNode& node);
   ExpressionId let(const SyntaxNode& node);
+  ExpressionId body(NodeIndex index);
+  NodeIndex enter_body(NodeIndex index);
+  bool has_exits(NodeIndex index) const;
+  void run(NodeIndex index, Outcome& outcome);
+  void step(NodeIndex index, Outcome& outcome);
+  void assign(const SyntaxNode& node);
+  void branch(const SyntaxNode& node, Outcome& outcome);
+  void merge(const SyntaxNode& node, ExpressionId condition, std::span<const Local> yes);
+  std::optional<Exit> exit_of(const SyntaxNode& node, const Outcome& outcome);
+  ExpressionId returned(const SyntaxNode& node, std::span<const Exit> exits, ExpressionId last);
 
   // ---- Operators (binder_operators.cpp)
   ExpressionId unary(const SyntaxNode& node);
@@ -56,6 +82,7 @@ class Binder {
   ExpressionId both(Op op, const SyntaxNode& node, ExpressionId left, ExpressionId right);
   ExpressionId halved(Op op, const SyntaxNode& node, std::span<const ExpressionId> values);
   ExpressionId conditional(NodeIndex index);
+  ExpressionId condition_of(NodeIndex index);
   ExpressionId choose(const SyntaxNode& node, ExpressionId condition, ExpressionId yes, ExpressionId no);
   ExpressionId subscript(const SyntaxNode& node);
   std::string refusal(const SyntaxNode& node, const std::vector<ExpressionId>& arguments,
@@ -122,7 +149,7 @@ class Binder {
   ExpressionPool& pool_;
   const Scope& scope_;
   const FunctionTable& functions_;
-  std::vector<std::pair<std::string_view, ExpressionId>> locals_;  // the innermost scope last
+  std::vector<Local> locals_;  // the innermost scope last
 };
 
 // True for names of numbers: M_PI and similar ones.

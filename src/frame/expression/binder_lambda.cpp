@@ -22,8 +22,9 @@ class LambdaScope final : public Scope {
     const std::string_view first = name.substr(0, name.find('.'));
     for (const auto& [parameter, value] : parameters_)
       if (parameter == first) return name == first ? std::optional(value) : std::nullopt;
-    for (const auto& [local, value] : std::views::reverse(outside_.locals_))
-      if (local == first) return name == first ? std::optional(capture(value)) : std::nullopt;
+    for (const Binder::Local& local : std::views::reverse(outside_.locals_))
+      if (local.name == first)
+        return name == first ? std::optional(capture(outside_.value_of(local))) : std::nullopt;
     const auto found = outside_.scope_.find(name);
     return found ? std::optional(capture(*found)) : std::nullopt;
   }

@@ -87,8 +87,8 @@ ExpressionId Binder::name(NodeIndex index) {
     if (const auto column = at(node.whole, [&] { return scope_.find(node.text); })) return *column;
     unknown_column(node, node.text);
   }
-  for (const auto& [local, value] : std::views::reverse(locals_))
-    if (local == node.text) return value;
+  for (const Local& local : std::views::reverse(locals_))
+    if (local.name == node.text) return at(node.whole, [&] { return value_of(local); });
   if (const NamedConstant* constant = find_constant(node.text)) return pool_.constant(constant->value);
   if (const auto column = look_up(node, node.text)) return *column;
   unknown_column(node, node.text);
@@ -119,7 +119,7 @@ ExpressionId Binder::member(NodeIndex index) {
   const SyntaxNode& base = syntax_[object];
   const bool is_local =
       base.kind == NodeKind::name && !base.quoted &&
-      std::ranges::any_of(locals_, [&](const auto& local) { return local.first == base.text; });
+      std::ranges::any_of(locals_, [&](const Local& local) { return local.name == base.text; });
   std::size_t known = levels.size();  // levels[known - 1] is the first that is a member
   std::optional<ExpressionId> value;
   if (base.kind == NodeKind::name && !is_local) {
@@ -164,24 +164,10 @@ void Binder::unknown_column(const SyntaxNode& node, std::string_view path) const
        fmt::format("there is no column '{}'{}", path, near_names(path, scope_.names())));
 }
 
-// ---- Local variables
-
-void Binder::declare(const SyntaxNode& node) {
-  const auto type = node.type == "auto" ? std::nullopt : type_of_name(node.type);
-  ExpressionId value = bind_as(node.children.front(), type);
-  if (node.type != "auto") {
-    if (!type)
-      fail(ErrorKind::not_found, node.mark, fmt::format("unknown type '{}' of '{}'", node.type, node.text));
-    value = at(node.mark, [&] { return pool_.convert(value, *type); });
-  }
-  locals_.emplace_back(node.text, value);
-}
-
-ExpressionId Binder::let(const SyntaxNode& node) {
-  declare(node);
-  const ExpressionId result = bind(node.children[1]);
-  locals_.pop_back();
-  return result;
+ExpressionId Binder::value_of(const Local& local) const {
+  if (local.value) return *local.value;
+  throw Error(ErrorKind::usage, fmt::format("'{}' may have no value here", local.name),
+              "a value where it is declared, or on all paths that lead here");
 }
 
 }  // namespace colonnade::frame

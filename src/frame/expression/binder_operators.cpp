@@ -101,19 +101,24 @@ ExpressionId Binder::conditional(NodeIndex index) {
   std::vector<Arm> arms;
   for (; syntax_[index].kind == NodeKind::conditional; index = syntax_[index].children[2]) {
     const SyntaxNode& node = syntax_[index];
-    const ExpressionId condition = bind(node.children[0]);
-    const TextRange range = syntax_[node.children[0]].whole;
-    if (type(condition).is_list())
-      fail(ErrorKind::type, range,
-           fmt::format("the condition of '?:' must be one value, got {}; {}", type(condition).name(),
-                       type(condition).is_optional()
-                           ? "say what holds where there is no value: (...).value_or(false)"
-                           : "item by item, write Where(condition, a, b)"));
-    arms.push_back({&node, at(range, [&] { return pool_.as_condition(condition); }), bind(node.children[1])});
+    const ExpressionId condition = condition_of(node.children[0]);
+    arms.push_back({&node, condition, bind(node.children[1])});
   }
   ExpressionId value = bind(index);
   for (const Arm& arm : std::views::reverse(arms)) value = choose(*arm.node, arm.condition, arm.yes, value);
   return value;
+}
+
+ExpressionId Binder::condition_of(NodeIndex index) {
+  const ExpressionId condition = bind(index);
+  const TextRange range = syntax_[index].whole;
+  if (type(condition).is_list())
+    fail(ErrorKind::type, range,
+         fmt::format("the condition of '?:' must be one value, got {}; {}", type(condition).name(),
+                     type(condition).is_optional()
+                         ? "say what holds where there is no value: (...).value_or(false)"
+                         : "item by item, write Where(condition, a, b)"));
+  return at(range, [&] { return pool_.as_condition(condition); });
 }
 
 ExpressionId Binder::choose(const SyntaxNode& node, ExpressionId condition, ExpressionId yes,

@@ -234,6 +234,37 @@ TEST_F(Expressions, GiveTheItemsOfVariations) {
   EXPECT_EQ(pool[typed.at(1).at(0)].type, ValueType(ElementType::float64));
 }
 
+TEST_F(Expressions, FollowVariablesThatChange) {
+  EXPECT_EQ(results("int s = 1; if (n > 1) s = 2; return s;"), results("n > 1 ? 2 : 1"));
+  EXPECT_EQ(results("int s = n; s *= 2.6; ++s; return s;"), results("(int) (n * 2.6) + 1"));
+  EXPECT_EQ(results("unsigned char s = 250; s += n * 3; return s;"),
+            results("(unsigned char) (250 + n * 3)"));
+  EXPECT_EQ(results("float s; if (n > 1) { s = x; } else if (n == 1) s = 7; else { return -5.f; } return s;"),
+            results("n > 1 ? x : n == 1 ? 7.f : -5.f"));
+  EXPECT_EQ(
+      results("float s = 0; if (n > 0) { if (x > 0) return 9.f; float t = 2; t *= x; s = t; } return s + 1;"),
+      results("n > 0 && x > 0 ? 9.f : n > 0 ? 2 * x + 1 : 1.f"));
+  // Branches compute only where they are taken.
+  EXPECT_EQ(results("float s = -1; if (pt.size() > 1) s = pt[1]; return s;"),
+            results("pt.size() > 1 ? pt[1] : -1.f"));
+  EXPECT_EQ(results("auto s = pt; if (n > 1) { s = s * 2; s = s + 1; } return s;"),
+            results("n > 1 ? pt * 2 + 1 : pt * 1.f"));
+  // A name means the innermost variable, or what it hides once that is gone.
+  EXPECT_EQ(results("int n = 5; if (true) { int n = 1; n = 2; } n += 1; return n;"), results("6 + 0 * n"));
+  EXPECT_EQ(results("if (n > 100) return 0; else { int n = 3; n = 4; } return n;"), results("n"));
+  EXPECT_EQ(
+      results("int k = 1; auto v = Map(pt, [&](float p) { int k = p; k += 1; return k; }); k = 3; return "
+              "Sum(v) + k;"),
+      results("Sum(Map(pt, [](float p) { return (int) p + 1; })) + 3"));
+  EXPECT_EQ(results("auto s = pt; s = Map(s, [](float a) { int u = a; u += 1; return u; }); return s;"),
+            results("Map(pt, [](float a) { return (float) ((int) a + 1); })"));
+  EXPECT_EQ(error("int s; if (n > 1) s = 2; return s;", ErrorKind::usage).substr(0, 26),
+            "'s' may have no value here");
+  EXPECT_EQ(error("int s; return Sum(Map(pt, [&](float p) { return s; }));", ErrorKind::usage).substr(0, 25),
+            "'s' may have no value her");
+  EXPECT_EQ(error("int s = 1; s = pt; return s;", ErrorKind::type).substr(0, 20), "std::vector<float> d");
+}
+
 TEST_F(Expressions, ConvertArgumentsToTypesInAngleBrackets) {
   EXPECT_EQ(results("std::max<double>(n, 1) / 2"), "double: 1 0.5 0.5");
   EXPECT_EQ(results("std::min<int>(x, 1.9)"), "std::int32_t: 1 -2 0");

@@ -28,6 +28,7 @@ class NameCollector {
         if (!path.empty()) return add(path, locals, is_quoted(index));
       }
       if (node.children.empty()) return;
+      if (node.kind == NodeKind::body) return visit_body(node, locals);
       const bool left_deep = node.kind == NodeKind::binary;
       if (left_deep) return visit_chain(index, locals);
       for (std::size_t i = 0; i + 1 < node.children.size(); ++i) visit(node.children[i], locals);
@@ -35,6 +36,13 @@ class NameCollector {
       if (node.kind == NodeKind::lambda)
         locals.insert(locals.end(), node.parameters.begin(), node.parameters.end());
       index = node.children.back();
+    }
+  }
+
+  void visit_body(const SyntaxNode& body, Locals locals) {
+    for (const NodeIndex statement : body.children) {
+      visit(statement, locals);
+      if (syntax_[statement].kind == NodeKind::declaration) locals.push_back(syntax_[statement].text);
     }
   }
 

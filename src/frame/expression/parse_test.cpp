@@ -58,9 +58,19 @@ std::string shown(const Formula::Syntax& syntax, NodeIndex index) {
       return "(lambda" + parameters + (node.type.empty() ? "" : " -> " + node.type) + below + ")";
     }
     case NodeKind::let:
+      return "(let " + node.type + " " + node.text + below + ")";
+    case NodeKind::body:
+      return "(body" + below + ")";
+    case NodeKind::declaration:
+      return "(" + node.type + " " + node.text + below + ")";
+    case NodeKind::assignment:
+      return "(= " + node.text + below + ")";
+    case NodeKind::branch:
+      return "(if" + below + ")";
+    case NodeKind::result:
       break;
   }
-  return "(let " + node.type + " " + node.text + below + ")";
+  return "(return" + below + ")";
 }
 
 std::string tree(std::string text) {
@@ -257,19 +267,72 @@ TEST(ParseErrors, ExplainLiterals) {
   EXPECT_EQ(message("x /* y"), "a comment without its end, '*/'\n  x /* y\n    ^~");
 }
 
+TEST(Parse, KeepsStatementsThatChangeVariables) {
+  EXPECT_EQ(tree("int s = 1; if (x > 1) s = 2; return s;"),
+            "(body (int s 1) (if (> x 1) (body (= s 2))) (return s))");
+  EXPECT_EQ(tree("float s; if (a) { s = 1; } else if (b) s = 2; else { s = 3; return s; } return s * 2;"),
+            "(body (float s) (if a (body (= s 1)) (body (if b (body (= s 2)) (body (= s 3) (return s))))) "
+            "(return (* s 2)))");
+  EXPECT_EQ(tree("auto n = 0; n += 2 * x; ++n; n--; n <<= 1; return n;"),
+            "(body (auto n 0) (= n (+ n (* 2 x))) (= n (+ n 1)) (= n (- n 1)) (= n (<< n 1)) (return n))");
+  EXPECT_EQ(tree("int n = 0; if (a) return 1; else { n = 2; } return n;"),
+            "(body (int n 0) (if a (body (return 1))) (body (= n 2)) (return n))");
+  EXPECT_EQ(tree("if (a) { auto b = 1; } return 2;"), "(body (if a (body (auto b 1))) (return 2))");
+  EXPECT_EQ(tree("if (a) { int b = 1; b = 2; return b; } return 2;"),
+            "(? a (body (int b 1) (= b 2) (return b)) 2)");
+}
+
+TEST(ParseErrors, SayWhatCannotChange) {
+  EXPECT_EQ(message("const int n = 1; n = 2; return n;"),
+            "'n' cannot be changed: it is const\n  const int n = 1; n = 2; return n;\n                   ^");
+  EXPECT_EQ(message("auto& n = x; n += 2; return n;").substr(0, 42),
+            "'n' cannot be changed: it is a reference\n ");
+  EXPECT_EQ(message("int n = 1; const int& m = n; n += 2; return m;").substr(0, 52),
+            "'n' cannot be changed: a reference to it was declare");
+  EXPECT_EQ(message("auto v = x; auto&& w = f(v[0]); v = x; return w;").substr(0, 35),
+            "'v' cannot be changed: a reference ");
+  EXPECT_EQ(message("int n = 1; const int m = n; n += 2; return m;").substr(0, 9), "no error:");
+  EXPECT_EQ(message("int n = 1; x = 2; return n;").substr(0, 62),
+            "'x' cannot be changed: only variables that are declared in the");
+  EXPECT_EQ(message("int n = 1; if (a) { int m = 2; } m = 3; return n;").substr(0, 21),
+            "'m' cannot be changed");
+  EXPECT_EQ(message("int n = 0; return Map(x, [&](float v) { n += 1; return v; });").substr(0, 38),
+            "a lambda cannot change 'n' around it\n ");
+  EXPECT_EQ(message("return Map(x, [](float v) { v += 1; return v; });").substr(0, 40),
+            "'v' cannot be changed: it is a parameter");
+  EXPECT_EQ(message("int n = 0; n = m = 2; return n;").substr(0, 28), "expected an operator or ';',");
+  EXPECT_EQ(message("int n = 0; return n++ + 1;").substr(0, 28), "expected an operator or ';',");
+  EXPECT_EQ(message("if (a) return 1; else { if (b) return 2; else return 3; a = 4; } return 5;"),
+            "nothing after the last return is reached\n  if (a) return 1; else { if (b) return 2; else "
+            "return 3; a = 4; "
+            "} return 5;\n                                                          ^");
+  EXPECT_EQ(message("auto v = x; v[0] = 2; return v;").substr(0, 40),
+            "only declarations, assignments to variab");
+  for (const char* more : {"n += 1; ", "if (a) n = 1; ", "if (a) return 1; ", "n = 2 * n * n; "}) {
+    std::string many = "int n = 0; n = 1; ";
+    for (int i = 0; i < 1000; ++i) many += more;
+    EXPECT_EQ(message(many + "return n;").substr(0, 32), "more than 1000 nested operations") << more;
+  }
+  std::string variables;
+  for (int i = 0; i < 1001; ++i) variables += "if (a) { int n = 1; n = 2; } int n = 1; ";
+  EXPECT_EQ(message(variables + "return n;").substr(0, 24), "more than 1000 variables");
+  std::string deep = "int n = 0; ";
+  for (int i = 0; i < 200; ++i) deep += "if (a) ";
+  EXPECT_EQ(message(deep + "n = 1; return n;").substr(0, 29), "more than 100 nested blocks\n ");
+}
+
 TEST(ParseErrors, ExplainStatements) {
   EXPECT_EQ(message("auto a = 1;"),
             "not every path through these statements ends with a return\n  auto a = 1;\n  ^~~~");
-  EXPECT_EQ(message("float a; return a;"),
-            "'a' needs a value where it is declared: float a = ...;\n  float a; return a;\n        ^");
+  EXPECT_EQ(message("auto a; return a;"),
+            "'a' needs a value where it is declared: auto a = ...;\n  auto a; return a;\n       ^");
   EXPECT_EQ(message("return 1; return 2;"),
             "nothing after the last return is reached\n  return 1; return 2;\n            ^~~~~~");
-  EXPECT_EQ(message("auto s = 0; for (auto v : x) s += v; return s;"),
-            "only declarations, 'if' and 'return' are statements; if you need a loop or a variable that "
-            "changes, define the column with a function\n  auto s = 0; for (auto v : x) s += v; return s;\n  "
-            "            ^~~");
-  EXPECT_EQ(message("Map(x, [](float v) { x; })").substr(0, 10), "only decla");
-  EXPECT_EQ(message("auto s = 0; if (x > 1) s = 2; return s;").substr(0, 10), "only decla");
+  EXPECT_EQ(
+      message("auto s = 0; for (auto v : x) s += v; return s;"),
+      "only declarations, assignments to variables, 'if' and 'return' are statements; if you need a loop, "
+      "define the column with a function\n  auto s = 0; for (auto v : x) s += v; return s;\n  "
+      "            ^~~");
   EXPECT_EQ(message("if (x > 1)"),
             "the text ends where 'return' or '{' should be\n  if (x > 1)\n            ^");
   EXPECT_EQ(message("Map(x, [](float) { return 1; })").substr(0, 32), "expected the name of a parameter");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <ranges>
+#include <utility>
 
 namespace colonnade::frame {
 namespace {
@@ -50,8 +51,8 @@ bool is_logical(std::string_view symbol) {
 // An explanation for symbols that cannot continue an expression, but occur in practice.
 std::string_view hint(std::string_view symbol) {
   if (symbol == "=") return "; to compare, write '=='";
-  if (symbol.size() > 1 && symbol.back() == '=') return "; an expression cannot change values";
-  if (symbol == "++" || symbol == "--") return "; an expression cannot change values";
+  if (symbol.size() > 1 && symbol.back() == '=') return "; only a statement of its own changes a variable";
+  if (symbol == "++" || symbol == "--") return "; only a statement of its own changes a variable";
   if (symbol == "->") return "; there are no pointers, write '.'";
   if (symbol == ")" || symbol == "]" || symbol == "}") return "; it closes nothing";
   if (symbol == "if" || symbol == "else") return "; to choose a value, write 'condition ? a : b'";
@@ -302,9 +303,14 @@ NodeIndex Parser::lambda() {
   const Token& brace = here();
   if (!accept("{")) fail_here("'{'");
   if (++nesting_ > most_nested) fail(brace.range, "lambdas are nested too deeply");
+  const std::size_t around = std::exchange(own_variables_, variables_.size());
+  for (const std::string& parameter : head.parameters)
+    variables_.push_back({.name = parameter, .fixed_as = "it is a parameter"});
   const NodeIndex body = statements(true);
   expect("}", brace);
   --nesting_;
+  variables_.resize(own_variables_);
+  own_variables_ = around;
   SyntaxNode node = make(NodeKind::lambda, from(open.range), {body});
   node.whole = node.mark;
   node.parameters = std::move(head.parameters);
@@ -369,6 +375,7 @@ NodeIndex Parser::name() {
   }
   if (here().is("(") || here().is("{")) return call(std::move(text), {}, from(begin));
   SyntaxNode node = make(NodeKind::name, from(begin));
+  node.depth = depth_of_variable(text);
   node.text = std::move(text);
   return add(std::move(node));
 }

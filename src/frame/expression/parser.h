@@ -23,13 +23,22 @@ class Parser {
   struct Arm {
     NodeIndex condition = 0, value = 0;
   };
-  // A declaration, or "if (condition) return value;": a statement before the rest of a body.
+  // A statement before the rest of a body. `declaration`: of `name`. `conditional`: "if (condition) return
+  // value;". `assignment`: to `name`. `branch`, `body`: `value` is a body, and so is `otherwise`.
   struct Step {
-    bool is_let = false;
-    NodeIndex value = 0;
-    NodeIndex condition = 0;
+    NodeKind kind = NodeKind::declaration;
+    std::optional<NodeIndex> value, condition, otherwise;
     std::string name, type;
     TextRange mark;
+  };
+  struct Block {
+    std::vector<Step> steps;
+    std::optional<NodeIndex> last;  // what it returns; none: it may end without a return
+  };
+  struct Variable {
+    std::string_view name;
+    std::string_view fixed_as = {};  // why it cannot be changed; empty: it can
+    std::uint32_t depth = 1;         // of its value
   };
   struct Type {
     std::string name;
@@ -55,13 +64,21 @@ class Parser {
   // ---- Statements (statements.cpp)
   bool starts_statements() const;
   NodeIndex statements(bool in_braces);
+  Block block(bool in_braces);
   std::optional<Type> declared_type() const;
   void declaration(const Type& type, std::vector<Step>& steps);
   void initializer(Step& step);
-  std::optional<NodeIndex> condition(std::vector<Step>& steps);
-  NodeIndex branch();
+  void fix_variables(std::size_t begin);
+  bool assigns() const;
+  void assignment(std::vector<Step>& steps);
+  std::size_t variable(const Token& name) const;
+  std::uint32_t depth_of_variable(std::string_view name) const;
+  void condition(Block& block);
+  Block branch();
   NodeIndex result();
-  NodeIndex assemble(const std::vector<Step>& steps, NodeIndex last);
+  NodeIndex assemble(const Block& block);
+  NodeIndex body_of(const Block& block);
+  NodeIndex node_of(const Step& step);
 
   // ---- Types (types.cpp)
   std::optional<Type> type_at(std::size_t at) const;
@@ -89,6 +106,8 @@ class Parser {
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
   unsigned nesting_ = 0;
+  std::vector<Variable> variables_;  // that are declared, the innermost scope last
+  std::size_t own_variables_ = 0;    // the first one of the lambda that is parsed
 };
 
 }  // namespace colonnade::frame

@@ -27,7 +27,12 @@ enum class NodeKind : std::uint8_t {
   cast,         // text: the type; child
   list,         // {children}
   lambda,       // parameters, template_types: their types, type: of the result or empty; child: the body
-  let           // text: a name, type: its type or "auto"; children: its value, what it is used in
+  let,          // text: a name, type: its type or "auto"; children: its value, what it is used in
+  body,         // children: statements; the last one is a result, unless the body is that of a branch
+  declaration,  // of a body; text: a name, type: its type or "auto"; child: its value, if it has one
+  assignment,   // of a body; text: the name of a variable; child: its new value
+  branch,       // of a body; children: condition, body, and the body of the else if there is one
+  result        // of a body; child: the value
 };
 
 struct SyntaxNode {
