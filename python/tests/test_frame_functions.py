@@ -748,7 +748,7 @@ def test_wrong_values_name_the_entry(expression, problem):
         ("Map(x, [](double v) { return w; })", "there is no column 'w'"),
         ("Map(x, [](Muon v) { return v; })", "unknown type 'Muon'"),
         ("Map(x, [](std::string v) { return v; })", "does not convert"),
-        ("Map(x, [](double v) { v; })", "only declarations, assignments to variables, 'if' and 'return' are statements"),
+        ("Map(x, [](double v) { v; })", "only declarations, assignments to variables, 'if' and 'return'"),
         ("Filter(x, [](double v) { return std::to_string(v); })", "a condition must be a bool or a number"),
         ("clamp(x, 1.0)", "argument"),
         ("to_string(x)", "needs one number"),
