@@ -677,3 +677,36 @@ def test_a_library_that_is_not_installed_is_named(
     if library == "torch":
         with pytest.raises(colonnade.UnsupportedError, match="pip install torch"):
             ml.Batches(frame, ["x"]).as_torch()
+
+
+FORKED = """
+import copy, os, signal, sys, time
+import colonnade
+from colonnade import ml
+waits, calls = True, []
+def slow(x):
+    if waits:
+        calls.append(x)
+        time.sleep(0.3)
+    return x
+frame = colonnade.DataFrame("Events", sys.argv[1:]).define("late", slow, ["x"])
+batches = ml.Batches(frame, ["late"], batch_size=10, window=100)
+left = iter(batches)
+next(left)
+before = len(calls)
+while len(calls) == before:
+    time.sleep(0.001)
+child = os.fork()
+waits = False
+if child == 0:
+    signal.alarm(60)
+    next(iter(copy.copy(batches)))
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0 and len(list(left)) == 99
+"""
+
+
+def test_children_get_no_data_frame_that_is_in_use(files: list[str]) -> None:
+    """A fork waits for the thread that loads the next window, whose locks nobody would open in the child."""
+    program = [sys.executable, "-W", "ignore", "-c", FORKED, *files]
+    subprocess.run(program, timeout=100, check=True, start_new_session=True)

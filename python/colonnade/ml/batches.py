@@ -5,8 +5,9 @@ from __future__ import annotations
 import atexit
 import math
 import os
+import threading
 import zlib
-from _thread import start_new_thread
+from _thread import RLock, start_new_thread
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -427,8 +428,11 @@ def _converted(column: Column, convert: Callable[[Any], Any], library: ArrayLibr
     return Jagged(convert(column.values), convert(column.offsets))
 
 
-_threads: dict[SimpleQueue[int | None], SimpleQueue[None]] = {}
-"""What the threads that load windows wait for, and what tells their end."""
+_threads: dict[SimpleQueue[int | None], tuple[SimpleQueue[None], RLock]] = {}
+"""What the threads that load windows wait for, what tells their end, and the lock that they hold while they load."""
+_MOST_SECONDS_BEFORE_FORK = 10
+_forking = threading.local()
+"""The locks that a thread holds while it forks."""
 
 
 def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[int, T]]:
@@ -439,11 +443,13 @@ def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[i
     wanted: SimpleQueue[int | None] = SimpleQueue()
     loaded: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
     ended: SimpleQueue[None] = SimpleQueue()
+    loading = RLock()
 
     def work() -> None:
         try:
             while (number := wanted.get()) is not None:
-                loaded.put((load(number), None))
+                with loading:
+                    loaded.put((load(number), None))
         except BaseException as error:
             loaded.put((None, error))
         finally:
@@ -451,7 +457,7 @@ def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[i
 
     start_new_thread(work, ())  # `Thread.start` waits for a condition
     try:
-        _threads[wanted] = ended
+        _threads[wanted] = ended, loading
         for place, number in enumerate(numbers):
             if place == 0:
                 wanted.put(number)
@@ -474,8 +480,8 @@ def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[i
 def _end(wanted: SimpleQueue[int | None]) -> None:
     """End a thread, and wait until it has."""
     wanted.put(None)
-    if ended := _threads.pop(wanted, None):
-        ended.get()
+    if known := _threads.pop(wanted, None):
+        known[0].get()
 
 
 @atexit.register
@@ -485,7 +491,23 @@ def _end_all() -> None:
         _end(wanted)
 
 
-os.register_at_fork(after_in_child=_threads.clear)
+def _before_fork() -> None:
+    """Wait until no thread loads: a child would never get what one has locked, such as the data frame.
+
+    One that itself waits for the caller, a callable of that data frame, is not waited for to the end.
+    """
+    _forking.held = []
+    for _, loading in list(_threads.values()):
+        if loading.acquire(timeout=_MOST_SECONDS_BEFORE_FORK):
+            _forking.held.append(loading)
+
+
+def _after_fork() -> None:
+    for loading in _forking.held:
+        loading.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_threads.clear)
 
 
 def _frame_of(data: DataFrame | DataSet) -> DataFrame:
