@@ -150,6 +150,7 @@ class CachedWritable final : public LocalWritable {
     const std::uint64_t last = (begin + size) / sharing_unit * sharing_unit;
     const bool may_share = first < last && (offset - begin) % sharing_unit == 0 && shares_;
     if (!may_share || !share(offset + (first - begin), from, first, last - first)) {
+      preallocate(offset + size);
       copy_bytes(offset, from, begin, size);
       return 0;
     }

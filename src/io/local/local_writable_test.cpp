@@ -522,7 +522,7 @@ TEST(DirectFile, ReportsAFullDiskAndKeepsWhatWasFlushed) {
 
 // What was asked of the system, and how it answers.
 struct Copying {
-  std::vector<Request> shared, copied;
+  std::vector<Request> shared, copied, reserved;
   int refuses_sharing = EOPNOTSUPP;  // 0: it shares
   int refuses_copying = 0;
   std::size_t most = std::size_t{1} << 30;  // bytes that one call copies
@@ -543,6 +543,10 @@ struct Copying {
                      ::pwrite(file, bytes.data(), count, offset) == static_cast<ssize_t>(count)
                  ? 0
                  : -1;
+    };
+    all.fallocate = [this](int file, int mode, off_t begin, off_t count) {
+      reserved.push_back({static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(count)});
+      return ::fallocate(file, mode, begin, count);
     };
     all.copy_range = [this](int from, off_t* begin, int file, off_t* offset, std::size_t count) -> ssize_t {
       copied.push_back({static_cast<std::uint64_t>(*begin), count});
@@ -622,6 +626,18 @@ TEST_F(SystemCopies, GoUpToABorderOf64KiBFirst) {
     EXPECT_EQ(how.copied[0].count, is_cut ? up_to : plan.size);
     EXPECT_EQ(how.copied.back().count, is_cut ? plan.size - up_to : plan.size);
   }
+}
+
+TEST_F(SystemCopies, ReserveSpaceWhereTheyShareNothing) {
+  constexpr std::uint64_t far = std::uint64_t{40} << 20;
+  Copying how;
+  copy(how, {4096, 100'000, far});
+  expect_copied({4096, 100'000, far});
+  ASSERT_EQ(how.reserved.size(), 1u);
+  EXPECT_EQ(how.reserved[0].offset, far + 100'000);
+  Copying sharing{.refuses_sharing = 0};
+  copy(sharing, {4096, 100'000, far});
+  EXPECT_TRUE(sharing.reserved.empty());
 }
 
 TEST_F(SystemCopies, ShareWholeBlocksThatHaveTheSamePlaceInBlocks) {
