@@ -481,7 +481,7 @@ def test_baskets_that_claim_other_sizes_than_they_have(tmp_path, place, form, va
     [
         ("fBasketSeek", 1, None, "it has a basket at the place of another one"),  # uproot waits forever
         ("fBasketEntry", 1, 1 << 40, "its baskets are not in the order of entries"),
-        ("fBasketBytes", 1, -1, "it has a basket of less than no bytes"),
+        ("fBasketBytes", 1, -1, "it has a basket of negative size"),
     ],
 )
 def test_branches_that_claim_impossible_baskets(tmp_path, array, number, value, reason):

@@ -707,6 +707,6 @@ assert os.waitpid(child, 0)[1] == 0 and len(list(left)) == 99
 
 
 def test_children_get_no_data_frame_that_is_in_use(files: list[str]) -> None:
-    """A fork waits for the thread that loads the next window, whose locks nobody would open in the child."""
+    """A fork waits for the thread that loads the next window: in the child, nobody would release its locks."""
     program = [sys.executable, "-W", "ignore", "-c", FORKED, *files]
     subprocess.run(program, timeout=100, check=True, start_new_session=True)

@@ -122,7 +122,7 @@ class _Containers(_Member):
         containers.append(
             parse_typename(str(self.typename), quote=True, outer_header=True, string_header=True)
         )
-        # The error that uproot has for this order of members; whoever reads the basket then brings them into the other.
+        # uproot's own error for members in this order. The reader of the basket catches it and reorders them.
         code = [
             "if uproot.deserialization.numbytes_version(chunk, cursor, context)[2]:",
             "    raise NotImplementedError('memberwise serialization of an array')",

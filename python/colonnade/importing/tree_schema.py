@@ -636,7 +636,7 @@ def _check_baskets(branch: Any, shared: frozenset[int]) -> None:
     if shared and not shared.isdisjoint(branch.member("fBasketSeek")[:count].tolist()):
         raise _UnfitError("it has a basket at the place of another one")
     if np.any(branch.member("fBasketBytes")[:count] < 0):
-        raise _UnfitError("it has a basket of less than no bytes")
+        raise _UnfitError("it has a basket of negative size")
     entries = branch.member("fBasketEntry")[: count + 1]
     if count and (entries[0] != 0 or np.any(np.diff(entries) < 0)):
         raise _UnfitError("its baskets are not in the order of entries")
@@ -648,7 +648,7 @@ def _check_baskets(branch: Any, shared: frozenset[int]) -> None:
 
 
 def _shared_places(branches: Iterable[Any]) -> frozenset[int]:
-    """Return the places in the file at which there would be several baskets of these branches."""
+    """Return the places in the file that more than one basket of these branches claims."""
     parts = [branch.member("fBasketSeek")[: branch._num_normal_baskets] for branch in branches]
     places, counts = np.unique(np.concatenate([np.empty(0, np.int64), *parts]), return_counts=True)
     return frozenset(places[counts > 1].tolist())

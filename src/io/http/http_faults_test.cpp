@@ -536,7 +536,7 @@ TEST_F(HttpFaults, WhatWasWrittenBeforeAnAnswerWasLostIsNotAnotherPrograms) {
   }
 }
 
-// A portal says yes, whoever it is asked for; and the server cannot rename.
+// A portal answers writes with success, although they never reach the server; and files cannot be renamed.
 TEST_F(HttpFaults, FilesThatSomebodyElseAcceptedAreNoticed) {
   for (const int status : {404, 410}) {
     const HttpTestServer server([&](const TestRequest& request) -> TestAnswer {

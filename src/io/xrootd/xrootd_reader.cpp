@@ -66,7 +66,7 @@ XrdStatus open_handle(const std::string& url, std::shared_ptr<XrootdHandle>& han
 
 // Where a connection was lost, the library refuses at once what it is asked for within the next second
 // (StreamErrorWindow), and does not connect.
-XrdStatus open_patiently(const std::string& url, std::shared_ptr<XrootdHandle>& handle, XrootdInfo& info) {
+XrdStatus open_with_retries(const std::string& url, std::shared_ptr<XrootdHandle>& handle, XrootdInfo& info) {
   constexpr std::chrono::milliseconds pause{250};
   const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(1500);
   while (true) {
@@ -122,7 +122,7 @@ class XrootdFile final : public RandomAccessFile {
   // Throws once it is known not to be.
   void check() const;
   // Reads, again and again while that may help and the timeout is not over.
-  XrdStatus read_patiently(std::uint64_t offset, MutableByteSpan into) const;
+  XrdStatus read_with_retries(std::uint64_t offset, MutableByteSpan into) const;
   [[noreturn]] void fail(const XrdStatus& status, std::uint64_t offset, std::size_t size) const;
 
  private:
@@ -251,7 +251,7 @@ bool XrootdFile::copy_from_windows(std::uint64_t offset, MutableByteSpan into) c
   return true;
 }
 
-XrdStatus XrootdFile::read_patiently(std::uint64_t offset, MutableByteSpan into) const {
+XrdStatus XrootdFile::read_with_retries(std::uint64_t offset, MutableByteSpan into) const {
   const Clock::time_point deadline = Clock::now() + std::chrono::seconds(xrootd_timeout());
   std::chrono::milliseconds pause{50};
   constexpr std::chrono::milliseconds longest{2000};
@@ -285,7 +285,8 @@ void XrootdFile::read(std::uint64_t offset, MutableByteSpan into) const {
     const ReadRequest request{offset, into};
     return read_vector({&request, 1});
   }
-  if (const XrdStatus status = read_patiently(offset, into); !status.ok()) fail(status, offset, into.size());
+  if (const XrdStatus status = read_with_retries(offset, into); !status.ok())
+    fail(status, offset, into.size());
 }
 
 void XrootdFile::read_vector(std::span<const ReadRequest> requests) const {
@@ -404,7 +405,7 @@ void XrootdQueue::send(std::vector<QueuedRead> reads) {
 // Where the timeout is over for one range, those that were lost before do not wait as long once more.
 void XrootdQueue::read_again(const QueuedRead& read, const Answered& answer) {
   const bool is_hopeless = is_transient(answer.status) && answer.when < gave_up_;
-  const XrdStatus status = is_hopeless ? answer.status : file_.read_patiently(read.offset, read.into);
+  const XrdStatus status = is_hopeless ? answer.status : file_.read_with_retries(read.offset, read.into);
   if (status.ok()) return;
   if (!is_hopeless && is_transient(status)) gave_up_ = Clock::now();
   file_.fail(status, read.offset, read.into.size());
@@ -455,7 +456,7 @@ std::unique_ptr<RandomAccessFile> open_xrootd_for_reading(const std::string& uri
     std::string url = place.url();
     std::shared_ptr<XrootdHandle> handle;
     XrootdInfo info;
-    if (const XrdStatus status = open_patiently(url, handle, info); !status.ok())
+    if (const XrdStatus status = open_with_retries(url, handle, info); !status.ok())
       throw xrootd_error(status, "open", uri);
     if (info.is_folder) throw Error(ErrorKind::io, "cannot open: it is a directory", "name a file inside it");
     const Clock::time_point begin = Clock::now();
