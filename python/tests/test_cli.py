@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import shutil
@@ -13,11 +14,13 @@ import numpy as np
 import pytest
 from clients import running
 from locations import FIXTURES
+from rich.console import Console
 
 import colonnade
 from colonnade import _core
 from colonnade.cli import main
 from colonnade.cli.info import describe
+from colonnade.cli.tables import Column, Table
 from colonnade.cli.treemap import stored_boxes
 
 SEVERAL = str(FIXTURES / "several_data_sets.root")
@@ -114,6 +117,35 @@ def test_areas_of_treemaps_are_stored_sizes(tmp_path):
         height = min(one.y + one.dy, other.y + other.dy) - max(one.y, other.y)
         assert min(width, height) < 1e-9
     assert {box.text.splitlines()[0] for box in boxes} == {"n", "jets", "pt", "id", "x", "zero"}
+
+
+def printed(table, width):
+    out = io.StringIO()
+    Console(file=out, width=width, highlight=False).print(table, crop=False)
+    return out.getvalue().splitlines()
+
+
+def test_tables():
+    """Only columns that fold become narrower than their cells."""
+    table = Table([Column("field"), Column("type", folds=True, style="cyan"), Column("pages", right=True)])
+    table.rows += [["a_long_name", "std::vector<float> of 日本", "12"], ["x", "a b", "345678"]]
+    assert printed(table, 80) == [
+        " field        type                         pages ",
+        " a_long_name  std::vector<float> of 日本      12 ",
+        " x            a b                         345678 ",
+    ]
+    assert printed(table, 33) == [
+        " field        type         pages ",
+        " a_long_name  std::vecto      12 ",
+        "              r<float>           ",
+        "              of 日本            ",
+        " x            a b         345678 ",
+    ]
+    assert [line.split()[0] for line in printed(table, 1)[1::7]] == ["a_long_name", "x"]
+    assert printed(Table([Column("a"), Column("b")], edge="", rows=[["1\n2", "\x1b[1m"]]), 80) == [
+        "a     b      ",
+        r"1\n2  \x1b[1m",
+    ]
 
 
 def test_info_lists_sub_fields_on_demand(run, sample):

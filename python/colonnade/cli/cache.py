@@ -7,13 +7,12 @@ from datetime import datetime
 
 import click
 from rich.progress import Progress, TaskID
-from rich.table import Table
-from rich.text import Text
 
 from colonnade import cache as caching
 from colonnade.errors import NotFoundError, redacted
 
 from .common import bytes_text, console, count_text, fields_option, json_option, print_json, progress_bar
+from .tables import Column, Table
 
 __all__ = ["cache"]
 
@@ -44,20 +43,20 @@ def ls(home: str | None, as_json: bool) -> None:
     if as_json:
         print_json([_plain(one) for one in found])
         return
-    table = Table(box=None, pad_edge=False)
-    for title in ("data set", "size", "columns", "last use", "users"):
-        table.add_column(title, justify="right" if title in ("size", "columns") else "left")
+    names = ("data set", "size", "columns", "last use", "users")
+    table = Table(
+        [
+            Column(name, right=name in ("size", "columns"), folds=name in ("data set", "users"))
+            for name in names
+        ],
+        edge="",
+    )
     for one in found:
         pinned = " (pinned)" if one.pinned else ""
         title = f"{redacted(one.uri)}:{one.name}{pinned}" if one.uri else "(its record is damaged)"
-        table.add_row(
-            Text(title),  # no markup, such as the "[red]" of a file
-            bytes_text(one.bytes),
-            str(len(one.columns)),
-            _when(one.last_use),
-            Text(", ".join(one.users)),
-        )
-    console().print(table)
+        sizes = bytes_text(one.bytes), str(len(one.columns))
+        table.rows.append([title, *sizes, _when(one.last_use), ", ".join(one.users)])
+    console().print(table, crop=False)
     click.echo(f"{count_text(len(found), 'data set')}, {bytes_text(sum(one.bytes for one in found))}")
 
 
@@ -73,19 +72,16 @@ def info(uri: str, home: str | None, as_json: bool) -> None:
         return
     for one in found:
         click.echo(f"{redacted(one.uri)}:{one.name}, version {one.version}, {bytes_text(one.bytes)}")
-        table = Table(box=None, pad_edge=False)
-        for title in ("column", "field", "clusters", "pages", "size", "last use"):
-            table.add_column(title, justify="left" if title in ("field", "last use") else "right")
+        names = ("column", "field", "clusters", "pages", "size", "last use")
+        texts = ("field", "last use")
+        table = Table(
+            [Column(name, right=name not in texts, folds=name == "field") for name in names], edge=""
+        )
         for column in one.columns:
-            table.add_row(
-                str(column.column),
-                Text(column.field + (" (pinned)" if column.pinned else "")),
-                str(column.clusters),
-                str(column.pages),
-                bytes_text(column.bytes),
-                _when(column.last_use),
-            )
-        console().print(table)
+            field = column.field + (" (pinned)" if column.pinned else "")
+            counts = str(column.clusters), str(column.pages), bytes_text(column.bytes)
+            table.rows.append([str(column.column), field, *counts, _when(column.last_use)])
+        console().print(table, crop=False)
     if not found:
         click.echo("the cache has nothing of it")
 

@@ -8,8 +8,6 @@ from dataclasses import asdict
 from typing import Any
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from colonnade import _core
 from colonnade.errors import UsageError, redacted
@@ -29,6 +27,7 @@ from .common import (
     name_argument,
     print_json,
 )
+from .tables import Column, Table
 from .treemap import draw
 
 __all__ = ["info", "ls"]
@@ -193,39 +192,33 @@ def _print(data: dict[str, Any], everything: bool, types: bool) -> None:
     click.echo(
         f"  written by {data['writer'] or 'an unknown program'}, compression {', '.join(data['compression']) or '-'}"
     )
-    console().print(_types_table(data) if types else _fields_table(data, everything))
+    console().print(_types_table(data) if types else _fields_table(data, everything), crop=False)
     _print_attribute_sets(data["attribute_sets"])
 
 
+_SIZES = [
+    *(Column(title, right=True) for title in ("pages", "size", "stored", "ratio")),
+    Column("share", style="green"),
+]
+
+
 def _types_table(data: dict[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=True)
-    table.add_column("column type", no_wrap=True, style="cyan")
-    for title in ("columns", "elements"):
-        table.add_column(title, justify="right", no_wrap=True)
-    _add_size_columns(table)
+    numbers = [Column(title, right=True) for title in ("columns", "elements")]
+    table = Table([Column("column type", style="cyan"), *numbers, *_SIZES])
     for each in data["column_types"]:
         cells = each["type"], str(each["columns"]), str(each["elements"])
-        table.add_row(*cells, *_size_cells(each, data["stored_bytes"]))
+        table.rows.append([*cells, *_size_cells(each, data["stored_bytes"])])
     return table
 
 
 def _fields_table(data: dict[str, Any], everything: bool) -> Table:
-    rows = [row for field in data["fields"] for row in _rows(field, "", "", everything)]
-    table = Table(box=None, pad_edge=True)
     # Names are never broken, so that a search finds them. Types are, in a narrow terminal.
-    table.add_column("field", no_wrap=True, min_width=max((len(name) for name, _ in rows), default=0))
-    table.add_column("type", overflow="fold", style="cyan")
-    table.add_column("encoding", overflow="fold", style="dim")
-    _add_size_columns(table)
-    for name, field in rows:
-        _add_row(table, name, field, data["stored_bytes"])
+    types = [Column("type", folds=True, style="cyan"), Column("encoding", folds=True, style="dim")]
+    table = Table([Column("field"), *types, *_SIZES])
+    for top in data["fields"]:
+        for name, field in _rows(top, "", "", everything):
+            table.rows.append(_cells(name, field, data["stored_bytes"]))
     return table
-
-
-def _add_size_columns(table: Table) -> None:
-    for title in ("pages", "size", "stored", "ratio"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("share", no_wrap=True, style="green")
 
 
 def _print_attribute_sets(found: list[dict[str, Any]]) -> None:
@@ -270,18 +263,14 @@ def _rows(
         )
 
 
-def _add_row(table: Table, name: str, field: dict[str, Any], total: int) -> None:
+def _cells(name: str, field: dict[str, Any], total: int) -> list[str]:
     notes = f" -> {field['projected']}" if field["projected"] else ""
     notes += f" (cannot be read: {field['unreadable']})" if field["unreadable"] else ""
-    # As texts, in which rich finds neither markup nor emoji.
-    table.add_row(
-        *(Text(text) for text in (name, field["type"] + notes, " ".join(field["encodings"]))),
-        *_size_cells(field, total),
-    )
+    return [name, field["type"] + notes, " ".join(field["encodings"]), *_size_cells(field, total)]
 
 
 def _size_cells(sizes: dict[str, Any], total: int) -> list[str]:
-    """The cells of `_add_size_columns`."""
+    """The cells of `_SIZES`."""
     return [
         str(sizes["pages"]),
         bytes_text(sizes["packed_bytes"]),
