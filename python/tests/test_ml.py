@@ -527,7 +527,12 @@ def test_misuse_is_told(frame: colonnade.DataFrame) -> None:
         (colonnade.UsageError, "length", {"features": ["v"], "pad": 2**31}),
         *((colonnade.TypeMismatchError, "pad=", {"features": ["v"], "pad": pad}) for pad in ("x", 1.5)),
         (colonnade.TypeMismatchError, "not an expression", {"target": 3}),
-        (colonnade.TypeMismatchError, "has no names", {"target": "x", "class_weights": "even"}),
+        *(
+            (colonnade.TypeMismatchError, "has no names", {"target": "x", "class_weights": weights})
+            for weights in ("even", np.ones(2))
+        ),
+        (colonnade.UsageError, "too large", {"target": "x", "class_weights": {0: 10**400}}),
+        (colonnade.UsageError, "'numpy'; try: one of 'np'", {"library": np}),
         (colonnade.TypeMismatchError, "is not a number", {"target": "x", "class_weights": {0: "a"}}),
     ]
     frame = frame.define("u", "static_cast<std::vector<std::uint8_t>>(v)")
@@ -545,6 +550,16 @@ def test_misuse_is_told(frame: colonnade.DataFrame) -> None:
     with pytest.raises(colonnade.UsageError, match="rank"):
         ml.Batches(frame, ["x"]).for_rank(2, 2)
     assert frame.num_runs == 0
+
+
+def test_a_share_begins_where_the_batches_were_when_it_was_made(frame: colonnade.DataFrame) -> None:
+    """Workers that persist go on with the next epoch."""
+    batches = ml.Batches(frame, ["x"], batch_size=64, window=300)
+    share = batches.shared_batches(1, 2)
+    batches.set_epoch(1)
+    first, second = entries_of(batches.shared_batches(1, 2)), entries_of(share)
+    batches.set_epoch(0)
+    assert entries_of(batches)[1::2] == second != first == entries_of(batches)[1::2]
 
 
 POSITION = {"epoch": 0, "window": 0, "row": 0}

@@ -53,6 +53,17 @@ def test_workers_that_are_spawned(frame: colonnade.DataFrame) -> None:
     assert entries_of(loader) == entries_of(made())
 
 
+def test_workers_that_persist(frame: colonnade.DataFrame) -> None:
+    """They go from epoch to epoch by themselves."""
+
+    def made() -> ml.Batches:
+        return ml.Batches(frame, ["x"], library="torch", batch_size=64, window=300)
+
+    plain = made()
+    loader = DataLoader(made().as_torch(), batch_size=None, num_workers=2, persistent_workers=True)
+    assert [entries_of(loader) for _ in range(3)] == [entries_of(plain) for _ in range(3)]
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_ranks_and_epochs_with_workers(frame: colonnade.DataFrame, workers: int) -> None:
     """Each rank has its own loader, as in distributed training; every epoch is in another order, the same for all."""

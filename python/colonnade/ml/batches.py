@@ -21,7 +21,7 @@ from colonnade.errors import TypeMismatchError, UsageError
 from colonnade.frame import DataFrame
 from colonnade.frame.expressions import Expression, ExpressionLike
 from colonnade.frame.steps import ENTRY, Steps
-from colonnade.misuse import mapping_of, whole_number
+from colonnade.misuse import mapping_of, shown, whole_number
 from colonnade.reading.dataset import DataSet
 
 from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, installed, joined
@@ -191,7 +191,7 @@ class Batches:
             seed: of the hash; another one gives another split. Only the first split uses it.
         """
         if not 0 < fraction < 1:
-            raise UsageError(f"{fraction} is not a fraction of the rows", "a number between 0 and 1")
+            raise UsageError(f"{shown(fraction)} is not a fraction of the rows", "a number between 0 and 1")
         first, rest = self._share.cut(float(fraction), int(seed))
         return self._with(first), self._with(rest, shuffle=False)
 
@@ -293,11 +293,10 @@ class Batches:
         return BatchDataset(self)
 
     def shared_batches(self, worker: int, workers: int) -> Iterator[Batch]:
-        """Iterate over every `workers`-th batch, beginning with number `worker`."""
+        """Iterate over every `workers`-th batch from the present position on, beginning with number `worker`."""
         _require_member("worker", worker, "workers", workers)
-        for number, (parts, _) in enumerate(self._parts(self._at)):
-            if number % workers == worker:
-                yield self._batch(parts)
+        parts = self._parts(self._at)
+        return (self._batch(each) for number, (each, _) in enumerate(parts) if number % workers == worker)
 
     # ---- Inside
 
@@ -365,17 +364,15 @@ class Batches:
     def _weigh(self, weights: Literal["balanced"] | Mapping[Any, float]) -> None:
         if len(self._settings.target) != 1:
             raise UsageError("class weights need a single target", "target='is_signal'")
-        if weights == "balanced":
+        if isinstance(weights, str) and weights == "balanced":
             found: dict[Any, int] = {}
             for values in self._windows.values(_own(self._settings.target[0])):
                 for value, count in zip(*np.unique(values, return_counts=True), strict=True):
                     found[_class(value)] = found.get(_class(value), 0) + int(count)
             rows = sum(found.values())
             weights = {value: rows / (len(found) * count) for value, count in found.items()}
-        for value, factor in mapping_of(weights, "class_weights={0: 1, 1: 2}, or 'balanced'").items():
-            if isinstance(factor, bool) or not isinstance(factor, Real):
-                raise TypeMismatchError(f"class_weights[{value!r}]={factor!r} is not a number")
-        factors = {_class(value): float(factor) for value, factor in weights.items()}
+        given = mapping_of(weights, "class_weights={0: 1, 1: 2}, or 'balanced'")
+        factors = {_class(value): _factor(value, factor) for value, factor in given.items()}
         self._settings = replace(self._settings, class_weights=factors)
 
     def _batch(self, parts: list[Part]) -> Batch:
@@ -416,6 +413,15 @@ def _class(value: Any) -> Any:
     """The key of a class. NaN is one, though each is different from any other."""
     plain = value.item() if isinstance(value, np.generic) else value
     return math.nan if isinstance(plain, float) and math.isnan(plain) else plain
+
+
+def _factor(value: Any, factor: Any) -> float:
+    if isinstance(factor, bool) or not isinstance(factor, Real):
+        raise TypeMismatchError(f"class_weights[{shown(value)}]={shown(factor)} is not a number")
+    try:
+        return float(factor)
+    except OverflowError:
+        raise UsageError(f"class_weights[{shown(value)}]={shown(factor)} is too large for a double") from None
 
 
 def _converted(column: Column, convert: Callable[[Any], Any], library: ArrayLibrary) -> Any:
@@ -534,7 +540,8 @@ def _inputs(
     if features is None:
         return [name for name in frame._select(None) if name not in others]
     if not _is_list(features):
-        raise UsageError("features must be a list of columns", f"[{str(features)!r}]")
+        one = str(features) if isinstance(features, str | Expression) else "x"
+        raise UsageError("features must be a list of columns", f"[{one!r}]")
     names: list[ExpressionLike] = []
     for each in features:
         names += frame._select(each) if isinstance(each, str) and any(c in each for c in "*?") else [each]

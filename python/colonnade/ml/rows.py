@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from colonnade import _core
 from colonnade.errors import ConversionError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.frame.values import dtype_of
-from colonnade.misuse import whole_number
+from colonnade.misuse import shown, whole_number
 
 __all__ = [
     "ArrayLibrary",
@@ -146,7 +146,7 @@ def form_of(
     """
     length = pad.get(name) if isinstance(pad, Mapping) else pad
     if length is not None and not 1 <= whole_number("pad", length) < 1 << 31:
-        raise UsageError(f"lists of '{name}' cannot be padded to the length {length!r}", "1, 2, ...")
+        raise UsageError(f"lists of '{name}' cannot be padded to the length {shown(length)}", "1, 2, ...")
     item = kind.item if kind.kind == "list" and not kind.is_optional else kind
     if item.kind != "scalar":
         advice = "numbers and lists of numbers: members of records (jets.pt), missing values replaced (x.value_or(0))"
@@ -177,7 +177,7 @@ def _check_fill(name: str, dtype: np.dtype[Any], fill: float) -> None:
         fits = info[0] <= fill <= info[1] and fill == int(fill)
     if not fits:
         raise UsageError(
-            f"lists of '{name}', of {dtype}, cannot be padded with {fill!r}",
+            f"lists of '{name}', of {dtype}, cannot be padded with {shown(fill)}",
             "pad_value=0, or dtype='float32'",
         )
 
@@ -242,7 +242,8 @@ def converter(library: ArrayLibrary) -> Any:
         return lambda array: torch.from_numpy(array if array.flags.writeable else array.copy())
     if library == "jax":
         return _jax_converter()
-    raise UsageError(f"unknown library '{library}'", "one of 'np', 'torch', 'jax'")
+    name = getattr(library, "__name__", library)  # of a module, too
+    raise UsageError(f"unknown library '{name}'", "one of 'np', 'torch', 'jax'")
 
 
 def _jax_converter() -> Any:

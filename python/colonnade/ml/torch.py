@@ -25,7 +25,9 @@ class BatchDataset(IterableDataset):  # type: ignore[misc]
         worker = get_worker_info()
         if worker is None:
             return iter(self._batches)
-        return self._batches.shared_batches(worker.id, worker.num_workers)
+        share = self._batches.shared_batches(worker.id, worker.num_workers)
+        self._batches.set_epoch(self._batches.epoch + 1)  # of workers that stay for the next epoch
+        return share
 
     def __len__(self) -> int:
         return len(self._batches)
