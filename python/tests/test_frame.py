@@ -500,6 +500,13 @@ def test_display(frame, arrays, capsys):
     assert lines[1].split("|")[1:5] == [" Row ", " n ", lines[1].split("|")[3], lines[1].split("|")[4]]
     assert len(lines) == 7
     assert shown._repr_html_().count("<tr>") == 4
+    for name, row in zip(
+        ("n", "pt", "tag"), zip(*(line.split("|")[2:-1] for line in lines[3:6]), strict=True), strict=True
+    ):
+        values = ak.to_list(arrays[name][:3])
+        assert [cell.strip() for cell in row] == [
+            f"{v:.7g}" if isinstance(v, float) else str(v) for v in values
+        ]
     assert str(frame.filter("n > 99").display("n").value).count("\n") == 3
 
 

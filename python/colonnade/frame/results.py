@@ -6,12 +6,14 @@ import html
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TextIO, TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TextIO, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colonnade import _core
+from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError
 from colonnade.misuse import function_of
@@ -402,10 +404,12 @@ class Display:
     @property
     def numbers(self) -> list[int]:
         """The numbers of the rows."""
-        return [*range(len(self.arrays))] if self._numbers is None else self._numbers.to_list()
+        if self._numbers is not None:
+            return _values(self._numbers.layout)
+        return [*range(len(next(iter(self._columns.values()), ())))]
 
     def _texts(self) -> list[list[str]]:
-        lists = [[_short(value) for value in ak.to_list(column)] for column in self._columns.values()]
+        lists = [[_short(value) for value in _values(column.layout)] for column in self._columns.values()]
         return [[str(number), *row] for number, *row in zip(self.numbers, *lists, strict=True)]
 
     def __str__(self) -> str:
@@ -475,6 +479,17 @@ def graph_of(value: _core.GraphValue) -> GraphPoints:
 def report_of(counts: Sequence[tuple[str, int, int]]) -> Report:
     """Convert the counts from the C++ side."""
     return Report([Cut(*each) for each in counts])
+
+
+def _values(layout: Content) -> list[Any]:
+    """The values of a column; of numbers and lists of them in a fraction of the time that Awkward takes."""
+    if layout.parameter("__array__") is None:
+        if layout.is_numpy:
+            return cast("list[Any]", layout.data.tolist())
+        if layout.is_list and hasattr(layout, "offsets"):
+            items = _values(layout.content)
+            return [items[first:last] for first, last in pairwise(layout.offsets.data.tolist())]
+    return cast("list[Any]", layout.to_list())
 
 
 def _short(value: object, most: int = 60) -> str:
