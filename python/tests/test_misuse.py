@@ -252,6 +252,30 @@ def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
             "1000000000 is not a number of variations",
         ),
         (lambda file: DataFrame("Events", file).foreach(3, "x"), "3 cannot be called"),
+        *(
+            (
+                lambda file, every=every: colonnade.create("b.root", "E", {"x": int}, checkpoint_every=every),
+                problem,
+            )
+            for every, problem in (
+                ({"seconds": 10**400}, r"every 10+\.\.\.0+ seconds"),
+                ("9" * 400 + "h", "is not a time"),
+                ({1: 2, "a": 3}, "every 1, a"),
+            )
+        ),
+        *(
+            (
+                lambda file, edges=edges: DataFrame("Events", file).histo1d(("h", "", edges), "x"),
+                "the edges of an axis",
+            )
+            for edges in ([0, np.inf], [0, np.nan, 1], [0, 10**400])
+        ),
+        (lambda file: DataFrame("Events", file).quantile("x", [[1], [1, 2]]), "is not a quantile"),
+        (lambda file: colonnade.col("x").astype({"x": "float"}), "is not a type"),
+        (lambda file: DataFrame("Events", file).define("y", len, returns={"x": {}}), "is not a value type"),
+        (lambda file: DataFrame("Events", file).iterate(library=np), "unknown library 'numpy'; try: 'np'"),
+        (lambda file: DataFrame("Events", file).iterate(library=np.arange(3)), "library=array"),
+        (lambda file: colonnade.open(file).schema["pt"].find(3), "3 is not the name of a field"),
         (
             lambda file: DataFrame("Events", file).save_graph("no/such/place.dot"),
             "cannot be written: No such file",
@@ -333,6 +357,12 @@ def test_expressions_as_in_python(text, message):
     with pytest.raises(colonnade.Error) as refused:
         frame.define("y", text)
     assert message in str(refused.value)
+
+
+def test_clusters_of_any_size(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": int}, cluster_size=2**63 - 1) as writer:
+        writer.extend({"x": [1, 2]})
+    assert colonnade.open(tmp_path / "f.root")["x"].to_list() == [1, 2]
 
 
 # ---- Anything at all

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ from colonnade.errors import (
     after_commit,
     redacted,
 )
-from colonnade.misuse import advised, check_order, function_of, names_of, path_text
+from colonnade.misuse import advised, check_order, function_of, names_of, path_text, shown
+from colonnade.reading.dataset import Library, unknown_library
 from colonnade.reading.steps import check_step
 from colonnade.reading.streams import Stream
 from colonnade.writing.attributes import AttributeAppender
@@ -80,7 +81,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from colonnade.reading.dataset import Library
     from colonnade.reading.scanning import ArrowDataset, Passes
     from colonnade.writing.options import WriteSettings
 
@@ -153,9 +153,15 @@ class Actions(Node):
                 does not depend on the number of threads or tasks.
         """
         text = self._numbers(x, "quantile")
-        for each in np.atleast_1d(q).tolist():
+        try:
+            asked = np.atleast_1d(q).tolist()
+        except ValueError:  # lists of different lengths
+            asked = [q]
+        for each in asked:
             if isinstance(each, bool) or not isinstance(each, int | float) or not 0 <= each <= 1:
-                raise UsageError(f"q={each!r} is not a quantile", "a number from 0 to 1: q=0.5 is the median")
+                raise UsageError(
+                    f"q={shown(each)} is not a quantile", "a number from 0 to 1: q=0.5 is the median"
+                )
         return self._tallied(
             [text], exact_up_to, f"quantile({text})", lambda tallies: quantiles_of(tallies[0], q)
         )
@@ -631,6 +637,8 @@ class Actions(Node):
             UsageError: an invalid size, or an unknown library.
         """
         check_step(step_size)
+        if library not in get_args(Library):
+            raise unknown_library(library)
         return self._steps(columns).each(step_size, library)
 
     def to_arrow_reader(

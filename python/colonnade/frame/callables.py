@@ -30,6 +30,7 @@ from colonnade.errors import (
     UnsupportedError,
     UsageError,
 )
+from colonnade.misuse import shown
 
 from .answers import PLAIN, layout_of_block, layout_of_rows, own_value
 from .compiled import Loop, compile_rows
@@ -322,7 +323,7 @@ def _type_text(function: Definable, returns: Returns) -> str | None:
         found = _named(returns)
         if found is None:
             raise TypeMismatchError(
-                f"{returns!r} is not a value type", "'float', 'std::vector<int>', numpy.float32"
+                f"{shown(returns)} is not a value type", "'float', 'std::vector<int>', numpy.float32"
             )
         return found
     try:
@@ -344,7 +345,7 @@ def _named(kind: Any) -> str | None:
     try:
         dtype = np.dtype(kind)
         return _core.ValueType.scalar(element_of(dtype)).name if dtype.kind != "O" else None
-    except (TypeError, Error):
+    except (TypeError, ValueError, Error):
         return None
 
 

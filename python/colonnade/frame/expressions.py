@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 
 from colonnade import _core
 from colonnade.errors import Error, TypeMismatchError
-from colonnade.misuse import column_name
+from colonnade.misuse import column_name, shown
 
 from .values import element_of
 
@@ -545,8 +545,10 @@ def _type_name(kind: DTypeLike) -> str:
     try:
         # NumPy takes None for float64.
         return _core.ValueType.scalar(element_of(np.dtype("O" if kind is None else kind))).name
-    except TypeError:
-        raise TypeMismatchError(f"{kind!r} is not a type", "'float', 'std::int16_t', numpy.uint16") from None
+    except (TypeError, ValueError):
+        raise TypeMismatchError(
+            f"{shown(kind)} is not a type", "'float', 'std::int16_t', numpy.uint16"
+        ) from None
 
 
 def _identifier(name: str) -> str:

@@ -178,7 +178,9 @@ def _regular(bins: Any, low: Any, high: Any) -> dict[str, Any]:
 def _variable(edges: Any, bins: Any) -> dict[str, Any]:
     try:
         listed = [float(edge) for edge in np.asarray(edges, dtype=np.float64)]
-    except (TypeError, ValueError):
+        if not all(map(math.isfinite, listed)):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
         raise UsageError(f"the edges of an axis cannot be {shown(edges)}", "[0.0, 1.0, 5.0]") from None
     if bins is not None and len(listed) != int(bins) + 1:
         raise UsageError(f"{bins} bins have {int(bins) + 1} edges, not {len(listed)}")

@@ -16,6 +16,7 @@ from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.numpy import to_numpy, to_series
 from colonnade.errors import UnsupportedError, UsageError
 from colonnade.misuse import thread_count, whole_number
+from colonnade.reading.dataset import unknown_library
 from colonnade.reading.steps import parse_size
 
 from .session import Booking, Remote, Session
@@ -308,7 +309,7 @@ def as_library(columns: Columns, library: Library) -> Any:
         return zip_fields(layouts, _rows(columns))
     if library == "np":
         return {name: to_numpy(layout) for name, layout in layouts.items()}
-    raise UsageError(f"unknown library '{library}'", "one of 'ak', 'np', 'pa', 'pd', 'pl'")
+    raise unknown_library(library)
 
 
 def table_as_pandas(table: pa.Table) -> pd.DataFrame:

@@ -783,10 +783,11 @@ class DataSet(Located):
 
             check_types(selected)
             return frame_of(self._read(selected, start, stop, "pa", ahead))
-        raise _unknown_library(library)
+        raise unknown_library(library)
 
 
-def _unknown_library(library: object) -> UsageError:
+def unknown_library(library: object) -> UsageError:
+    """Make the error for what is no library of arrays."""
     name = str(getattr(library, "__name__", library))  # of a module, too
     return UsageError(
         f"unknown library '{name}'", _SHORT_NAMES.get(name, "one of 'ak', 'np', 'pa', 'pd', 'pl'")

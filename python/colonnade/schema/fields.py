@@ -63,8 +63,9 @@ class FieldInfo:
 
         Raises:
             NotFoundError: several inherited members have the name; the message lists the candidates.
+            TypeMismatchError: `path` is not a text.
         """
-        if not path:
+        if not column_name(path, "field"):
             return self
         head, _, tail = path.partition(".")
         for child in self.children:

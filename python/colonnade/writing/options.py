@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections.abc import Mapping
 from datetime import timedelta
@@ -14,6 +13,7 @@ import numpy as np
 from colonnade import _core
 from colonnade.annotations import checked
 from colonnade.errors import UsageError
+from colonnade.misuse import shown
 from colonnade.reading.steps import byte_count
 
 __all__ = [
@@ -119,7 +119,9 @@ def write_options(
     options.bare_file = container == "bare"
     options.cluster_size = byte_count(cluster_size)
     options.max_cluster_size = (
-        10 * options.cluster_size if max_cluster_size is None else byte_count(max_cluster_size)
+        min(10 * options.cluster_size, 2**63 - 1)
+        if max_cluster_size is None
+        else byte_count(max_cluster_size)
     )
     options.max_page_size = byte_count(page_size)
     options.initial_page_size = byte_count(initial_page_size)
@@ -153,7 +155,7 @@ def checkpoints(every: CheckpointEvery) -> tuple[int, float]:
     if every is None:
         return 0, 0.0
     if isinstance(every, Mapping):
-        unknown = sorted(set(every) - {"clusters", "seconds"})
+        unknown = [name for name in every if name not in ("clusters", "seconds")]
         if unknown or not every:
             raise UsageError(
                 f"checkpoints cannot be made every {', '.join(map(str, unknown)) or 'nothing'}", advice
@@ -167,9 +169,9 @@ def checkpoints(every: CheckpointEvery) -> tuple[int, float]:
         clusters, seconds = every, 0.0
     clusters, seconds = _plain(clusters), _plain(seconds)
     if isinstance(clusters, bool) or not isinstance(clusters, int) or not 0 <= clusters < 2**32:
-        raise UsageError(f"checkpoints cannot be made every {clusters!r} clusters", advice)
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
-        raise UsageError(f"checkpoints cannot be made every {seconds!r} seconds", advice)
+        raise UsageError(f"checkpoints cannot be made every {shown(clusters)} clusters", advice)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < 2**63:
+        raise UsageError(f"checkpoints cannot be made every {shown(seconds)} seconds", advice)
     if clusters == 0 and seconds == 0:
         raise UsageError("checkpoints cannot be made every 0 clusters or seconds", f"None, or {advice}")
     return clusters, float(seconds)
@@ -182,8 +184,8 @@ def seconds_of(time: str | float | timedelta) -> float:
     advice = "a time as '2 h', or seconds"
     if isinstance(time, str):
         return _seconds(time, advice)
-    if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < math.inf:
-        raise UsageError(f"{time!r} is not a time", advice)
+    if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < 2**63:
+        raise UsageError(f"{shown(time)} is not a time", advice)
     return float(time)
 
 
@@ -191,4 +193,7 @@ def _seconds(text: str, advice: str) -> float:
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|min|h)\s*", text)
     if match is None:
         raise UsageError(f"'{text}' is not a time", advice)
-    return float(match[1]) * _SECONDS[match[2]]
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    if seconds >= 2**63:
+        raise UsageError(f"{shown(text)} is not a time", advice)
+    return seconds
