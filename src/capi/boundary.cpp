@@ -98,6 +98,13 @@ std::string text_or(const char* text, std::string_view nothing) {
   return text == nullptr ? std::string(nothing) : std::string(text);
 }
 
+std::string new_name(const char* text, const char* what) {
+  std::string name = text_or(text, "");
+  if (const std::string shown = shown_name(name); shown != name)
+    throw Error(ErrorKind::usage, std::string(what) + " '" + shown + "' is not valid UTF-8");
+  return name;
+}
+
 std::vector<std::string> texts_of(const char* const* texts, std::size_t count, const char* what) {
   if (count > 0) need(texts, what);
   std::vector<std::string> result;

@@ -44,6 +44,9 @@ void need(T* pointer, const char* what) {
 }
 std::string text_of(const char* text, const char* what);          // null is an error
 std::string text_or(const char* text, std::string_view nothing);  // null is `nothing`
+// The name of something new, which results give back; null is none. Throws ErrorKind::usage unless it is
+// UTF-8.
+std::string new_name(const char* text, const char* what);
 std::vector<std::string> texts_of(const char* const* texts, std::size_t count, const char* what);
 
 // Options of a caller that was compiled with an older header: members that it does not know get their

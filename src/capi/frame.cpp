@@ -38,7 +38,8 @@ colonnade_status node_behind(const colonnade_frame* frame, colonnade_frame** out
 colonnade_status define(const colonnade_frame* frame, DefineHow how, const char* name, const char* expression,
                         colonnade_frame** out) {
   return node_behind(frame, out, [&](detail::FrameGraph& graph, NodeId node) {
-    const std::string named = how == DefineHow::filter ? text_or(name, "") : text_of(name, "the name");
+    const std::string named =
+        how == DefineHow::filter ? new_name(name, "the filter") : text_of(name, "the name");
     return detail::frame_define(graph, node, how, named, {text_of(expression, "the expression"), {}, {}});
   });
 }
@@ -140,9 +141,11 @@ colonnade_status colonnade_frame_vary(const colonnade_frame* frame, const char* 
                                       size_t num_columns, const char* expression, const char* const* tags,
                                       size_t num_tags, const char* name, colonnade_frame** out) {
   return node_behind(frame, out, [&](detail::FrameGraph& graph, NodeId node) {
+    std::vector<std::string> given = texts_of(tags, num_tags, "a tag");
+    for (const std::string& tag : given) new_name(tag.c_str(), "the tag");
     return detail::frame_vary(graph, node, texts_of(columns, num_columns, "a column"),
-                              {text_of(expression, "the expression"), {}, {}},
-                              texts_of(tags, num_tags, "a tag"), text_or(name, ""));
+                              {text_of(expression, "the expression"), {}, {}}, std::move(given),
+                              new_name(name, "the variation"));
   });
 }
 

@@ -81,7 +81,7 @@ std::int64_t to_int64(const Number& number) {
 
 std::vector<Axis> axes_of(const colonnade_axis* axes, std::size_t count) {
   if (count == 0) throw Error(ErrorKind::usage, "a histogram has at least one axis");
-  need(axes, "the axes");
+  need(axes, "the list of axes");
   std::vector<Axis> result;
   for (std::size_t i = 0; i < count; ++i) {
     const colonnade_axis& axis = axes[i];
@@ -229,7 +229,7 @@ colonnade_status colonnade_frame_report(const colonnade_frame* frame, colonnade_
 
 colonnade_status colonnade_results_run(colonnade_result* const* results, size_t num_results) {
   return guarded([&] {
-    if (num_results > 0) need(results, "the results");
+    if (num_results > 0) need(results, "the list of results");
     std::vector<detail::FrameGraph*> graphs;
     for (size_t i = 0; i < num_results; ++i) {
       need(results[i], "a result");

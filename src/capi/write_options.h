@@ -23,7 +23,11 @@ inline WriteMode write_mode(const colonnade_write_options& given) {
 inline WriteOptions write_options(const colonnade_write_options& given) {
   WriteOptions options;
   if (given.compression != nullptr) options.compression = Compression(std::string(given.compression));
-  if (given.cluster_size > 0) options.approximate_cluster_size = static_cast<std::size_t>(given.cluster_size);
+  if (given.cluster_size > 0) {
+    options.approximate_cluster_size = static_cast<std::size_t>(given.cluster_size);
+    options.max_uncompressed_cluster_size =
+        std::max(options.max_uncompressed_cluster_size, options.approximate_cluster_size);
+  }
   options.description = text_or(given.description, "");
   options.replace_at_close = true;
   return options;

@@ -484,3 +484,13 @@ def test_errors_are_utf8(tmp_path: Path) -> None:
         c.made("colonnade_open", b"caf\xe9", uris, ctypes.c_size_t(1), None)
     assert refused.value.problem == r'there is no data set "caf\xe9"'
     assert r"data set=caf\xe9" in str(refused.value)
+
+
+def test_clusters_of_any_size(tmp_path: Path) -> None:
+    """Also above the limit in memory that C++ has as an option of its own."""
+    table = pa.table({"x": pa.array([1, 2], pa.int32())})
+    for number, size in enumerate([1, 2**31, 2**63, 2**64 - 1]):
+        file = str(tmp_path / f"f{number}.root")
+        assert c.write_table(table, file, cluster_size=size) == 2
+        with c.opened(file) as reader:
+            assert c.read(reader).to_pydict() == {"x": [1, 2]}

@@ -333,6 +333,48 @@ def test_histograms_that_cannot_be(files: list[str], bins: int, axes: int, code:
         assert refused.value.status == c.CODES[code]
 
 
+@pytest.mark.parametrize(("low", "high"), [(-np.inf, np.inf), (np.nan, 1), (0, np.inf)])
+def test_axes_without_limits(files: list[str], low: float, high: float) -> None:
+    """They are no axes whose limits follow from the values, as those without a range are."""
+    edges = (ctypes.c_double * 2)(low, high)
+    with frame(files) as made:
+        for axis in (c.Axis(b"x", 1, low, high, None), c.Axis(b"x", 1, 0, 1, edges)):
+            with pytest.raises(c.CError, match="an axis 'x' cannot have a limit at") as refused:
+                c.made(
+                    "colonnade_frame_histogram",
+                    made,
+                    ctypes.byref(axis),
+                    c.texts(["x"]),
+                    ctypes.c_size_t(1),
+                    None,
+                )
+            assert refused.value.status == c.CODES["usage"]
+        narrow = c.Axis(b"x", 3, 0, 5e-324, None)
+        with pytest.raises(c.CError, match="that 3 bins can share"):
+            c.made(
+                "colonnade_frame_histogram",
+                made,
+                ctypes.byref(narrow),
+                c.texts(["x"]),
+                ctypes.c_size_t(1),
+                None,
+            )
+
+
+def test_new_names_are_utf8(files: list[str]) -> None:
+    """Reports and variations give them back."""
+    wrong, x = (ctypes.c_char_p * 1)(b"\xff"), c.texts(["x"])
+    one = ctypes.c_size_t(1)
+    with frame(files) as made:
+        for arguments, says in (
+            (("filter", b"x > 0", b"\xff"), "the filter"),
+            (("vary", x, one, b"{x + 1}", wrong, one, None), "the tag"),
+            (("vary", x, one, b"{x + 1}", c.texts(["up"]), one, b"\xff"), "the variation"),
+        ):
+            with pytest.raises(c.CError, match=rf"{says} '\\xff' is not valid UTF-8"):
+                c.made(f"colonnade_frame_{arguments[0]}", made, *arguments[1:])
+
+
 @pytest.mark.parametrize("numbers", [(0, 0, 0), (5, 2, 1), (2**64 - 1, 0, 2**64 - 1)])
 def test_ranges_at_their_limits(files: list[str], numbers: tuple[int, int, int]) -> None:
     with frame(files) as made:

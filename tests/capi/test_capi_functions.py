@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -387,6 +388,32 @@ def test_joins(files: list[str], tmp_path: Path) -> None:
             }
     with frames(files) as made, pytest.raises(c.CError, match="id"):
         made.step("join", "More", *names(other), c.texts(["id"]), None, ctypes.c_size_t(1), None)
+
+
+def test_joins_that_are_refused(files: list[str], tmp_path: Path) -> None:
+    other = os.fsencode(tmp_path) + b"/\xff.root"
+    with colonnade.create(tmp_path / "o.root", "More") as writing:
+        writing.extend({"id": [1, 2], "w": [0.5, 1.5]})
+    os.rename(tmp_path / "o.root", other)
+    uris = ((ctypes.c_char_p * 1)(other), ctypes.c_size_t(1))
+    keys = (c.texts(["key"]), c.texts(["id"]), ctypes.c_size_t(1))
+    twice = c.texts(["w", "w"])
+    for options, says, code in (
+        ({"columns": ctypes.addressof(twice), "num_columns": 2}, "the column 'w' is given twice", "usage"),
+        ({"table": os.fsencode(tmp_path / "keys")}, "names are not valid UTF-8", "unsupported"),
+    ):
+        join = JoinOptions(struct_size=ctypes.sizeof(JoinOptions), **options)
+        with frames(files) as made, pytest.raises(c.CError, match=says) as refused:
+            made.step("join", "More", *uris, *keys, ctypes.byref(join))
+        assert refused.value.status == c.CODES[code]
+    with frames(files) as made:
+        made.step("join", "More", *uris, *keys, None)
+        assert number(made.statistic("sum", "w")) == 2
+    shutil.copy(other, tmp_path / "double.root")
+    with frames(files) as made:
+        made.step("join", "More", *names(*[str(tmp_path / "double.root")] * 2), *keys, None)
+        with pytest.raises(c.CError, match=r"same key .* in the joined column 'More_entry'"):
+            number(made.statistic("sum", "w"))
 
 
 def test_other_names_types_and_files_that_lack_a_column(files: list[str]) -> None:

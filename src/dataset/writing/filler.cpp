@@ -45,8 +45,9 @@ Filler::Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::ui
   // the actual one.
   const WriteOptions& options = sink_.options();
   const std::size_t guess = sink_.compression().algorithm == codec::Algorithm::none ? 1 : 2;
+  const std::size_t most = options.max_uncompressed_cluster_size;
   uncompressed_target_ =
-      std::min(options.approximate_cluster_size * guess, options.max_uncompressed_cluster_size);
+      options.approximate_cluster_size > most / guess ? most : options.approximate_cluster_size * guess;
 }
 
 void Filler::refuse(const Entry& entry) const {

@@ -1,5 +1,10 @@
 // Options of a DataFrame's results as JSON, in the form described in frame/results/result.h.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "colonnade/detail/frame_graph.h"
 #include "colonnade/error.h"
@@ -11,7 +16,19 @@ using nlohmann::json;
 
 namespace {
 
+// JSON has no infinities and NaNs: they would read as missing.
+void need_finite(const std::string& axis, std::initializer_list<std::span<const double>> given) {
+  for (const std::span<const double> numbers : given)
+    for (const double number : numbers)
+      if (!std::isfinite(number))
+        throw Error(ErrorKind::usage,
+                    fmt::format("an axis {}cannot have a limit at {}",
+                                axis.empty() ? "" : fmt::format("'{}' ", axis), number),
+                    "a finite number; underflow and overflow have the values beyond");
+}
+
 json axis_json(const Axis& axis) {
+  need_finite(axis.name, {axis.edges, {&axis.low, 1}, {&axis.high, 1}});
   json out;
   if (!axis.edges.empty()) {
     out["edges"] = axis.edges;

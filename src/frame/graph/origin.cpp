@@ -13,6 +13,7 @@ std::string where(std::string_view what, std::string_view name, const std::strin
 }
 
 std::string where(const Node& node) {
+  if (node.computation.definition.join) return fmt::format("in the joined column '{}'", node.name);
   const std::string text = text_of(node.computation.definition);
   switch (node.kind) {
     case Node::Kind::filter:

@@ -138,7 +138,7 @@ struct BookedResult {
   std::optional<Expansion> expansion;  // one instance for all variations
 };
 
-// Of a callable "callable(x, y)".
+// Of a callable "callable(x, y)", of a joined column "join(key)".
 std::string text_of(const Definition& definition);
 std::string text_of_filter(const Node& node);
 

@@ -11,7 +11,7 @@ namespace colonnade::frame {
 
 std::string graph_parts::text_of(const Definition& definition) {
   if (!definition.make_kernel) return definition.text;
-  return fmt::format("callable({})", fmt::join(definition.columns, ", "));
+  return fmt::format("{}({})", definition.join ? "join" : "callable", fmt::join(definition.columns, ", "));
 }
 
 std::string graph_parts::text_of_filter(const Node& node) {

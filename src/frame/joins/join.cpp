@@ -322,7 +322,7 @@ std::shared_ptr<Join> Join::remake(const std::string& specification) {
 }
 
 // The files and their identities, without the ways to read them.
-std::string Join::identity() const {
+std::string Join::identity() const try {
   json made{{"source", json::parse(source_->specification(true))}, {"keys", keys_}};
   made["duplicates"] = duplicates_ == Duplicates::error;
   for (const JoinSection& section : sections_) made["sections"].push_back({section.here, section.there});
@@ -332,6 +332,10 @@ std::string Join::identity() const {
   made["source"].erase("options");
   const std::string text = made.dump();
   return fmt::format("{:016x} {}", codec::xxh3(as_bytes(text)), text.size());
+} catch (const json::exception&) {
+  throw Error(ErrorKind::unsupported,
+              "a table of keys cannot be saved for files whose names are not valid UTF-8",
+              "join without `table`, or by a link whose name is UTF-8");
 }
 
 void Join::for_each_column(const std::function<void(const std::string&, const Error*)>& work) const {
@@ -724,6 +728,9 @@ void name_columns(const Join& join, JoinedColumns& wanted, std::string_view name
   const auto has = [](const std::vector<std::string>& names, const std::string& column) {
     return std::ranges::find(names, column) != names.end();
   };
+  for (auto column = chosen.begin(); column != chosen.end(); ++column)
+    if (std::find(chosen.begin(), column, *column) != column)
+      throw Error(ErrorKind::usage, fmt::format("join '{}': the column '{}' is given twice", name, *column));
   const std::vector<LeftOut> left_out = join.left_out();
   for (const std::string& column : chosen)
     if (!has(all, column) && !has(join.keys(), column) &&

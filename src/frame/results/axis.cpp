@@ -90,7 +90,10 @@ Axis Axis::parse(const Options& options) {
   const double low = options.number("low", 0);
   const double high = options.number("high", 0);
   if (!RegularAxis::can_be(bins, low, high))
-    options.refuse("high", fmt::format("a number above low = {}", low));
+    options.refuse("high",
+                   low < high
+                       ? fmt::format("a number at a distance from low = {} that {} bins can share", low, bins)
+                       : fmt::format("a number above low = {}", low));
   axis.set_range(low, high);
   return axis;
 }

@@ -201,7 +201,7 @@ ValuesPtr ChainCursor::read(std::uint32_t column, const Rows& rows, BlockMemory&
   if (shape == nullptr)
     throw Error(ErrorKind::not_found,
                 fmt::format("the column '{}' is not in {}", chain_->path(column), sample.name),
-                "see FilterAvailable and DefaultValueFor", {.field = chain_->path(column)});
+                "see filter_available and default_value_for", {.field = chain_->path(column)});
   if (!in_.cursor) enter_file();
   read_next_file_ahead();
   used_.insert(column);
