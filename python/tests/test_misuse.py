@@ -277,6 +277,16 @@ def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
         (lambda file: DataFrame("Events", file).iterate(library=np.arange(3)), "library=array"),
         (lambda file: colonnade.open(file).schema["pt"].find(3), "3 is not the name of a field"),
         (
+            lambda file: DataFrame("Events", file).histo1d(("h", "", np.nan, [0, 1]), "x"),
+            "nan bins do not have 2 edges",
+        ),
+        (
+            lambda file: (
+                colonnade.open(file).join(colonnade.open(file).select(["id", "x"]), on="id").verify(3)
+            ),
+            "3 cannot be called",
+        ),
+        (
             lambda file: DataFrame("Events", file).save_graph("no/such/place.dot"),
             "cannot be written: No such file",
         ),
@@ -309,6 +319,31 @@ def test_methods_of_chains_and_attributes(tmp_path, call, problem):
         writer.attributes("runs", {"run": "int"}).add({"run": 1}, 0, 1)
     with pytest.raises(colonnade.TypeMismatchError, match=problem):
         call(colonnade.open([tmp_path / "f.root"]))
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda runs: runs.add(None, 0, 1), "None has no names; try: a value for each field"),
+        (lambda runs: runs.add([1], 0, 1), r"\[1\] has no names"),
+        (lambda runs: runs.add({"run": 1}, [0], 1), r"first=\[0\] is not a whole number"),
+        (lambda runs: runs.add({"run": 1}, 0, np.arange(3)), "last=array.* is not a whole number"),
+        (lambda runs: runs.range([1]), r"\[1\] has no names"),
+    ],
+)
+def test_rows_of_attributes(tmp_path, call, problem):
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": "double"}) as writer:
+        writer.extend({"x": [1.0]})
+        for schema in ({"run": "int"}, None):
+            with pytest.raises(colonnade.TypeMismatchError, match=problem):
+                call(writer.attributes(f"runs{schema is None}", schema))
+        writer.attributes("runs").add({"run": 1}, np.int8(0), 1)
+    data_set = colonnade.open(tmp_path / "f.root")
+    runs = data_set.attributes["runs"]
+    with pytest.raises(colonnade.NotFoundError, match=r"no field 'r\*'"):
+        runs["r*"]
+    assert list(runs.row_texts(-1, 5)) == [(0, '{"run": 1}')]
+    assert list(data_set.entry_texts(-5, 2**70)) == [(0, '{"x": 1}')]
 
 
 def test_several_files_are_a_list_or_a_tuple(path, tmp_path):

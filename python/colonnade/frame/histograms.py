@@ -84,7 +84,7 @@ def histogram_model(model: Any, arguments: Sequence[str]) -> Model:
         )
     if model is not None and not hasattr(model, "edges") and not isinstance(model, Iterable):
         raise UsageError(
-            f"the model of a histogram cannot be {model!r}", '("name", "title", bins, low, high)'
+            f"the model of a histogram cannot be {shown(model)}", '("name", "title", bins, low, high)'
         )
     if model is None:
         axes: list[dict[str, Any]] = [{"bins": _DEFAULT_BINS} for _ in arguments]
@@ -93,7 +93,7 @@ def histogram_model(model: Any, arguments: Sequence[str]) -> Model:
         texts = [each for each in rest if isinstance(each, str)]
         if texts and (len(texts) != 2 or rest[:2] != texts):
             raise UsageError(
-                f"the model of a histogram begins with two strings, its name and its title, not {model!r}",
+                f"the model of a histogram begins with two strings, its name and its title, not {shown(model)}",
                 '("name", "title", bins, low, high)',
             )
         if texts:
@@ -182,8 +182,8 @@ def _variable(edges: Any, bins: Any) -> dict[str, Any]:
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise UsageError(f"the edges of an axis cannot be {shown(edges)}", "[0.0, 1.0, 5.0]") from None
-    if bins is not None and len(listed) != int(bins) + 1:
-        raise UsageError(f"{bins} bins have {int(bins) + 1} edges, not {len(listed)}")
+    if bins is not None and bins != len(listed) - 1:
+        raise UsageError(f"{shown(bins)} bins do not have {len(listed)} edges", "one edge more than bins")
     return {"edges": listed}
 
 

@@ -10,8 +10,10 @@ import numpy as np
 from colonnade import _core
 from colonnade.annotations import checked_methods
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.errors import Error, FormatError, UnsupportedError, redacted
+from colonnade.errors import Error, FormatError, NotFoundError, UnsupportedError, redacted
 from colonnade.misuse import column_name, names_of
+
+from .steps import entry_range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,7 +152,10 @@ class AttributeSet:
 
     def __getitem__(self, field: str) -> ak.Array:
         """Read one field as an `awkward.Array`."""
-        return self.arrays(field)[field]
+        found = self.arrays(column_name(field, "field"))
+        if field not in found.fields:  # a wildcard
+            raise NotFoundError(f"there is no field '{field}'", "arrays() for several", field=field)
+        return found[field]
 
     def row(self, number: int) -> Attribute:
         """Read a row; negative numbers count from the end."""
@@ -169,6 +174,7 @@ class AttributeSet:
 
     def row_texts(self, start: int, stop: int) -> Iterator[tuple[int, str]]:
         """Iterate over the numbers and texts of rows, such as {"run": 7}, in JSON-like form."""
+        start, stop = entry_range(start, stop, self.num_rows)
         if not self.field_names:
             yield from ((number, "{}") for number in range(start, stop))
             return

@@ -508,6 +508,7 @@ class DataSet(Located):
 
     def entry_texts(self, start: int, stop: int, fields: Fields = None) -> Iterator[tuple[int, str]]:
         """Iterate over the numbers and texts of entries."""
+        start, stop = entry_range(start, stop, self.num_entries)
         paths = [info.path for info in self._select(fields).values()]
         for first in range(start, stop, 100):
             last = min(first + 100, stop)

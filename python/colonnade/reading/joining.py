@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from colonnade import _core
+from colonnade.annotations import checked_methods
 from colonnade.errors import NotFoundError, SchemaError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.located import Located
 from colonnade.locks import ProcessLock
@@ -20,7 +21,7 @@ from colonnade.schema.fields import FieldInfo, Schema, matching
 from .chain import Chain, files_of
 from .dataset import DataSet, Fields
 from .metrics import ReadMetrics
-from .steps import common_steps, parse_size, steps
+from .steps import common_steps, entry_range, parse_size, steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,7 @@ Rows: TypeAlias = "range | NDArray[np.int64]"
 """Entries: a stretch of them, or any, in any order."""
 
 
+@checked_methods
 class Joined(DataSet):
     """A data set whose entries have fields of another one, too. Made by `DataSet.join` and `DataSet.with_friends`.
 
@@ -109,6 +111,7 @@ class Joined(DataSet):
 
     def entry_texts(self, start: int, stop: int, fields: Fields = None) -> Iterator[tuple[int, str]]:
         """Iterate over the numbers and texts of entries."""
+        start, stop = entry_range(start, stop, self.num_entries)
         selected = self._select(fields)
         for number in range(start, stop):
             row = int(self._rows(number, number + 1)[0])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade import _core
 from colonnade.arrays.columns import flatten
 from colonnade.errors import UsageError, redacted
-from colonnade.misuse import column_name
+from colonnade.misuse import column_name, mapping_of, whole_number
 from colonnade.schema.spec import Spec, infer
 
 from .filling import Closing, build_fields
@@ -70,6 +70,9 @@ class AttributeRange:
         return f"<AttributeRange of '{self._owner.name}' from entry {self.first} on, {state}>"
 
 
+_VALUES = 'a value for each field: {"run": 1}'
+
+
 class _Ranges(ABC):
     """Takes values for ranges of its owner's entries."""
 
@@ -97,17 +100,20 @@ class _Ranges(ABC):
             A context manager: the entries given to the writer within its block are the range.
         """
         self._check_open()
-        return AttributeRange(self, self._entries(), {**(values or {}), **more})
+        given = {} if values is None else mapping_of(values, _VALUES)
+        return AttributeRange(self, self._entries(), {**given, **more})
 
     def add(self, values: Mapping[str, Any], first: int, last: int) -> None:
         """Add values for the entries from `first` to `last` (exclusive).
 
         Raises:
             UsageError: the entries were not given to the writer.
-            TypeMismatchError, ConversionError: a value does not fit its field. Nothing is added then.
+            TypeMismatchError, ConversionError: a value does not fit its field, or has no name. Nothing is added then.
             SchemaError: the first values, which determine the fields, have a type that cannot be stored.
         """
         self._check_open()
+        values = mapping_of(values, _VALUES)
+        first, last = whole_number("first", first), whole_number("last", last)
         entries = self._entries()
         if not 0 <= first <= last <= entries:
             raise self._writer._misuse(
