@@ -1196,7 +1196,7 @@ def test_errors_of_users_come_out_at_once(executor: Any, files: list[str]) -> No
         bad.value  # noqa: B018
 
 
-@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, pytest.fail.Exception])
 def test_callables_do_not_end_workers(kind: type[BaseException], processes: Any, files: list[str]) -> None:
     def end(x: Any) -> Any:
         raise kind("3")

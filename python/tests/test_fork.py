@@ -1,4 +1,7 @@
-"""A child forked while other threads read, write and compute can do all of that, and its parent goes on unharmed."""
+"""A child forked while other threads read, write and compute can do all of that, and its parent goes on unharmed.
+
+And what happens where no thread or process can be started.
+"""
 
 from __future__ import annotations
 
@@ -299,3 +302,122 @@ def test_what_a_child_has_open_does_not_stay_locked(tmp_path: Path) -> None:
     with _Uses.locked(str(tmp_path), waits=False):
         os.close(wait)
     assert os.waitpid(child, 0)[1] == 0
+
+
+# New threads would need stacks larger than the address space. What works without threads is right; all else is an error
+# that says what to change, and works later.
+WITHOUT_THREADS = """
+    import contextlib, ctypes, multiprocessing.popen_spawn_posix, os, sys
+    import numpy as np
+    import uproot
+    import colonnade
+    from colonnade import DataFrame, ml
+    from colonnade.distributed.engines import Processes
+
+    folder = sys.argv[1]
+    parts = [f"{folder}/{number}.root" for number in range(3)]
+    for part in parts:
+        with colonnade.create(part, "Events") as writer:
+            for _ in range(3):
+                writer.extend({"x": np.arange(50_000.0)})
+                writer.commit_cluster()
+    with uproot.recreate(f"{folder}/tree.root") as file:
+        file.mktree("Events", {"x": "f8"}).extend({"x": np.arange(100.0)})
+    total = 9 * 1249975000.0
+
+    @contextlib.contextmanager
+    def no_threads():
+        libc = ctypes.CDLL(None)
+        before, large = ctypes.create_string_buffer(64), ctypes.create_string_buffer(64)
+        for each in before, large:
+            assert libc.pthread_getattr_default_np(each) == 0
+        assert libc.pthread_attr_setstacksize(large, ctypes.c_size_t(1 << 60)) == 0
+        assert libc.pthread_setattr_default_np(large) == 0
+        try:
+            yield
+        finally:
+            assert libc.pthread_setattr_default_np(before) == 0
+
+    @contextlib.contextmanager
+    def no_processes():
+        def refused(*_):
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+
+        launch = multiprocessing.popen_spawn_posix.Popen._launch
+        multiprocessing.popen_spawn_posix.Popen._launch = refused
+        try:
+            yield
+        finally:
+            multiprocessing.popen_spawn_posix.Popen._launch = launch
+
+    def chain():
+        return colonnade.open(parts, "Events").to_numpy("x")["x"].sum()
+
+    def write(target=f"{folder}/written.root"):
+        with colonnade.create(target, "Events", {"x": "double"}, parallel_sealing=True) as writer:
+            for _ in range(9):
+                writer.extend({"x": np.arange(50_000.0)})
+        return colonnade.open(target, "Events").to_numpy("x")["x"].sum()
+
+    def store():
+        return write(f"obj://{folder}/store")
+
+    def frame():
+        return DataFrame("Events", parts, progress=False).sum("x").value
+
+    def merge():
+        colonnade.merge(f"{folder}/merged.root", parts)
+        return colonnade.open(f"{folder}/merged.root").to_numpy("x")["x"].sum()
+
+    def tree():
+        return colonnade.open(f"{folder}/tree.root").to_numpy("x")["x"].sum() * total / 4950.0
+
+    def imported():
+        colonnade.import_tree(f"{folder}/tree.root", f"{folder}/imported.root", overwrite=True)
+        return colonnade.open(f"{folder}/imported.root").to_numpy("x")["x"].sum() * total / 4950.0
+
+    def batches():
+        return sum(batch.features["x"].sum() for batch in ml.Batches(DataFrame("Events", parts, progress=False), ["x"]))
+
+    def processes():
+        return DataFrame("Events", parts, executor=1, progress=False).sum("x").value
+
+    for work, environment, works in [
+        (chain, no_threads, True),
+        (write, no_threads, True),
+        (store, no_threads, False),
+        (frame, no_threads, False),
+        (merge, no_threads, False),
+        (tree, no_threads, False),
+        (imported, no_threads, False),
+        (batches, no_threads, False),
+        (processes, no_threads, False),
+        (processes, no_processes, False),
+    ]:
+        with environment():
+            try:
+                found = work()
+                assert works, work
+                assert found == total, (work, found)
+            except colonnade.Error as error:
+                assert not works, (work, error)
+                assert isinstance(error, colonnade.ResourceError), (work, error)
+                assert "cannot start a" in str(error) and "ulimit -u" in str(error), (work, error)
+        assert work is processes or work() == total, work
+    for each in Processes._shared.values():
+        each.close()
+"""
+
+
+def test_without_threads(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(WITHOUT_THREADS))
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", program, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]

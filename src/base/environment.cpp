@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "base/process.h"
+#include "base/start_thread.h"
 
 namespace colonnade {
 namespace {
@@ -98,7 +99,7 @@ class SignOfLife final : public Environment::Handle {
 class Repetition final : public Environment::Handle {
  public:
   Repetition(std::chrono::nanoseconds period, std::function<void()> work)
-      : thread_([this, period, work = std::move(work)] { run(period, work); }) {}
+      : thread_(start_thread([this, period, work = std::move(work)] { run(period, work); })) {}
   ~Repetition() override {
     if (!process_.is_current()) {  // a forked child does not have this thread
       thread_.detach();

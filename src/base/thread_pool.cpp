@@ -13,6 +13,7 @@
 #include "base/floating_point.h"
 #include "base/interruption.h"
 #include "base/process.h"
+#include "base/start_thread.h"
 
 namespace colonnade {
 
@@ -20,9 +21,9 @@ ThreadPool::ThreadPool(unsigned threads) {
   threads_.reserve(std::max(threads, 1u));
   try {
     for (unsigned i = 0; i < std::max(threads, 1u); ++i) threads_.emplace_back([this] { work(); });
-  } catch (const std::exception&) {
-    if (threads_.empty()) throw;  // fewer suffice
+  } catch (const std::exception&) {  // fewer suffice; without any, submit() says so
   }
+  size_ = std::max(static_cast<unsigned>(threads_.size()), 1u);
 }
 
 ThreadPool::~ThreadPool() {
@@ -49,6 +50,7 @@ unsigned ThreadPool::processors() noexcept {
 void ThreadPool::submit(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
+    if (threads_.empty()) threads_.push_back(start_thread([this] { work(); }));
     tasks_.push_back(std::move(task));
   }
   wakes_.notify_one();
@@ -124,7 +126,7 @@ void TaskGroup::run(std::function<void()> task) {
       std::unique_lock lock(state->mutex);
       state->do_one(lock);
     });
-  } catch (const std::bad_alloc&) {  // wait() runs it
+  } catch (const std::exception&) {  // wait() runs it
   }
 }
 

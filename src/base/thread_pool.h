@@ -32,8 +32,9 @@ class ThreadPool {
   // The number of processors that this process may use.
   static unsigned processors() noexcept;
 
-  unsigned size() const noexcept { return static_cast<unsigned>(threads_.size()); }
-  // Callable from any thread. A task must not throw.
+  unsigned size() const noexcept { return size_; }
+  // Callable from any thread. A task must not throw. Throws ErrorKind::resource if there is no thread, and none
+  // can be started.
   void submit(std::function<void()> task);
 
  private:
@@ -44,6 +45,7 @@ class ThreadPool {
   std::deque<std::function<void()>> tasks_;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
+  unsigned size_ = 1;
 };
 
 // A group of tasks to wait for. One thread adds and waits; tasks run on the pool and in wait().

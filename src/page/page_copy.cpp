@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/start_thread.h"
 #include "codec/column_codec.h"
 #include "page/copied_ranges.h"
 #include "page/zero_pages.h"
@@ -112,7 +113,7 @@ class PieceWriter {
         reads_(reads),
         ranges_(source, sink),
         zeros_(options.add_checksums) {
-    thread_ = std::thread([this] { run(); });
+    thread_ = start_thread([this] { run(); });
   }
   ~PieceWriter() { stop(); }
   PieceWriter(const PieceWriter&) = delete;

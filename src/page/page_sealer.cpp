@@ -3,6 +3,7 @@
 #include "page/page_sealer.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "codec/column_codec.h"
@@ -53,9 +54,12 @@ void PageSealer::submit(PageBeingSealed page) {
   job->compression = compression_;
   bytes_ += job->page.memory.size();
   jobs_.push_back(job);
-  pool_.submit([job = std::move(job)] {
-    if (job->claim()) job->seal();
-  });
+  try {
+    pool_.submit([job = std::move(job)] {
+      if (job->claim()) job->seal();
+    });
+  } catch (const std::exception&) {  // take() seals it
+  }
 }
 
 bool PageSealer::full() const noexcept {

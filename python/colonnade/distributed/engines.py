@@ -15,10 +15,9 @@ import os
 import pickle
 import signal
 import threading
-from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
@@ -26,7 +25,8 @@ from multiprocessing.process import BaseProcess
 from queue import Empty, SimpleQueue
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from colonnade.errors import Error, UsageError
+from colonnade.errors import Error, ResourceError, UsageError
+from colonnade.threads import ThreadPool, start_thread
 
 from .partials import Counters, Failure, Partial
 from .tail import Tail
@@ -125,7 +125,7 @@ class _Calls:
         self._begun: SimpleQueue[tuple[Task, bytes | str] | None] = SimpleQueue()
         self._ended: SimpleQueue[tuple[Task, Partial] | BaseException] = SimpleQueue()
         self._running: set[Future[Partial]] = set()
-        start_new_thread(self._work, ())  # `Thread.start` uses a condition, too
+        start_thread(self._work)
 
     def begin(self, task: Task, plan: bytes | str) -> None:
         """Have a task computed."""
@@ -255,7 +255,7 @@ class Processes:
             return self._pool
 
 
-class _Pool(ThreadPoolExecutor):
+class _Pool(ThreadPool):
     """Processes with a pipe each: one that is killed takes its own task along and nothing else.
 
     Those of `ProcessPoolExecutor` share a pipe and its lock. One that is killed in the middle of an answer leaves the
@@ -307,6 +307,12 @@ class _Process:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the process has, too
         try:
             self._process.start()
+        except OSError as error:
+            self._close()
+            raise ResourceError(
+                f"cannot start a process: {error.strerror}",
+                "fewer processes, or more processes and memory (ulimit -u, pids.max)",
+            ) from error
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             of_process.close()  # so that there is an end when the process has ended
@@ -347,9 +353,12 @@ class _Process:
         raise answer
 
     def end(self) -> None:
+        self._close()
+        self._process.join()
+
+    def _close(self) -> None:
         self.connections.discard(self._connection)
         self._connection.close()
-        self._process.join()
 
 
 def _leave_to_parent() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, TypeAlias
 
 import uproot.source.chunk
 
 from colonnade import _core
+from colonnade.threads import ThreadPool
 
 __all__ = ["TransportSource"]
 
@@ -59,7 +60,7 @@ class TransportSource(uproot.source.chunk.Source):  # type: ignore[misc]
     def _open(self) -> None:
         self._file = self._held or _core.open_bytes(self._file_path)
         self._num_bytes = self._file.size
-        self._executor = ThreadPoolExecutor(2)  # what is needed, and what is read ahead
+        self._executor = ThreadPool(2)  # what is needed, and what is read ahead
         self._ahead: list[_Batch] = []
         self._closed = False
 

@@ -20,7 +20,6 @@ import uuid
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -37,6 +36,7 @@ from colonnade.errors import (
 )
 from colonnade.locks import ProcessLock
 from colonnade.misuse import path_text
+from colonnade.threads import ThreadPool
 from colonnade.writing.options import write_options
 
 from .tree_schema import Leaf, PlannedField, TreePlan, plan_fields
@@ -728,7 +728,7 @@ class TreeColumns:
             otherwise: raised if none of the files has a tree of its name.
         """
         keeps_open = len(files) <= _OPENED
-        with ThreadPoolExecutor(_OPENED) as executor:
+        with ThreadPool(_OPENED) as executor:
             found = list(executor.map(lambda file: _look(*file, keeps_open=keeps_open), files))
         if not any(each.is_tree for each in found):
             raise otherwise
@@ -805,7 +805,7 @@ class TreeColumns:
         wanted = list(paths)
         trees = {tree.identity: tree for tree in self._trees if tree is not None}
         total = _Total(watch, sum(tree.entries for tree in trees.values()))
-        with ThreadPoolExecutor(_IMPORTED) as executor:
+        with ThreadPool(_IMPORTED) as executor:
             try:
                 coming = {
                     identity: executor.submit(

@@ -11,7 +11,7 @@ import glob
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -43,6 +43,7 @@ from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.reading.steps import byte_count
 from colonnade.schema.spec import Spec
+from colonnade.threads import ThreadPool
 from colonnade.writing.creating import DataSetWriter
 from colonnade.writing.filling import build_fields
 from colonnade.writing.options import (
@@ -519,7 +520,7 @@ class _Import:
     def run(self, options: dict[str, Any], *, overwrite: bool, resume: bool, verify: bool) -> ImportReport:
         begin = time.monotonic()
         with contextlib.ExitStack() as stack:
-            self.executor = stack.enter_context(ThreadPoolExecutor(self.threads))
+            self.executor = stack.enter_context(ThreadPool(self.threads))
             for uri, name in self.places:
                 self._open(stack, uri, name)
             self.total = sum(reading.entries for reading in self.readings)
@@ -1114,7 +1115,7 @@ def _uneven_of(node: PlannedField) -> Unreadable | None:
 
 def _ahead(items: Iterator[Result]) -> Iterator[Result]:
     """Iterate, with the next item being computed while this one is used."""
-    with ThreadPoolExecutor(1) as thread:
+    with ThreadPool(1) as thread:
         end = object()
         coming: Future[Any] = thread.submit(next, items, end)
         while (item := coming.result()) is not end:

@@ -7,7 +7,7 @@ import math
 import os
 import threading
 import zlib
-from _thread import RLock, start_new_thread
+from _thread import RLock
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -23,6 +23,7 @@ from colonnade.frame.expressions import Expression, ExpressionLike
 from colonnade.frame.steps import ENTRY, Steps
 from colonnade.misuse import mapping_of, shown, whole_number
 from colonnade.reading.dataset import DataSet
+from colonnade.threads import start_thread
 
 from .rows import ArrayLibrary, Column, Form, Jagged, Rows, Table, converter, form_of, installed, joined
 from .windows import ENTRIES, Part, Piece, Share, Window, Windows
@@ -461,7 +462,7 @@ def _ahead(load: Callable[[int], T], numbers: Sequence[int]) -> Iterator[tuple[i
         finally:
             ended.put(None)
 
-    start_new_thread(work, ())  # `Thread.start` waits for a condition
+    start_thread(work)
     try:
         _threads[wanted] = ended, loading
         for place, number in enumerate(numbers):

@@ -13,8 +13,7 @@ FileOpener::FileOpener(std::size_t count, std::size_t ahead, std::function<Opene
     : ahead_(ahead), open_(std::move(open)), files_(count) {
   try {
     while (threads_.size() < std::min(ahead, count)) threads_.emplace_back([this] { work(); });
-  } catch (const std::exception&) {  // fewer threads suffice
-    if (threads_.empty()) throw;
+  } catch (const std::exception&) {  // fewer threads suffice; without any, next() opens
   }
 }
 
@@ -27,6 +26,7 @@ FileOpener::~FileOpener() {
 }
 
 FileOpener::Opened FileOpener::next() {
+  if (threads_.empty()) return open_(taken_++);
   std::unique_lock lock(mutex_);
   File& file = files_[taken_];
   Interruption::wait(changed_, lock, [&] { return file.is_done; });

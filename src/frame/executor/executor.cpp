@@ -2,11 +2,11 @@
 // block.cpp processes a part.
 #include <fmt/format.h>
 
-#include <system_error>
 #include <thread>
 
 #include "base/floating_point.h"
 #include "base/interruption.h"
+#include "base/start_thread.h"
 #include "colonnade/error.h"
 #include "frame/executor/block.h"
 #include "frame/executor/kept_cursors.h"
@@ -151,7 +151,7 @@ void run_in_threads(RunningPass& pass, unsigned threads, const RunOptions& optio
   workers.reserve(threads);
   try {
     for (unsigned slot = 0; slot < threads; ++slot)
-      workers.emplace_back([&pass, slot, &options] {
+      workers.push_back(start_thread<std::jthread>([&pass, slot, &options] {
         const StandardFloatingPoint state;
         try {
           Worker(pass, slot, options).work();
@@ -159,13 +159,7 @@ void run_in_threads(RunningPass& pass, unsigned threads, const RunOptions& optio
           pass.fail(0, std::current_exception(), {});
         }
         pass.leave();
-      });
-  } catch (const std::system_error& error) {
-    pass.cancel();
-    throw Error(ErrorKind::resource,
-                fmt::format("only {} of {} threads could be started: {}", workers.size(), threads,
-                            error.code().message()),
-                "ask for fewer threads");
+      }));
   } catch (...) {
     pass.cancel();
     throw;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/process.h"
+#include "base/start_thread.h"
 #include "io/http/http_attempts.h"
 
 #ifdef COLONNADE_HAS_HTTP
@@ -180,11 +181,10 @@ class HttpEngine::Loop {
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      thread_ = std::thread([this] { run(); });
-    } catch (const std::exception& error) {
+      thread_ = colonnade::start_thread([this] { run(); });
+    } catch (...) {
       ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      throw Error(ErrorKind::resource, fmt::format("cannot start the thread for HTTP: {}", error.what()),
-                  "more threads or memory for this process (ulimit -u)");
+      throw;
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
