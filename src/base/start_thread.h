@@ -18,8 +18,9 @@ Thread start_thread(Work&& work) {
   try {
     return Thread(std::forward<Work>(work));
   } catch (const std::system_error& error) {
-    throw Error(ErrorKind::resource, fmt::format("cannot start a thread: {}", error.code().message()),
-                "fewer threads, or more threads and memory for this process (ulimit -u, ulimit -v, pids.max)");
+    throw Error(
+        ErrorKind::resource, fmt::format("cannot start a thread: {}", error.code().message()),
+        "fewer threads, or more threads and memory for this process (ulimit -u, ulimit -v, pids.max)");
   }
 }
 

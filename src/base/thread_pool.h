@@ -33,8 +33,8 @@ class ThreadPool {
   static unsigned processors() noexcept;
 
   unsigned size() const noexcept { return size_; }
-  // Callable from any thread. A task must not throw. Throws ErrorKind::resource if there is no thread, and none
-  // can be started.
+  // Callable from any thread. A task must not throw. Throws ErrorKind::resource if there is no thread, and
+  // none can be started.
   void submit(std::function<void()> task);
 
  private:

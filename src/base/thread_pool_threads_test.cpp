@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
 #include "base/interruption.h"
+#include "base/test_errors.h"
+#include "base/test_no_threads.h"
 #include "base/thread_pool.h"
 
 namespace colonnade {
@@ -19,6 +22,26 @@ TEST(ThreadPool, RunsEveryTaskBeforeItEnds) {
     for (int i = 0; i < 1000; ++i) pool.submit([&] { ++done; });
   }
   EXPECT_EQ(done, 1000);
+}
+
+TEST(ThreadPool, WithoutThreadsThoseWhoWaitWork) {
+  std::optional<ThreadPool> pool;
+  {
+    const testing::NoThreads none;
+    pool.emplace(2);
+    const Error error = error_of([&] { pool->submit([] {}); });
+    EXPECT_EQ(error.kind(), ErrorKind::resource);
+    EXPECT_NE(error.advice().find("ulimit -u"), std::string::npos);
+    TaskGroup group(*pool);
+    std::thread::id ran_in;
+    group.run([&] { ran_in = std::this_thread::get_id(); });
+    group.wait();
+    EXPECT_EQ(ran_in, std::this_thread::get_id());
+  }
+  std::atomic<int> done = 0;
+  pool->submit([&] { ++done; });  // starts one
+  pool.reset();
+  EXPECT_EQ(done, 1);
 }
 
 TEST(TaskGroup, WaitsForAllOfItsTasks) {

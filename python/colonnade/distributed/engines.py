@@ -294,13 +294,13 @@ class _Pool(ThreadPool):
 class _Process:
     """A process that computes what it is sent, one call at a time."""
 
-    connections: ClassVar[set[Connection]] = set()
-    """To all processes that have not been ended."""
+    all: ClassVar[set[_Process]] = set()
+    """Those that have not been ended."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")  # not forked: this process may have threads
         self._connection, of_process = context.Pipe()
-        self.connections.add(self._connection)
+        self.all.add(self)
         self._process = context.Process(target=_serve, args=(of_process,))
         self._has_begun = False
         resource_tracker.ensure_running()  # else it is started below, and unblocks signals
@@ -356,16 +356,21 @@ class _Process:
         self._close()
         self._process.join()
 
+    def leave(self) -> None:
+        """Close a forked child's copy of the connection: the process ends once every copy is closed."""
+        self._connection.close()
+        # Else the child would wait for it when it ends, which fails.
+        multiprocessing.process._children.discard(self._process)  # type: ignore[attr-defined]
+
     def _close(self) -> None:
-        self.connections.discard(self._connection)
+        self.all.discard(self)
         self._connection.close()
 
 
 def _leave_to_parent() -> None:
-    """Close a forked child's copies of the connections: a worker process ends once every copy is closed."""
-    for each in _Process.connections:
-        each.close()
-    _Process.connections.clear()
+    for each in _Process.all:
+        each.leave()
+    _Process.all.clear()
 
 
 os.register_at_fork(after_in_child=_leave_to_parent)

@@ -262,7 +262,9 @@ def attempt(plan: bytes | str, task: Task) -> Partial:
                 raise PlanMissingError(plan)
             return run_task(known.plan, task)
         return run_task(plan, task)
-    except BaseException as error:  # a plan of another version, for example, or what ends a test within a callable
+    except (
+        BaseException
+    ) as error:  # a plan of another version, for example, or what ends a test within a callable
         return Partial(failures=[Failure(task, sendable(error))], counters=Counters(tasks=1))
 
 

@@ -296,7 +296,7 @@ TEST(Append, AValueThatDoesNotFitFailsTheWriter) {
   EXPECT_EQ(error.context().field, "i");
   EXPECT_EQ(error.context().data_set, "Data");
   EXPECT_EQ(error_of([&] { writer->append({{"first", good}, {"i", good}}); }).problem(),
-            "an earlier write failed, so nothing can be added any more");
+            "an earlier write failed, so nothing can be added any more: " + error.problem());
   EXPECT_THROW(writer->fill(), Error);
   EXPECT_THROW(writer->close(), Error);
   writer.reset();

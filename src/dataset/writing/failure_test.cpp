@@ -104,7 +104,7 @@ TEST(WriterFailures, AFullDiskIsReportedAndTheLastCommitStays) {
         EXPECT_EQ(error.context().data_set, "Data");
         ++failures;
         EXPECT_EQ(error_of([&] { writer->fill(); }).problem(),
-                  "an earlier write failed, so nothing can be added any more");
+                  "an earlier write failed, so nothing can be added any more: " + error.problem());
         EXPECT_EQ(error_of([&] { writer->close(); }).kind(), ErrorKind::usage);
       }
       if (container == Container::root_file) expect_entries(file.name(), 20);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "dataset/writing/columnar_writer.h"
 
@@ -29,9 +30,23 @@ void append_values(const std::vector<Copy>& copies) {
 
 void WriterState::refuse() const {
   if (closed_) throw Error(ErrorKind::usage, "the writer is closed", "", {.uri = data_set_->uri()});
-  throw Error(ErrorKind::usage, "an earlier write failed, so nothing can be added any more",
-              "write the data set again; what was committed before the failure can be read",
-              {.uri = data_set_->uri()});
+  const std::lock_guard lock(mutex_);
+  throw Error(
+      ErrorKind::usage,
+      "an earlier write failed, so nothing can be added any more" + (failure_.empty() ? "" : ": " + failure_),
+      "write the data set again; what was committed before the failure can be read",
+      {.uri = data_set_->uri()});
+}
+
+// Other threads get this error first, perhaps, and should see the cause.
+void WriterState::note_failure(std::string_view why) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (failed_) return;
+  try {
+    failure_ = why;
+  } catch (const std::bad_alloc&) {  // the error goes without it
+  }
+  failed_ = true;
 }
 
 Filler::Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::uint64_t model_id,

@@ -9,7 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "colonnade/columnar.h"
@@ -44,20 +47,23 @@ class WriterState {
     try {
       work();
     } catch (const Error& error) {
-      failed_ = true;
+      note_failure(error.problem());
       throw error.with({.uri = data_set_->uri(), .data_set = data_set_->descriptor().name});
     } catch (...) {
-      failed_ = true;
+      note_failure("");
       throw;
     }
   }
 
  private:
   [[noreturn]] void refuse() const;
+  void note_failure(std::string_view why) noexcept;
 
   std::shared_ptr<page::DataSetSink> data_set_;
   std::atomic<bool> closed_ = false;
   std::atomic<bool> failed_ = false;
+  mutable std::mutex mutex_;
+  std::string failure_;  // the first one; guarded by mutex_
 };
 
 class Filler {

@@ -367,6 +367,7 @@ TEST(ParallelWriter, AFailureInOneThreadEndsAll) {
   }
   std::barrier filled(threads), failed(threads);
   std::atomic<int> first = 0, later = 0;
+  std::string cause;
   run_together(threads, [&](int t) {
     const auto context = writer->make_fill_context();
     const auto entry = context->make_entry();
@@ -377,11 +378,12 @@ TEST(ParallelWriter, AFailureInOneThreadEndsAll) {
       const Error error = error_of([&] { context->commit_cluster(); });
       EXPECT_EQ(error.kind(), ErrorKind::conversion);
       EXPECT_EQ(error.context().field, "x");
+      cause = error.problem();
       ++first;
     }
     failed.arrive_and_wait();
     if (error_of([&] { context->fill(*entry); }).problem() ==
-        "an earlier write failed, so nothing can be added any more")
+        "an earlier write failed, so nothing can be added any more: " + cause)
       ++later;
   });
   EXPECT_EQ(first, 1);
