@@ -663,6 +663,19 @@ def test_a_cache_that_cannot_be_written_is_none(tmp_path, tree):
     assert DataFrame("Events", str(tree), cache=str(tmp_path / "home")).sum("run").value == sum(range(1000))
 
 
+def test_a_file_that_cannot_be_read_is_not_one_that_cannot_be_written(tree, monkeypatch):
+    data = colonnade.open(tree)
+
+    def fail(*_: object) -> None:
+        raise colonnade.StorageError("the file cannot be read: Too many open files", uri=str(tree))
+
+    monkeypatch.setattr(tree_columns._TreeFile, "write", fail)
+    with pytest.raises(colonnade.StorageError, match="^the file cannot be read"):
+        data["met"]
+    monkeypatch.undo()
+    assert len(data["met"]) == data.num_entries
+
+
 def test_processes_that_are_killed_leave_nothing_wrong(tmp_path, tree):
     home = str(tmp_path / "home")
     code = (

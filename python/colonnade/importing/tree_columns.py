@@ -500,6 +500,8 @@ class _Kept:
                 self._use(path)
                 os.replace(aside, path)
             except OSError as error:
+                if isinstance(error, StorageError) and error.uri != aside:
+                    raise  # of what is read
                 raise StorageError(
                     f"the imported columns cannot be written: {error.strerror or error}", uri=self.base
                 ) from error
