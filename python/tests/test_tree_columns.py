@@ -670,7 +670,7 @@ def test_a_file_that_cannot_be_read_is_not_one_that_cannot_be_written(tree, monk
         raise colonnade.StorageError("the file cannot be read: Too many open files", uri=str(tree))
 
     monkeypatch.setattr(tree_columns._TreeFile, "write", fail)
-    with pytest.raises(colonnade.StorageError, match="^the file cannot be read"):
+    with pytest.raises(colonnade.StorageError, match=r"^the file cannot be read"):
         data["met"]
     monkeypatch.undo()
     assert len(data["met"]) == data.num_entries
