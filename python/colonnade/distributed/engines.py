@@ -303,10 +303,13 @@ class _Process:
         self.all.add(self)
         self._process = context.Process(target=_serve, args=(of_process,))
         self._has_begun = False
-        resource_tracker.ensure_running()  # else it is started below, and unblocks signals
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the process has, too
         try:
-            self._process.start()
+            resource_tracker.ensure_running()  # else it is started below, and unblocks signals
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the process has, too
+            try:
+                self._process.start()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         except OSError as error:
             self._close()
             raise ResourceError(
@@ -314,7 +317,6 @@ class _Process:
                 "fewer processes, or more processes and memory (ulimit -u, pids.max)",
             ) from error
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             of_process.close()  # so that there is an end when the process has ended
 
     @property

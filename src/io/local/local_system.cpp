@@ -28,8 +28,9 @@ std::string advice_for(int code) {
       return "a shorter name";
     case EACCES:
     case EPERM:
-    case EROFS:
       return "check the permissions of the file and of its folder";
+    case EROFS:
+      return "another folder: this file system is mounted for reading only";
     case EMFILE:
     case ENFILE:
       return "close other files or raise the limit of open files (ulimit -n)";
