@@ -390,7 +390,7 @@ WITHOUT_THREADS = """
     for work, environment, works in [
         (chain, no_threads, True),
         (write, no_threads, True),
-        (store, no_threads, False),
+        (store, no_threads, True),
         (frame, no_threads, False),
         (merge, no_threads, False),
         (tree, no_threads, False),

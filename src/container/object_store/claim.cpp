@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/warning.h"
@@ -139,8 +140,11 @@ std::unique_ptr<Claim> Claim::put(std::shared_ptr<io::ObjectStore> store, std::s
     return nullptr;
   }
   if (const ClaimRecord* before = place.claim()) environment().forget_life(before->writer);
-  claim->renewal_ =
-      environment().repeat(lease / renewals_of_lease, [at = claim.get()] { at->renew_quietly(); });
+  try {
+    claim->renewal_ =
+        environment().repeat(lease / renewals_of_lease, [at = claim.get()] { at->renew_quietly(); });
+  } catch (const std::exception&) {  // no thread: check() renews it, if writes are not too far apart
+  }
   return claim;
 }
 
