@@ -21,7 +21,7 @@ from shuffled_engine import Shuffled
 
 import colonnade
 from colonnade import DataFrame, _core, distributed
-from colonnade.distributed import Partial
+from colonnade.distributed import Partial, runs
 from colonnade.distributed.engines import Processes
 from colonnade.errors import NotFoundError, UsageError
 
@@ -284,6 +284,24 @@ def test_a_client_that_is_killed(when: str, file: str, tmp_path: Path) -> None:
     assert is_clean(uri)
     DataFrame("Events", file, executor=Shuffled(1)).snapshot(uri, "Events", ["n", "v", "s"])
     assert rows(uri) == rows(file)
+
+
+def test_parts_that_cannot_be_removed_are_a_warning(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> list[Path]:
+        raise OSError(24, "Too many open files")
+
+    out = tmp_path / "out.root"
+    monkeypatch.setattr(runs, "_parts", fail)
+    with pytest.warns(
+        RuntimeWarning, match=r"out.root' remain beside it \(Too many open files\); `colonnade gc`"
+    ):
+        DataFrame("Events", file, executor=Shuffled(2)).snapshot(out, "Events", ["n", "v", "s"])
+    monkeypatch.undo()
+    assert rows(str(out)) == rows(file)
+    colonnade.collect_garbage(out)
+    assert [each.name for each in tmp_path.iterdir()] == ["out.root"]
 
 
 def test_a_client_that_is_killed_at_any_time(file: str, tmp_path: Path) -> None:

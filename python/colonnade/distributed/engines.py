@@ -18,7 +18,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -291,6 +291,17 @@ class _Pool(ThreadPool):
             self._free.pop().end()
 
 
+@contextmanager
+def _starting_process() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ResourceError(
+            f"cannot start a process: {error.strerror}",
+            "fewer processes, or more processes, files and memory (ulimit -u, ulimit -n, ulimit -v, pids.max)",
+        ) from error
+
+
 class _Process:
     """A process that computes what it is sent, one call at a time."""
 
@@ -299,23 +310,24 @@ class _Process:
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")  # not forked: this process may have threads
-        self._connection, of_process = context.Pipe()
+        with _starting_process():
+            self._connection, of_process = context.Pipe()
         self.all.add(self)
         self._process = context.Process(target=_serve, args=(of_process,))
         self._has_begun = False
         try:
-            resource_tracker.ensure_running()  # else it is started below, and unblocks signals
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which the process has, too
-            try:
-                self._process.start()
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        except OSError as error:
+            with _starting_process():
+                resource_tracker.ensure_running()  # else it is started below, and unblocks signals
+                before = signal.pthread_sigmask(
+                    signal.SIG_BLOCK, {signal.SIGINT}
+                )  # which the process has, too
+                try:
+                    self._process.start()
+                finally:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        except BaseException:
             self._close()
-            raise ResourceError(
-                f"cannot start a process: {error.strerror}",
-                "fewer processes, or more processes and memory (ulimit -u, pids.max)",
-            ) from error
+            raise
         finally:
             of_process.close()  # so that there is an end when the process has ended
 

@@ -21,6 +21,7 @@ import re
 import secrets
 import shutil
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,8 +66,16 @@ class Run:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def end(self) -> None:
-        """Remove all remaining parts."""
-        end(self._destination, self.name)
+        """Remove all remaining parts, or warn that they remain."""
+        try:
+            end(self._destination, self.name)
+        except OSError as error:
+            warnings.warn(
+                f"parts of the snapshot to '{self._destination}' remain beside it ({error.strerror}); "
+                "`colonnade gc` removes them",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         self._process = None
         self._lock.close()
 
@@ -84,6 +93,7 @@ def is_claimed(destination: Path, run: str) -> bool:
 
 def end(destination: Path, run: str) -> int:
     """Remove a claim, and then all parts; returns their number."""
+    _parts(destination, run)  # where this fails, the claim stays for `gc`
     _claim(destination, run).unlink(missing_ok=True)
     parts = _parts(destination, run)
     for part in parts:
