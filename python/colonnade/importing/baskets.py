@@ -20,7 +20,7 @@ from uproot.models.TObject import Model_TObject
 
 from .bounds import checked
 
-__all__ = ["mend_baskets", "named_as_its_base"]
+__all__ = ["first_entry", "mend_baskets", "named_as_its_base"]
 
 _GENERATED = 80
 """Added to the flag of a basket whose offsets follow from a counter."""
@@ -61,6 +61,17 @@ def _mended(kind: Any) -> type:
             return _Alone.read(*place, {"basket_num": number}, self._file, self._file, self)
 
         @property
+        def num_entries(self) -> int:
+            return first_entry(self) + int(self.member("fEntries"))
+
+        @property
+        def entry_offsets(self) -> Any:
+            if self._num_normal_baskets or not first_entry(self):
+                return super().entry_offsets
+            counts = [basket.num_entries for basket in self.embedded_baskets]
+            return np.cumsum([first_entry(self), *counts]).tolist()
+
+        @property
         def embedded_baskets(self) -> Any:
             if self._embedded_baskets is None:
                 place = (self.tree.chunk, self._cursor_baskets.copy())
@@ -77,6 +88,11 @@ def _mended(kind: Any) -> type:
             return [(each, self.basket(each) if _is_small(place) else place) for each, place in found]
 
     return named_as_its_base(Branch)
+
+
+def first_entry(branch: Any) -> int:
+    """The first entry of a branch that was added to a tree which had entries."""
+    return max(int(branch.member("fFirstEntry", none_if_missing=True) or 0), 0)
 
 
 def named_as_its_base(kind: type) -> type:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from .leaf_lists import leaf_list_of
 from .member_by_member import class_of_clones
 
-__all__ = ["interpretation_of"]
+__all__ = ["check_counts", "interpretation_of", "size_of_enum"]
 
 _LIKE = {
     "deque": "vector",
@@ -21,6 +23,10 @@ _LIKE = {
     "unordered_multimap": "map",
 }
 """Sets with equal items, or in no order, are no `std::set` of a field."""
+_NUMBERS = ("int", "char", "short", "long long")
+"""What an enum may be stored as."""
+_LIST_HEADER = 10
+"""The bytes before the items of a list: a header, and their number."""
 _UNKNOWN = re.compile(rf"\b({'|'.join(_LIKE)})(?=\s*<)")
 
 
@@ -42,8 +48,10 @@ def interpretation_of(branch: Any) -> Any:
     if "Unknown_" not in repr(found) or branch.branches or getattr(branch.streamer, "array_length", 0):
         return found
     like = _UNKNOWN.sub(lambda kind: _LIKE[kind[1]], name)
-    if like == name or name.endswith("*"):
+    if name.endswith("*"):
         return found
+    if like == name:
+        return (_numbers_of_enum(branch, name) if is_top else None) or found
     from uproot.containers import AsArray
     from uproot.interpretation.identify import parse_typename
     from uproot.interpretation.objects import AsObjects
@@ -51,6 +59,62 @@ def interpretation_of(branch: Any) -> Any:
     is_in_list = not is_top and branch.count_leaf is not None
     model = parse_typename(like, file=branch.file, outer_header=not is_in_list, string_header=not is_top)
     return AsObjects(AsArray(True, False, model, ()) if is_in_list else model, branch).simplify()
+
+
+def _numbers_of_enum(branch: Any, name: str) -> Any | None:
+    """The values of an enum in a list: of what size they are, only the lists tell; it is `int` if all are empty.
+
+    Whether they have a sign is told by nothing.
+    """
+    kind = re.fullmatch(
+        r"(?:std::)?(vector|list|deque|set|multiset|unordered_set|unordered_multiset)<([\w:]+)>", name
+    )
+    if kind is None or kind[2] in branch.file.streamers:
+        return None
+    if not hasattr(branch, "numbers_of_enum"):
+        made = (_with_numbers(branch, f"{_LIKE.get(kind[1], kind[1])}<{number}>") for number in _NUMBERS)
+        branch.numbers_of_enum = next((each for each in made if _fits(branch, each)), None)
+    return branch.numbers_of_enum
+
+
+def _with_numbers(branch: Any, name: str) -> Any:
+    from uproot.interpretation.identify import parse_typename
+    from uproot.interpretation.objects import AsObjects
+
+    found = AsObjects(parse_typename(name, file=branch.file, outer_header=True, string_header=False), branch)
+    found = found.simplify()
+    found.is_of_enum = True
+    return found
+
+
+def size_of_enum(interpretation: Any) -> int:
+    """The bytes of a value."""
+    content = getattr(interpretation, "content", None)
+    number = interpretation.model._items if content is None else content.from_dtype
+    return int(number.itemsize)
+
+
+def _fits(branch: Any, interpretation: Any) -> bool:
+    for number in range(branch.num_baskets):
+        basket = branch.basket(number)
+        try:
+            check_counts(basket.data, basket.byte_offsets, size_of_enum(interpretation))
+        except ValueError:
+            return False
+        if np.any(np.diff(basket.byte_offsets) > _LIST_HEADER):
+            break
+    return True
+
+
+def check_counts(data: Any, byte_offsets: Any, size: int) -> None:
+    """Refuse lists whose items do not have that many bytes."""
+    begins, sizes = np.asarray(byte_offsets[:-1], np.int64), np.diff(byte_offsets)
+    if np.any(sizes < _LIST_HEADER):
+        raise ValueError("an entry ends within the header of a list")
+    places = begins[:, np.newaxis] + np.arange(_LIST_HEADER - 4, _LIST_HEADER)
+    counts = data[places].view(">u4").ravel().astype(np.int64)
+    if np.any(counts * size + _LIST_HEADER != sizes):
+        raise ValueError(f"an entry has items of an enum that do not have {size} bytes each")
 
 
 def _clones(branch: Any) -> Any | None:

@@ -37,8 +37,9 @@ _TSTRING = 65
 _TOBJECT = 66
 _TNAMED = 67
 _STRING = 365
-_COLLECTIONS = (1, 2, 3, 6, 7)
-"""ROOT's numbers of std::vector, list, deque, set, multiset."""
+_COLLECTIONS = (1, 2, 3, 4, 5, 6, 7, 12, 13)
+"""ROOT's numbers of std::vector, list, deque, map, multimap, set, multiset, unordered_map, unordered_multimap."""
+_MAPS = ("AsMap", "Map")
 _LISTS = ("AsVector", "AsList", "AsSet", "AsRVec")
 _IS_REFERENCED = 0x10
 _CLONES = b"\x0cTClonesArray\x00"
@@ -103,6 +104,12 @@ def _item_of(type_name: str) -> str:
     return found[1].strip() if found else ""
 
 
+def _pair_of(type_name: str) -> str:
+    """The type of the pairs of a map; empty for other types."""
+    found = re.fullmatch(r"(?:std::)?(?:unordered_)?(?:multi)?map<(.*)>", type_name)
+    return f"pair<{found[1]}>" if found else ""
+
+
 def _with_header(version: bytes, content: bytes) -> bytes:
     return (_HAS_COUNT | (len(version) + len(content))).to_bytes(4, "big") + version + content
 
@@ -126,13 +133,16 @@ class _Members:
     def __init__(self, streamers: Any, *, bare: bool) -> None:
         self._streamers, self._bare = streamers, bare
 
-    def collections(self, source: _Source, name: str) -> Iterator[list[bytes]]:
-        """The items of each of some collections of items of a class, up to the end of the source."""
+    def collections(self, source: _Source, name: str, *, are_pairs: bool = False) -> Iterator[list[bytes]]:
+        """The items of each of some collections of items of a class, up to the end of the source.
+
+        `are_pairs`: those of maps, which have no headers.
+        """
         version = self._version(source)
         streamer = self._streamer(name, version)
         while not source.is_at_end:
             rows = self._rows(streamer, source.count(1), source)
-            yield rows if self._bare else [_with_header(version, row) for row in rows]
+            yield rows if self._bare or are_pairs else [_with_header(version, row) for row in rows]
 
     def clones(self, name: str, version: bytes, source: _Source) -> list[bytes]:
         """The items of a TClonesArray, to the end of the source."""
@@ -243,9 +253,9 @@ class _Members:
 
     def _lists(self, element: Any, count: int, source: _Source) -> Iterator[bytes]:
         version, content = source.header()
-        inner = _item_of(str(element.typename))
+        pairs, inner = _pair_of(str(element.typename)), _item_of(str(element.typename))
         if version & _FLAG:
-            lists = self.collections(content, inner)
+            lists = self.collections(content, pairs or inner, are_pairs=bool(pairs))
         elif count == 1:
             yield _with_header(version.to_bytes(2, "big"), content.rest())
             return
@@ -348,11 +358,16 @@ def item_by_item(data: Any, byte_offsets: Any, interpretation: Any, file: Any) -
         return np.frombuffer(b"".join(found), np.uint8), _offsets(found)
     if type(model).__name__ == "AsArray":  # of the lists in an entry of a split collection
         model = model.values
-    if type(model).__name__ not in _LISTS or byte_offsets is None or not _flagged(data, byte_offsets):
+    is_map = type(model).__name__ in _MAPS and model is not interpretation.model
+    is_list = is_map or type(model).__name__ in _LISTS
+    if not is_list or byte_offsets is None or not _flagged(data, byte_offsets):
         return None
-    items = getattr(model, "values", None) or model.keys
+    if is_map:
+        name = _pair_of(str(interpretation.branch.streamer.typename))
+    else:
+        name = _class_name(getattr(model, "values", None) or model.keys)
     members = _Members(file.streamers, bare=False)
-    found = [_item_by_item(entry, members, _class_name(items)) for entry in _entries(data, byte_offsets)]
+    found = [_item_by_item(entry, members, name, is_map) for entry in _entries(data, byte_offsets)]
     return np.frombuffer(b"".join(found), np.uint8), _offsets(found)
 
 
@@ -407,13 +422,13 @@ def _within(entry: bytes, members: _Members, model: Any, version: int | None) ->
     return b"".join(objects)
 
 
-def _item_by_item(entry: bytes, members: _Members, name: str) -> bytes:
+def _item_by_item(entry: bytes, members: _Members, name: str, are_pairs: bool) -> bytes:
     if not entry:
         return entry
     version, content = _content(entry)
     if not version & _FLAG:
         return entry
-    lists = [_list(items) for items in members.collections(content, name)]
+    lists = [_list(items) for items in members.collections(content, name, are_pairs=are_pairs)]
     return _with_header(_unflagged(version), b"".join(lists))
 
 

@@ -22,6 +22,7 @@ __all__ = ["mend_streamers"]
 
 _ENUMS = {3: "<int>", 13: "<unsigned int>"}
 """How an enum is stored, by ROOT's number of that type."""
+_MAP = re.compile(r"map<[^*]*$")
 _ITEM = re.compile(r"<[^<>,]*>$")
 
 
@@ -44,6 +45,8 @@ def _mend(element: Any) -> None:
         element.__class__ = _ARRAYS[element.classname]
     elif element.classname == "TStreamerBasicPointer":
         element.__class__ = _Counted
+    elif element.classname == "TStreamerSTL" and _MAP.search(str(element.typename)):
+        element.__class__ = _Maps
 
 
 class _Member:
@@ -131,6 +134,17 @@ class _Containers(_Member):
         return [*code, f"[{one} for _ in range({length})]"], f"cls.{place}.awkward_form(file, context)"
 
 
+class _OfMaps(_Member):
+    """A map, or a container of maps."""
+
+    def _how(self, length: int, containers: list[str]) -> tuple[list[str], str]:
+        place = f"_stl_container{len(containers)}"
+        made = parse_typename(str(self.typename), quote=True, outer_header=True, string_header=True)
+        containers.append(f"__import__('colonnade.importing.maps').importing.maps.with_maps({made})")
+        read = f"self.{place}.read(chunk, cursor, context, file, self._file, self.concrete)"
+        return [read], f"cls.{place}.awkward_form(file, context)"
+
+
 @named_as_its_base
 class _Counted(streamers.Model_TStreamerBasicPointer):  # type: ignore[misc]
     """An array with a counter, which uproot's faster way of reading does not find among other numbers."""
@@ -142,6 +156,7 @@ class _Counted(streamers.Model_TStreamerBasicPointer):  # type: ignore[misc]
         super().class_code(streamerinfo, number, elements, read_members, *others)
 
 
+_Maps = named_as_its_base(type("", (_OfMaps, streamers.Model_TStreamerSTL), {}))
 _ARRAYS = {
     f"TStreamer{name}": named_as_its_base(type("", (how, getattr(streamers, f"Model_TStreamer{name}")), {}))
     for name, how in {

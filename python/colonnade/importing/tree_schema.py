@@ -135,6 +135,20 @@ class Leaf:
         lists = found.to_ListOffsetArray64(True)
         return lists.content[: int(lists.offsets[-1])]
 
+    @property
+    def first(self) -> int:
+        """The first entry of the branch."""
+        return _first_entry(self.branch)
+
+    def entries(self, found: Content, start: int, stop: int) -> Content:
+        """The same for entries, of which the first ones may be before those of the branch: zero or empty."""
+        content = self.content(found)
+        missing = min(max(self.first - start, 0), stop - start)
+        if not missing:
+            return content
+        zero = ak.Array(content.form.length_one_array(highlevel=False))
+        return ak.to_layout(ak.concatenate([zero[np.zeros(missing, np.int64)], content]))
+
 
 class PlannedField(Protocol):
     """A field, or a member of one."""
@@ -627,6 +641,12 @@ def _check_std_array(branch: Any) -> None:
         raise _UnfitError(NOTHING_STORED)
 
 
+def _first_entry(branch: Any) -> int:
+    from .baskets import first_entry
+
+    return first_entry(branch)
+
+
 def _check_baskets(branch: Any, shared: frozenset[int]) -> None:
     """Refuse a branch with baskets that cannot be read, in the tree itself, as AutoSave leaves them, or in the file.
 
@@ -638,7 +658,7 @@ def _check_baskets(branch: Any, shared: frozenset[int]) -> None:
     if np.any(branch.member("fBasketBytes")[:count] < 0):
         raise _UnfitError("it has a basket of negative size")
     entries = branch.member("fBasketEntry")[: count + 1]
-    if count and (entries[0] != 0 or np.any(np.diff(entries) < 0)):
+    if count and (entries[0] != _first_entry(branch) or np.any(np.diff(entries) < 0)):
         raise _UnfitError("its baskets are not in the order of entries")
     try:
         len(branch.embedded_baskets)

@@ -55,7 +55,8 @@ from colonnade.writing.options import (
     write_options,
 )
 
-from .containers import interpretation_of
+from .containers import check_counts, interpretation_of, size_of_enum
+from .from_objects import content_of
 from .member_by_member import item_by_item, rows_of_numbers, within_objects
 from .reduced_precision import as_root_reads, comment_of
 from .tree_schema import (
@@ -758,7 +759,8 @@ class _Import:
         """Layouts by path of the branch, step by step."""
         leaves = reading.plan.leaves()
         # With its interpretation a name is taken literally; otherwise it would be an expression.
-        wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves]
+        late = [leaf for leaf in leaves if leaf.first]
+        wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves if not leaf.first]
         step = _entries_in(leaves, reading.entries, self.step_size)
         found = reading.tree.iterate(
             wanted,
@@ -773,12 +775,15 @@ class _Import:
             end = min(start + step, stop)
             reading.read_ahead(leaves, end, min(end + step, stop))
             try:
-                arrays = next(found)
+                arrays = next(found) if wanted else {}
+                arrays |= {leaf.path: _array(leaf, start, end, self.executor) for leaf in late}
             except Exception as error:  # uproot has no common class of errors
                 raise_of_source(error, **reading.place)
                 self.failed = _failing(leaves, start, end)
                 raise _failure(self.failed, start, end, error, reading.place) from error
-            columns = {leaf.path: leaf.content(ak.to_layout(arrays[leaf.path])) for leaf in leaves}
+            columns = {
+                leaf.path: leaf.entries(ak.to_layout(arrays[leaf.path]), start, end) for leaf in leaves
+            }
             for leaf in leaves:
                 count = len(columns[leaf.path])
                 if count != end - start:
@@ -875,8 +880,9 @@ def _interpretation(branch: Any) -> Any:
     same.__class__ = mended
     if type(found).__name__ == "AsObjects":
         from .bounds import bounded
+        from .maps import is_of_numbers, with_maps
 
-        same._model = bounded(found.model)
+        same._model = bounded(found.model if is_of_numbers(found.model) else with_maps(found.model))
     return same
 
 
@@ -904,13 +910,18 @@ def _mended() -> dict[type, type]:
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
             byte_offsets = _offsets(byte_offsets, arguments[0])
             branch = arguments[1]
+            if getattr(self, "is_of_enum", False):
+                check_counts(data, byte_offsets, size_of_enum(self))
             mended = item_by_item(data, byte_offsets, self, branch.file) or (data, byte_offsets)
             try:
-                return super().basket_array(*mended, *arguments, **named)
+                found = super().basket_array(*mended, *arguments, **named)
             except NotImplementedError:  # lists within the objects are stored member by member
                 version = int(branch.member("fClassVersion")) if is_whole(branch) else None
                 mended = within_objects(data, byte_offsets, self, branch.file, version)
-                return super().basket_array(*mended, *arguments, **named)
+                found = super().basket_array(*mended, *arguments, **named)
+            if not isinstance(found, np.ndarray):
+                return found
+            return ak.Array(content_of(self.awkward_form(branch.file), found))
 
     class Strided(kinds.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
         """Looks how objects are stored.
@@ -964,6 +975,8 @@ def _mended() -> dict[type, type]:
                     basket, branch, self.content.from_dtype.itemsize, self.header_bytes
                 )
             byte_offsets = _offsets(byte_offsets, arguments[0])
+            if getattr(self, "is_of_enum", False):
+                check_counts(data, byte_offsets, self.content.from_dtype.itemsize)
             if isinstance(self.content, kinds.objects.AsStridedObjects):
                 bare = None
                 if self.header_bytes:
@@ -1037,12 +1050,22 @@ def _problem_of(branches: Sequence[Unreadable]) -> str:
     return branches[0].problem + more
 
 
+def _array(leaf: Leaf, begin: int, end: int, executor: Executor | None = None) -> Any:
+    """Some entries of a branch, except those before its first one."""
+    return leaf.branch.array(
+        _interpretation(leaf.branch),
+        entry_start=max(begin, leaf.first),
+        entry_stop=max(end, leaf.first),
+        library="ak",
+        decompression_executor=_checked_baskets(executor),
+    )
+
+
 def _refusal(leaf: Leaf, begin: int, end: int) -> str:
     """Why uproot cannot make an array of some entries."""
-    interpretation = _interpretation(leaf.branch)
     try:
-        found = leaf.branch.array(interpretation, entry_start=begin, entry_stop=end, library="ak")
-        count = len(leaf.content(ak.to_layout(found)))
+        found = _array(leaf, begin, end)
+        count = len(leaf.entries(ak.to_layout(found), begin, end))
     except Exception as error:  # uproot has no common class of errors
         raise_of_source(error)
         return NOTHING_STORED if is_empty(leaf.branch) else short_reason(error)
@@ -1081,9 +1104,13 @@ def _groups(leaves: list[Leaf]) -> Iterator[list[Leaf]]:
 
 def _reads_all(tree: Any, leaves: list[Leaf], entries: int) -> bool:
     wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves]
+    if any(leaf.first for leaf in leaves):
+        return False
     try:
         found = next(tree.iterate(wanted, entry_stop=entries, step_size=entries, library="ak", how=dict))
-        return all(len(leaf.content(ak.to_layout(found[leaf.path]))) == entries for leaf in leaves)
+        return all(
+            len(leaf.entries(ak.to_layout(found[leaf.path]), 0, entries)) == entries for leaf in leaves
+        )
     except Exception as error:  # uproot has no common class of errors
         raise_of_source(error)
         return False
