@@ -34,6 +34,7 @@ CONTAINERS = FIXTURES / "trees" / "container_arrays.root"
 OTHERS = FIXTURES / "trees" / "other_containers.root"
 LEAVES = FIXTURES / "trees" / "leaf_lists.root"
 MEMBERWISE = FIXTURES / "trees" / "member_by_member.root"
+MAPS = FIXTURES / "trees" / "maps.root"
 COUNTED = FIXTURES / "trees" / "counted_members.root"
 UNSPLIT = FIXTURES / "trees" / "unsplit_objects.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
@@ -907,6 +908,43 @@ def test_arrays_with_a_counter_in_objects_that_are_not_split(tmp_path):
                 "once": bundle,
                 "counted": counted(e % 4, e),
                 "list": [counted(k, e) for k in few],
+            }
+
+
+@pytest.mark.parametrize("tree", ["plain", "features"])
+def test_maps_enums_and_branches_that_were_added_later(tmp_path, tree):
+    """uproot reads no empty maps of texts, knows the size of no enum, and expects that branches begin at entry 0."""
+
+    def words(e):
+        few = range(e % 3)
+        return {
+            "number": e,
+            "counts": [("c" * (k + 1), e) for k in few],
+            "names": [(k - 1, "n" * e) for k in few],
+            "same": [("s" * k, "" if k else "first") for k in few],
+        }
+
+    report = colonnade.import_tree((MAPS, tree), tmp_path / "copy.root", verify=True, step_size="500 B")
+    assert not report.skipped
+    for found in (colonnade.open(MAPS, tree), colonnade.open(tmp_path / "copy.root")):
+        assert found.schema["kinds"].type == "std::vector<std::int32_t>"
+        assert found.schema["set"].type == "std::set<std::int32_t>"
+        for e, entry in enumerate(found.arrays().to_list()):
+            few, kinds = range(e % 3), [-2, 3, 70000][: e % 4]
+            late = e if e >= 4 else 0
+            assert entry == {
+                "words": words(e),
+                "split": words(e),
+                "lists": [("l" * k, [e] * k) for k in few],
+                "nested": [("k" * k, [("a", e), ("b", 0.5 * e)] if k else []) for k in few],
+                "many": [[("high", 2**64 - 1 - e)] if k else [] for k in range(e % 4)],
+                "list": [words(e + k) for k in range(e % 4)],
+                "items": [words(e + k) for k in range(e % 4)],
+                "kinds": kinds,
+                "set": kinds,
+                "n": late % 3,
+                "x": [e + k for k in range(late % 3)],
+                "text": "t" * late,
             }
 
 

@@ -1,6 +1,7 @@
 """Arrays of the objects that uproot makes one by one.
 
-uproot (up to 5.7) lets Awkward find out what they are, which knows no numbers above 2^63, and fails if all maps are empty.
+uproot (up to 5.7) lets Awkward find out what they are, which knows no numbers above 2^63, and fails if all maps are
+empty.
 """
 
 from __future__ import annotations

@@ -44,6 +44,8 @@ __all__ = [
     "PlannedField",
     "TreePlan",
     "Unreadable",
+    "clean_name",
+    "collection_of",
     "is_array_of_objects",
     "is_empty",
     "plan_fields",
@@ -753,6 +755,16 @@ def _is_split_collection(branch: Any) -> bool:
     found = [sub for sub, _ in _descendants(branch, "")]
     counted = branch.member("fType", none_if_missing=True) in (None, *_COLLECTIONS)
     return counted and bool(found) and all(sub.count_leaf is not None for sub in found)
+
+
+def collection_of(branch: Any) -> Any | None:
+    """The branch of the collection of which a branch is a member of the items, if any. It has their number."""
+    above = branch.parent
+    while above is not None and hasattr(above, "branches") and above.has_member("fType"):
+        if int(above.member("fType")) in _COLLECTIONS:
+            return above
+        above = above.parent
+    return None
 
 
 def _arrays_by_counter(branches: list[Any]) -> dict[str, str]:

@@ -66,6 +66,7 @@ from .tree_schema import (
     TreePlan,
     Unreadable,
     clean_name,
+    collection_of,
     is_array_of_objects,
     is_empty,
     plan_fields,
@@ -1014,13 +1015,16 @@ def _offsets(found: Any, basket: Any) -> Any:
 def _counted_offsets(basket: Any, branch: Any, size: int, header: int) -> Any:
     """Where entries begin in a basket that leaves that to the counter (`kGenerateOffsetMap` of ROOT's TIOFeatures).
 
-    uproot (up to 5.7) takes the counter's basket of the same number, which may have other entries.
+    uproot (up to 5.7) takes the counter's basket of the same number, which may have other entries, and for the counter
+    of the items of a split collection the first of their members.
     """
-    counter = branch.count_branch
+    above = collection_of(branch)
+    counter = branch.count_branch if above is None else above
     if counter is None or counter is branch:
         raise ValueError("it has lists, but neither says how long they are nor has a counter")
     start, stop = basket.entry_start_stop
-    counts = counter.array(entry_start=start, entry_stop=stop, library="np")
+    how = None if above is None else _uproot().AsDtype(">i4")
+    counts = counter.array(how, entry_start=start, entry_stop=stop, library="np")
     if counts.dtype.names:  # the counter is one of several leaves
         counts = counts[str(branch.count_leaf.member("fName"))]
     ends = np.cumsum(np.maximum(counts.astype(np.int64), 0) * size + header)
