@@ -973,15 +973,38 @@ def test_files_that_were_not_closed(tmp_path):
     assert colonnade.open(path)["i32"].to_list() == branch_values(TREE, "Events", "i32")
 
 
-def test_a_file_whose_writer_stopped_says_so(tmp_path):
-    """ROOT finds the trees of such a file between its bytes, without the list of what is in it."""
-    path, content = tmp_path / "t.root", bytearray(TREE.read_bytes())
+def unclosed_tree(path, saved):
+    """A file whose writer was killed: there is no list of what is in it."""
+    content = bytearray(TREE.read_bytes())
     with uproot.open(TREE) as file:
         at = content.index(file._fSeekKeys.to_bytes(4, "big"), file._cursor.index)
     content[at : at + 4] = bytes(4)
-    path.write_bytes(content)
+    path.write_bytes(content if saved else content.replace(b"\5TTree\6Events", b"\5TXxxx\6Events"))
+    return path
+
+
+def test_trees_of_a_file_whose_writer_stopped(tmp_path):
+    """ROOT finds them between the other bytes of the file."""
+    path = unclosed_tree(tmp_path / "t.root", saved=True)
+    with pytest.warns(
+        colonnade.LeftOutWarning, match="not closed by its writer: trees have the entries that were saved"
+    ):
+        assert colonnade.trees(path) == ["Events"]
+    with pytest.warns(colonnade.LeftOutWarning):
+        assert colonnade.open(path)["i32"].to_list() == branch_values(TREE, "Events", "i32")
+    with pytest.warns(colonnade.LeftOutWarning):
+        assert colonnade.import_tree(path, tmp_path / "to.root", columns="i32", verify=True).entries == 40
+    with pytest.warns(colonnade.LeftOutWarning):
+        assert colonnade.DataFrame("Events", path).count().value == 40
+    path.write_bytes(path.read_bytes()[:-1000])
+    with pytest.warns(colonnade.LeftOutWarning):
+        assert colonnade.trees(f"file:{path}") == ["Events"]
+
+
+def test_a_file_whose_writer_stopped_says_so(tmp_path):
+    path = unclosed_tree(tmp_path / "t.root", saved=False)
     assert colonnade.trees(path) == []
-    told = r"there is no {}: the file was not closed by its writer; try: .* ROOT recover its trees"
+    told = r"there is no {}: the file was not closed by its writer"
     for name, read, what in (
         ("Events", colonnade.open, 'data set "Events"'),
         ("Events", lambda *place: colonnade.DataFrame(*place[::-1]), 'data set "Events"'),
@@ -990,9 +1013,7 @@ def test_a_file_whose_writer_stopped_says_so(tmp_path):
     ):
         with pytest.raises(colonnade.NotFoundError, match=told.format(what)):
             read(path, name)
-    with pytest.raises(
-        colonnade.NotFoundError, match=r"has no data set: it was not closed .*recover its trees"
-    ):
+    with pytest.raises(colonnade.NotFoundError, match="has no data set: it was not closed"):
         colonnade.open(path)
 
 

@@ -10,6 +10,7 @@ import functools
 import glob
 import os
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from colonnade.errors import (
     Error,
     FileMissingError,
     FormatError,
+    LeftOutWarning,
     NotFoundError,
     ResourceError,
     SchemaError,
@@ -332,7 +334,17 @@ def _contents(path: str, **options: Any) -> Any:
     file = uproot.reading.ReadOnlyFile(path, custom_classes=classes, **options)
     file.decompression_executor = _checked_baskets()
     file._fEND = max(file.fEND, file.source.num_bytes)
-    return file.root_directory
+    folder = file.root_directory
+    if not folder._fSeekKeys:
+        from .recovery import recover
+
+        if recover(folder, _TREES):
+            warnings.warn(
+                f"{redacted(path)}: the file was not closed by its writer: trees have the entries that were saved",
+                LeftOutWarning,
+                stacklevel=3,
+            )
+    return folder
 
 
 def _checked_baskets(executor: Executor | None = None) -> Executor:
@@ -376,8 +388,8 @@ def _no_tree(file: Any, problem: str, **place: str) -> NotFoundError:
     if file._fSeekKeys:
         return NotFoundError(problem, **place)
     return NotFoundError(
-        f"{problem}: the file was not closed by its writer",
-        'write it again, or let ROOT recover its trees: it does when it opens the file for "UPDATE"',
+        f"{problem}: the file was not closed by its writer, which had saved none",
+        "write it again",
         **place,
     )
 
