@@ -424,6 +424,20 @@ def test_files_without_a_branch(tmp_path, tree):
         colonnade.open([str(tree), str(bare)])
 
 
+def test_a_tree_without_a_column_beside_an_imported_one(tmp_path):
+    """A file with the counter alone, to count entries, would have a number where the others have a length."""
+    lists, values = ak.Array([[1.5, 2.5], [], [3.5]]), np.arange(3.0)
+    for name, more in (("bare", {}), ("whole", {"met": values})):
+        with uproot.recreate(tmp_path / f"{name}.root") as file:
+            columns = {"jet": lists, **more}
+            types = {"jet": "var * float64", **dict.fromkeys(more, "float64")}
+            file.mktree("Events", types).extend(columns)
+    colonnade.import_tree(tmp_path / "whole.root", tmp_path / "imported.root")
+    chain = colonnade.open([tmp_path / "bare.root", tmp_path / "imported.root"], missing="fill")
+    assert chain["met"].to_list() == [None, None, None, 0.0, 1.0, 2.0]
+    assert chain["jet"].to_list() == 2 * lists.to_list()
+
+
 def test_other_processes_get_the_same_bits(tree):
     def results(frame):
         cut = frame.filter("nMuon > 0").define("lead", "Muon_pt[0]")

@@ -115,6 +115,7 @@ class _TreeFile:
         self._state = self.version or uuid.uuid4().hex
         self._projections = self.plan.projections(aliases=True)
         self._counters = self.plan.counters()
+        self._counter_paths = self.plan.counter_paths()
         self._like_sizes = self._branches_like_sizes()
 
     @property
@@ -132,7 +133,10 @@ class _TreeFile:
         """The branches that columns need. Never empty: at least one is needed to count entries."""
         spelled = (each for path in paths for each in _spellings(path))
         found = frozenset(branch for each in spelled for branch in self._branches(each))
-        found = found or frozenset({min(self._sizes, key=lambda branch: self._sizes[branch])})
+        if not found:
+            # A counter would be a number alone, and is the length of a list in files with the whole tree.
+            others = self._sizes.keys() - self._counter_paths
+            found = frozenset({min(others, key=lambda branch: (self._sizes[branch], branch))})
         return found | self._like_sizes
 
     def _branches_like_sizes(self) -> frozenset[str]:

@@ -322,6 +322,10 @@ class TreePlan:
         """The collection counted by a field that shows a counter, by name of the field."""
         return {node.counter_name: node.name for node in self._collections() if node.counter is not None}
 
+    def counter_paths(self) -> set[str]:
+        """The branches of these counters."""
+        return {node.counter.path for node in self._collections() if node.counter is not None}
+
     def _collections(self) -> Iterator[_Collection]:
         yield from (node for node in self.nodes if isinstance(node, _Collection))
 
