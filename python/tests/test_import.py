@@ -924,6 +924,9 @@ def test_maps_enums_and_branches_that_were_added_later(tmp_path, tree):
             "same": [("s" * k, "" if k else "first") for k in few],
         }
 
+    def vectors(e):
+        return [{"fX": e, "fY": k, "fZ": 0.5 * e} for k in range(e % 3)]
+
     report = colonnade.import_tree((MAPS, tree), tmp_path / "copy.root", verify=True, step_size="500 B")
     assert not report.skipped
     for found in (colonnade.open(MAPS, tree), colonnade.open(tmp_path / "copy.root")):
@@ -933,6 +936,8 @@ def test_maps_enums_and_branches_that_were_added_later(tmp_path, tree):
             few, kinds = range(e % 3), [-2, 3, 70000][: e % 4]
             late = e if e >= 4 else 0
             assert entry == {
+                "keeper": {"number": e, "vectors": vectors(e)},
+                "vectors": vectors(e + 1),
                 "words": words(e),
                 "split": words(e),
                 "lists": [("l" * k, [e] * k) for k in few],

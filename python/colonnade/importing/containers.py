@@ -10,7 +10,7 @@ import numpy as np
 from .leaf_lists import leaf_list_of
 from .member_by_member import class_of_clones
 
-__all__ = ["check_counts", "interpretation_of", "size_of_enum"]
+__all__ = ["check_counts", "entry_offsets", "interpretation_of", "size_of_enum"]
 
 _LIKE = {
     "deque": "vector",
@@ -41,7 +41,7 @@ def interpretation_of(branch: Any) -> Any:
     found = branch.interpretation
     is_top = branch.top_level and branch.has_member("fClassName")
     name = str(branch.member("fClassName") if is_top else getattr(branch.streamer, "typename", ""))
-    if name == "TClonesArray" and not branch.branches:
+    if name in ("TClonesArray", "TClonesArray*") and not branch.branches:
         return _clones(branch) or found
     if type(found).__name__ == "AsStrings" and _is_text_of_items(branch):
         return _lists_of_texts(branch)
@@ -98,10 +98,11 @@ def _fits(branch: Any, interpretation: Any) -> bool:
     for number in range(branch.num_baskets):
         basket = branch.basket(number)
         try:
-            check_counts(basket.data, basket.byte_offsets, size_of_enum(interpretation))
+            byte_offsets = entry_offsets(basket.byte_offsets, basket)
+            check_counts(basket.data, byte_offsets, size_of_enum(interpretation))
         except ValueError:
             return False
-        if np.any(np.diff(basket.byte_offsets) > _LIST_HEADER):
+        if np.any(np.diff(byte_offsets) > _LIST_HEADER):
             break
     return True
 
@@ -117,6 +118,23 @@ def check_counts(data: Any, byte_offsets: Any, size: int) -> None:
         raise ValueError(f"an entry has items of an enum that do not have {size} bytes each")
 
 
+def entry_offsets(found: Any, basket: Any) -> Any:
+    """Where entries begin in a basket, of which ROOT's TIOFeatures `kGenerateOffsetMap` may store the sizes instead.
+
+    uproot (up to 5.7) takes these for offsets, which count from the beginning of the basket's key.
+    """
+    if found is None:
+        return found
+    key = int(basket.member("fKeylen"))
+    if len(found) != basket.num_entries + 1:  # of a damaged one, perhaps hundreds of millions
+        raise ValueError(f"a basket has {len(found)} offsets for {basket.num_entries} entries")
+    if found[0] == -key:
+        found = np.append(np.cumsum(found[:-1] + key), found[-1]).astype(found.dtype)
+    if found[0] < 0 or np.any(np.diff(found) < 0):
+        raise ValueError("the offsets of a basket are in no order")
+    return found
+
+
 def _clones(branch: Any) -> Any | None:
     """Objects in a TClonesArray that is not split: their class is told with the values."""
     from uproot.containers import AsVector
@@ -127,7 +145,7 @@ def _clones(branch: Any) -> Any | None:
         if not branch.num_entries:
             return None
         basket = branch.basket(0)
-        bounds = basket.byte_offsets
+        bounds = entry_offsets(basket.byte_offsets, basket)
         branch.class_of_clones = class_of_clones(basket.data[bounds[0] : bounds[1]].tobytes())[0]
     found = AsObjects(AsVector(True, parse_typename(branch.class_of_clones, file=branch.file)), branch)
     found.is_of_clones = True

@@ -43,6 +43,7 @@ _MAPS = ("AsMap", "Map")
 _LISTS = ("AsVector", "AsList", "AsSet", "AsRVec")
 _IS_REFERENCED = 0x10
 _CLONES = b"\x0cTClonesArray\x00"
+_TAG = b"\xff\xff\xff\xffTClonesArray\x00"
 _BYPASS_STREAMER = 0x1000
 """The bit of a TClonesArray whose items are stored member by member."""
 _LONG = 255
@@ -371,25 +372,40 @@ def item_by_item(data: Any, byte_offsets: Any, interpretation: Any, file: Any) -
     return np.frombuffer(b"".join(found), np.uint8), _offsets(found)
 
 
-def class_of_clones(entry: bytes) -> tuple[str, str, _Source]:
-    """The class of the items of a TClonesArray, its version, and the items. ROOT may write its own name before it."""
+def class_of_clones(entry: bytes) -> tuple[str, str, bool, _Source]:
+    """The class of the items of a TClonesArray, its version, whether they are stored member by member, and the items.
+
+    ROOT may write the name of TClonesArray before it.
+    """
     source = _Source(entry)
     if entry.startswith(_CLONES):
         source.take(len(_CLONES))
+    elif entry[4:].startswith(_TAG):  # behind a pointer
+        source.take(4 + len(_TAG))
     source = source.header()[1]
     begin = _tobject(source)
-    if not int.from_bytes(begin[6:10], "big") & _BYPASS_STREAMER:
-        raise ValueError("its items are stored by a streamer of their own, which is not known")
+    by_member = bool(int.from_bytes(begin[6:10], "big") & _BYPASS_STREAMER)
     source.text()
     name, _, version = source.text()[1:].decode().partition(";")
-    return name, version, source
+    return name, version, by_member, source
 
 
 def _clones(entry: bytes, members: _Members, name: str) -> bytes:
-    found, version, source = class_of_clones(entry)
+    if not entry.startswith(_CLONES) and entry[4:6] == bytes(2):
+        return entry  # uproot comes back with what was made before, if it finds no faster way
+    found, version, by_member, source = class_of_clones(entry)
     if found != name:
         raise ValueError(f"an entry has items of the class '{found}', others of '{name}'")
-    return _with_header(bytes(2), _list(members.clones(name, int(version).to_bytes(2, "big"), source)))
+    if by_member:
+        return _with_header(bytes(2), _list(members.clones(name, int(version).to_bytes(2, "big"), source)))
+    count = source.count(1)
+    source.take(4)  # the index of the first one
+    items = []
+    for _ in range(count):
+        if not source.number(1):
+            raise ValueError("an entry has a place without an item")
+        items.append(members.object(name, source))
+    return _with_header(bytes(2), _list(items))
 
 
 def within_objects(

@@ -57,7 +57,7 @@ from colonnade.writing.options import (
     write_options,
 )
 
-from .containers import check_counts, interpretation_of, size_of_enum
+from .containers import check_counts, entry_offsets, interpretation_of, size_of_enum
 from .from_objects import content_of
 from .member_by_member import item_by_item, rows_of_numbers, within_objects
 from .reduced_precision import as_root_reads, comment_of
@@ -921,7 +921,7 @@ def _mended() -> dict[type, type]:
         """Finds where entries begin."""
 
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-            byte_offsets = _offsets(byte_offsets, arguments[0])
+            byte_offsets = entry_offsets(byte_offsets, arguments[0])
             branch = arguments[1]
             if getattr(self, "is_of_enum", False):
                 check_counts(data, byte_offsets, size_of_enum(self))
@@ -943,7 +943,7 @@ def _mended() -> dict[type, type]:
         """
 
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-            byte_offsets = _offsets(byte_offsets, arguments[0])
+            byte_offsets = entry_offsets(byte_offsets, arguments[0])
             if byte_offsets is not None:
                 bare = bare_items(data, byte_offsets, 0, self.itemsize)
                 if bare is not None:
@@ -958,7 +958,7 @@ def _mended() -> dict[type, type]:
         """Takes entries without bytes for empty texts, for which ROOT writes no length in branches of char*."""
 
         def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-            byte_offsets = _offsets(byte_offsets, arguments[0])
+            byte_offsets = entry_offsets(byte_offsets, arguments[0])
             if byte_offsets is not None:
                 self._check_sizes(data, byte_offsets)
                 empty = np.diff(byte_offsets) == 0
@@ -987,7 +987,7 @@ def _mended() -> dict[type, type]:
                 byte_offsets = _counted_offsets(
                     basket, branch, self.content.from_dtype.itemsize, self.header_bytes
                 )
-            byte_offsets = _offsets(byte_offsets, arguments[0])
+            byte_offsets = entry_offsets(byte_offsets, arguments[0])
             if getattr(self, "is_of_enum", False):
                 check_counts(data, byte_offsets, self.content.from_dtype.itemsize)
             if isinstance(self.content, kinds.objects.AsStridedObjects):
@@ -1005,23 +1005,6 @@ def _mended() -> dict[type, type]:
         kinds.objects.AsStridedObjects: Strided,
         kinds.strings.AsStrings: Texts,
     }
-
-
-def _offsets(found: Any, basket: Any) -> Any:
-    """Where entries begin in a basket, of which ROOT's TIOFeatures `kGenerateOffsetMap` may store the sizes instead.
-
-    uproot (up to 5.7) takes these for offsets, which count from the beginning of the basket's key.
-    """
-    if found is None:
-        return found
-    key = int(basket.member("fKeylen"))
-    if len(found) != basket.num_entries + 1:  # of a damaged one, perhaps hundreds of millions
-        raise ValueError(f"a basket has {len(found)} offsets for {basket.num_entries} entries")
-    if found[0] == -key:
-        found = np.append(np.cumsum(found[:-1] + key), found[-1]).astype(found.dtype)
-    if found[0] < 0 or np.any(np.diff(found) < 0):
-        raise ValueError("the offsets of a basket are in no order")
-    return found
 
 
 def _counted_offsets(basket: Any, branch: Any, size: int, header: int) -> Any:
