@@ -1,13 +1,16 @@
-// Fuzzes expression texts: any text binds, or is an Error with a reason; bound texts are computed for a few
-// rows, and give values or an Error. Binding one again adds nothing.
+// Fuzzes expression texts, and texts that define functions: any text binds, or is an Error with a reason; bound
+// texts are computed for a few rows, and give values or an Error, or are interrupted. Binding one again adds
+// nothing.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
+#include "base/interruption.h"
 #include "colonnade/error.h"
 #include "frame/expression/function.h"
 #include "frame/expression/testing.h"
+#include "frame/expression/text_functions.h"
 
 namespace {
 
@@ -43,7 +46,7 @@ void add_columns(frame::expression_testing::Columns& columns) {
 
 // Functions whose results may be large for any arguments.
 bool may_grow(const std::string& text) {
-  for (const char* const name : {"Range", "Combinations", "Concatenate", "Take", "RVec"})
+  for (const char* const name : {"Range", "Combinations", "Concatenate", "Take", "RVec", "vector", "resize"})
     if (text.find(name) != std::string::npos) return true;
   return false;
 }
@@ -114,6 +117,12 @@ std::string text_of_input(const std::uint8_t* data, std::size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text = text_of_input(data, size);
+  try {
+    TextFunctions functions(text);
+  } catch (const Error& error) {
+    require(!error.problem().empty());
+  }
+  const Interruption interruption([] { return true; });  // of loops that do not end
   ExpressionPool pool;
   frame::expression_testing::Columns columns(pool);
   add_columns(columns);
@@ -135,6 +144,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   } catch (const Error& error) {
     require(!error.problem().empty());
+  } catch (const Interrupted&) {
   }
   return 0;
 }

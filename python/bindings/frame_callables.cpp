@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "colonnade/detail/merge_tree.h"
 #include "colonnade/error.h"
+#include "frame/expression/text_functions.h"
 #include "frame/functions/library.h"
 #include "frame/values/values.h"
 #include "frame_python.h"
@@ -100,6 +101,29 @@ PyDefinition library_definition(const std::string& path, std::string name, std::
   auto make = [library = frame::FunctionLibrary::open(path), name = std::move(name)](
                   std::span<const ValueType> types) { return frame::library_kernel(library, name, types); };
   return PyDefinition{frame::Definition(std::move(make), std::move(columns), std::move(payload))};
+}
+
+PyDefinition function_definition(const std::string& functions, const std::string& name,
+                                 std::vector<std::string> columns, std::string payload) {
+  const frame::TextFunctions known(functions);
+  bool is_constant = false;
+  for (const auto& each : known.signatures())
+    is_constant = is_constant || (each.name == name && each.is_constant);
+  auto make = [known, name](std::span<const ValueType> types) { return known.kernel(name, types); };
+  PyDefinition made{frame::Definition(std::move(make), std::move(columns), std::move(payload))};
+  made.definition.is_constant = is_constant;
+  return made;
+}
+
+// (name, type of the result, types of parameters) of each function
+nb::list text_functions(const std::string& functions) {
+  nb::list found;
+  for (const auto& each : frame::TextFunctions(functions).signatures()) {
+    nb::list parameters;
+    for (const std::string& type : each.parameters) parameters.append(text(type));
+    found.append(nb::make_tuple(text(each.name), text(each.result), parameters));
+  }
+  return found;
 }
 
 // (version, (name, type of the result, types of parameters) of each function)
@@ -265,6 +289,8 @@ void register_frame_callables(nb::module_& module) {
                   "Definition"))
       .def_static("of_library", &library_definition, nb::arg("library"), nb::arg("function"),
                   nb::arg("columns"), nb::arg("payload"))
+      .def_static("of_function", &function_definition, nb::arg("text"), nb::arg("function"),
+                  nb::arg("columns"), nb::arg("payload"))
       .def_static(
           "of_text",
           [](std::string expression, bool of_sample) {
@@ -277,6 +303,10 @@ void register_frame_callables(nb::module_& module) {
       "library_functions", &library_functions, nb::arg("path"),
       nb::sig("def library_functions(path: str) -> tuple[str, list[tuple[str, str, list[str]]]]"),
       "The version of a library of functions, and of each its name, and the types of result and parameters.");
+  module.def(
+      "text_functions", &text_functions, nb::arg("text"),
+      nb::sig("def text_functions(text: str) -> list[tuple[str, str, list[str]]]"),
+      "Of each function that a text of C++ defines, its name, and the types of result and parameters.");
   nb::class_<Accumulator>(module, "Accumulator", "A result while it is being computed.");
   module.def(
       "python_accumulator", &make_python_accumulator, nb::arg("add"), nb::arg("merge"), nb::arg("save"),

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from .errors import UnsupportedError, UsageError
 from .frame.root import chains as _chains
+from .frame.root import declared as _declared
 from .frame.root import facade as _facade
 from .frame.root import models as _models
 from .frame.root.chains import TChain
@@ -34,21 +35,20 @@ __all__ = [
     "RCompressionSetting",
     "RDataFrame",
     "TChain",
+    "gInterpreter",
     "gROOT",
     "std",
     "vector",
 ]
 
 _DECLARED = (
-    "functions of C++ from a shared library (colonnade.library), or Python callables "
-    "(DataFrame.with_functions, Define with a callable)"
+    "functions and constants with gInterpreter.Declare, functions of a shared library (colonnade.library), or Python "
+    "callables (DataFrame.with_functions, Define with a callable)"
 )
 _PLOTS = "to_hist() of a histogram, which plots with matplotlib and mplhep"
 _ADVICE = {
     "FromCSV": "RDF.FromArrow(pyarrow.csv.read_csv(...))",
     "FromSqlite": "RDF.FromArrow of a table",
-    "DistributeCppCode": "expressions in strings, Python callables, or colonnade.library for functions of C++",
-    "DistributeHeaders": "colonnade.library, for C++ functions of a shared library",
     "DistributeSharedLibs": "colonnade.library: workers load the library by its name",
     "DistributeFiles": "the engine's own way, as client.upload_file or SparkContext.addFile; or a shared file system",
     "MakeCsvDataFrame": "RDF.FromArrow(pyarrow.csv.read_csv(...))",
@@ -56,9 +56,7 @@ _ADVICE = {
     "RDatasetSpec": "RDF.Experimental.FromSpec with a specification in JSON",
     "RMetaData": "RDF.Experimental.FromSpec, whose samples have metadata",
     "RSample": "RDF.Experimental.FromSpec with a specification in JSON",
-    "gInterpreter": f"C++ code cannot be declared; {_DECLARED}",
-    "ProcessLine": f"C++ code cannot be run; {_DECLARED}",
-    "LoadMacro": f"C++ code cannot be loaded; {_DECLARED}",
+    "Calc": f"C++ code cannot be run; {_DECLARED}",
     "gSystem": "colonnade.library, for functions of C++ from a shared library",
     "gStyle": _PLOTS,
     "Math": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector and the like; the package vector",
@@ -83,6 +81,8 @@ def __getattr__(name: str) -> Any:
         return sys.modules[__name__]
     if name.startswith("_"):
         raise AttributeError(name)
+    if function := _declared.declared(name):
+        return function
     raise MissingNameError(
         f"colonnade.root has no {name}", _ADVICE.get(name, "ROOT itself, for anything but RDataFrame")
     )
@@ -114,6 +114,35 @@ class gROOT(metaclass=_Namespace):  # noqa: N801
     def IsBatch() -> bool:
         """Return True: there are no windows."""
         return True
+
+    @staticmethod
+    def ProcessLine(line: str) -> int:
+        """Load the file of `.L file`, or define the functions of the line, and return 0."""
+        return gInterpreter.ProcessLine(line)
+
+    @staticmethod
+    def LoadMacro(path: str) -> int:
+        """Define the functions of a file, and return 0."""
+        _declared.declare_files(path)
+        return 0
+
+
+class gInterpreter(metaclass=_Namespace):  # noqa: N801
+    """Where scripts declare functions that expressions call. Nothing is compiled, and nothing else can be run."""
+
+    @staticmethod
+    def Declare(text: str) -> bool:
+        """Define functions and constants: expressions of all RDataFrames can call them."""
+        return _declared.declare(text)
+
+    @staticmethod
+    def ProcessLine(line: str) -> int:
+        """Load the file of `.L file`, or define the functions of the line, and return 0."""
+        if line.strip().startswith(".L "):
+            _declared.declare_files(line.strip()[3:].strip().rstrip("+"))
+        else:
+            _declared.declare(line)
+        return 0
 
 
 class vector(list[Any]):  # noqa: N801
@@ -171,6 +200,8 @@ class _Distributed(metaclass=_Namespace):
 
     Dask = _Dask
     Spark = _Spark
+    DistributeCppCode = staticmethod(_declared.declare)
+    DistributeHeaders = staticmethod(_declared.declare_files)
     LiveVisualize = staticmethod(_facade.LiveVisualize)
     initialize = staticmethod(_facade.initialize)
     RunGraphs = staticmethod(_facade.RunGraphs)

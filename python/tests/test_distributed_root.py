@@ -243,8 +243,6 @@ def test_callables_take_with_them_what_they_need(executor: Any) -> None:
 
 def test_what_is_distributed_otherwise() -> None:
     for name, instead in {
-        "DistributeCppCode": "library",
-        "DistributeHeaders": "library",
         "DistributeSharedLibs": "library",
         "DistributeFiles": "upload_file",
     }.items():

@@ -8,6 +8,115 @@ from __future__ import annotations
 
 CUT = "nMuon >= 2"
 
+# Functions as analyses declare them.
+DECLARED = r"""
+#include <ROOT/RVec.hxx>
+#include <TLorentzVector.h>
+using namespace ROOT::VecOps;
+using numbers = const RVec<float>&;
+typedef ROOT::Math::PtEtaPhiMVector OneMuon;
+const float kLeast = 20;
+bool isSimulation = true;
+
+float hardestAbove(numbers pt, float least = kLeast) {
+  float found = -1;
+  for (size_t i = 0; i < pt.size(); ++i) {
+    if (pt[i] < least) continue;
+    if (pt[i] > found) found = pt[i];
+  }
+  return found;
+}
+// The pair of other charges whose sum is closest to a value, and the others.
+RVec<RVec<size_t>> pairAndRest(numbers pt, const RVec<int> &charge) {
+  RVec<RVec<size_t>> places(2);
+  places[0].reserve(2);
+  float least = 1e9;
+  for (size_t i = 0; i < pt.size(); i++)
+    for (size_t j = i + 1; j < pt.size(); j++) {
+      if (charge[i] * charge[j] > 0) continue;
+      const auto off = std::abs(pt[i] + pt[j] - 60.f);
+      if (off >= least) continue;
+      least = off;
+      places[0].clear();
+      places[0].push_back(i);
+      places[0].emplace_back(j);
+    }
+  for (size_t i = 0; i < pt.size(); i++) {
+    bool isUsed = false;
+    for (auto place : places[0])
+      if (place == i) { isUsed = true; break; }
+    if (!isUsed) places[1].push_back(i);
+  }
+  return places;
+}
+float leastDistance(RVec<float> &eta, RVec<float> &phi) {
+  float least = 99;
+  for (int i = 0; i < (int)eta.size(); i++)
+    for (int j = 0; j < i; j++) {
+      float turn = phi[i] - phi[j];
+      while (turn > M_PI) turn -= 2 * M_PI;
+      while (turn <= -M_PI) turn += 2 * M_PI;
+      const float off = eta[i] - eta[j];
+      least = std::min(least, off * off + turn * turn);
+    }
+  return least;
+}
+template <typename T>
+RVec<T> firstOnes(const RVec<T>& all, std::size_t count) {
+  RVec<T> first;
+  for (std::size_t i = 0; i < std::min(count, all.size()); ++i) first.push_back(all[i]);
+  return first;
+}
+auto isEven = [](int n) { return n % 2 == 0; };
+namespace tools {
+inline double twice(double x) { return 2 * x; }
+double thrice(double x) { return twice(x) + x; }
+}
+float scaled(float x) {
+  if (isSimulation && x > 30) return 1.5f * x;
+  else if (x > 20) { return x; }
+  return 0;
+}
+float scaled(float x, float by) { return x * by; }
+RVec<float> descending(RVec<float> v) {
+  std::sort(v.begin(), v.end(), std::greater<float>());
+  return v;
+}
+RVec<float> byDistance(RVec<float> v) {
+  std::sort(v.begin(), v.end(), [](float a, float b) { return std::abs(a - 25) < std::abs(b - 25); });
+  return v;
+}
+RVec<float> halved(RVec<float> v) {
+  for (auto& x : v) {
+    x /= 2;
+    if (x > 20) x -= 1;
+  }
+  return v;
+}
+RVec<int> chain(int n) {
+  RVec<int> steps;
+  do {
+    steps.push_back(n);
+    n = n % 2 == 0 ? n / 2 : 3 * n + 1;
+  } while (n > 1 && steps.size() < 30);
+  return steps;
+}
+float massOfAll(numbers pt, numbers eta, numbers phi, numbers mass) {
+  OneMuon sum;
+  for (size_t i = 0; i < pt.size(); i++) {
+    OneMuon one(pt[i], eta[i], phi[i], mass[i]);
+    sum += one;
+  }
+  return sum.M();
+}
+double massOfTwo(numbers pt, numbers eta, numbers phi, numbers mass) {
+  TLorentzVector a, b;
+  a.SetPtEtaPhiM(pt[0], eta[0], phi[0], mass[0]);
+  b.SetPtEtaPhiM(pt[1], eta[1], phi[1], mass[1]);
+  return (a + b).M() + a.DeltaR(b) + a.DeltaPhi(b) + b.Perp();
+}
+"""
+
 EXACT = {
     # Arithmetic with C++ rules.
     "int_div": "nMuon / 2",
@@ -32,6 +141,14 @@ EXACT = {
     "hex": "0x1F + 010",
     "entry": "rdfentry_",
     "statements": "auto a = Muon_pt[0]; auto b = Muon_pt[1]; return a * b;",
+    "loop": "float s = 0; for (auto x : Muon_pt) s += x; return s;",
+    "loop_by_index": "int n = 0; for (size_t i = 0; i < Muon_pt.size(); ++i) { if (Muon_pt[i] < 10) continue;"
+    " if (Muon_eta[i] > 2) break; n += Muon_charge[i]; } return n;",
+    "loop_in_loop": "ROOT::RVecI r; for (int i = 0; i < nMuon; i++) for (int j = 0; j < i; j++)"
+    " if (Muon_charge[i] == Muon_charge[j]) r.push_back(10 * i + j); return r;",
+    "loop_that_returns": "for (auto x : Muon_pt) { if (x > 40) return x; } return -1.f;",
+    "loop_over_changes": "std::vector<double> v(nMuon, 0.5); for (size_t i = 1; i < v.size(); i++)"
+    " v[i] = v[i - 1] * Muon_charge[i]; return v;",
     "size": "Muon_pt.size()",
     "size_sum": "Muon_pt.size() + Electron_pt.size()",
     "empty": "Electron_pt.empty()",
@@ -110,6 +227,27 @@ EXACT = {
     "tmath_abs": "TMath::Abs(Muon_eta[0])",
     "tmath_max": "TMath::Max(Muon_charge[0], Muon_charge[1])",
     "pi": "TMath::Pi() + M_PI",
+}
+
+# Of what is declared.
+CALLS = {
+    "default": "hardestAbove(Muon_pt)",
+    "argument": "hardestAbove(Muon_pt, 40)",
+    "nested_lists": "pairAndRest(Muon_pt, Muon_charge)[0]",
+    "rest": "pairAndRest(Muon_pt, Muon_charge)[1]",
+    "while": "leastDistance(Muon_eta, Muon_phi)",
+    "template": "firstOnes(Muon_pt, 2)",
+    "other_template": "firstOnes(Muon_charge, 3)",
+    "lambda": "isEven(nMuon) + 1",
+    "namespace": "tools::thrice(Muon_pt[0])",
+    "overload": "scaled(Muon_pt[0]) + scaled(Muon_pt[1], 3)",
+    "sort": "descending(Muon_eta)",
+    "sort_by": "byDistance(Muon_pt)",
+    "references": "halved(Muon_pt)",
+    "do": "chain(nMuon + 5)",
+    "vectors": "massOfAll(Muon_pt, Muon_eta, Muon_phi, Muon_mass)",
+    "old_vectors": "massOfTwo(Muon_pt, Muon_eta, Muon_phi, Muon_mass)",
+    "constant": "isSimulation ? kLeast : 0",
 }
 
 CLOSE = {

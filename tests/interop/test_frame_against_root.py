@@ -99,6 +99,16 @@ def test_expressions(root, nano, expressions, tolerance):
         assert not found, (name, expressions[name], found[:3])
 
 
+def test_declared_functions(root, nano):
+    assert root.call("frame_declare", frame_expressions.DECLARED)
+    assert colonnade.root.gInterpreter.Declare(frame_expressions.DECLARED)
+    theirs = root.call("frame_columns", "Events", str(nano), frame_expressions.CALLS, frame_expressions.CUT)
+    ours = our_columns(nano, frame_expressions.CALLS, frame_expressions.CUT)
+    for name, call in frame_expressions.CALLS.items():
+        found = differences(theirs[name], ours[name], 4e-6, absolute=5e-3 if "vectors" in name else None)
+        assert not found, (name, call, found[:3])
+
+
 def settle_borders(root: list[list[float]], ours: list[list[float]]) -> None:
     """Move entries back where the last bit of a value at the border of two bins decides: three at most."""
     moved = 0

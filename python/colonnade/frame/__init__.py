@@ -6,7 +6,7 @@ from .corrections import Correction, corrections
 from .dataframe import DataFrame, compute, run_graphs, variations_for
 from .explaining import Explanation, StepCost
 from .expressions import Expression, col, fn
-from .libraries import Library, LibraryFunction, get_include, library
+from .libraries import Functions, Library, LibraryFunction, TextFunction, functions, get_include, library
 from .luminosity import json_mask
 from .models import Model, onnx_model
 from .results import Cut, Display, GraphPoints, Report, Result, Stats, Variations
@@ -18,6 +18,7 @@ __all__ = [
     "Display",
     "Explanation",
     "Expression",
+    "Functions",
     "GraphPoints",
     "Library",
     "LibraryFunction",
@@ -26,11 +27,13 @@ __all__ = [
     "Result",
     "Stats",
     "StepCost",
+    "TextFunction",
     "Variations",
     "col",
     "compute",
     "corrections",
     "fn",
+    "functions",
     "get_include",
     "json_mask",
     "library",

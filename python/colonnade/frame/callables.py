@@ -36,7 +36,7 @@ from .answers import PLAIN, layout_of_block, layout_of_rows, own_value
 from .compiled import Loop, compile_rows
 from .identities import identity_of
 from .items import ItemFunction
-from .libraries import LibraryFunction
+from .libraries import CppFunction, LibraryFunction
 from .sharing import Guarded, is_shared, turns
 from .user_modules import hash_of_file, sources_in, use_sources
 from .values import element_of, layout_of, python_array, trial, type_of, values_of
@@ -162,7 +162,7 @@ def load_callable(payload: str, columns: Sequence[str]) -> _core.Definition:
 
 
 def _definition(spec: _Spec, columns: list[str], purpose: str = "") -> _core.Definition:
-    if isinstance(spec.function, LibraryFunction):
+    if isinstance(spec.function, CppFunction):
         if spec.per_row or spec.stack:
             raise UsageError(
                 f"{spec.function.name} is a C++ function, which returns one value per row",

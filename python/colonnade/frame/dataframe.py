@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from colonnade.distributed.plans import Plan
     from colonnade.reading.opening import PathLike
 
-__all__ = ["DataFrame", "compute", "run_graphs"]
+__all__ = ["DataFrame", "add_functions", "compute", "run_graphs"]
 
 D = TypeVar("D", bound="DataFrame")
 T = TypeVar("T")
@@ -342,17 +342,13 @@ class DataFrame(Actions):
 
         Args:
             functions: by their names in expressions: callables, which are called for blocks of entries with an array
-                for each argument (see `define`), `colonnade.corrections(...)`, `colonnade.onnx_model(...)`.
+                for each argument (see `define`), `colonnade.functions("...")` of C++, `colonnade.corrections(...)`,
+                `colonnade.onnx_model(...)`.
 
         Raises:
             UsageError: an invalid name, or one that is in use.
         """
-        session = self._session
-        for name, function in mapping_of(functions, 'with_functions({"f": f})').items():
-            if column_name(name, "function") in session.functions and session.functions[name] == function:
-                continue
-            self._graph.add_function(name, define_function(function, travels=session.remote is not None))
-            session.functions[name] = function
+        add_functions(self._session, mapping_of(functions, 'with_functions({"f": f})'))
         return self
 
     def define(
@@ -672,6 +668,15 @@ def compute(*results: Result[Any]) -> tuple[Any, ...]:
         _check_result(each)
     run_graphs(results)
     return tuple(result.value for result in results)
+
+
+def add_functions(session: Session, functions: Mapping[str, Definable]) -> None:
+    """Let all expressions of a graph call functions; those that it has already are left out."""
+    for name, function in functions.items():
+        if column_name(name, "function") in session.functions and session.functions[name] == function:
+            continue
+        session.graph.add_function(name, define_function(function, travels=session.remote is not None))
+        session.functions[name] = function
 
 
 def _check_result(given: object) -> None:

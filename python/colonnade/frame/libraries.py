@@ -1,8 +1,10 @@
-"""C++ functions of shared libraries, for expressions and definitions: see include/colonnade/functions.h."""
+"""C++ functions for expressions and definitions: of texts, and of shared libraries (include/colonnade/functions.h)."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,22 +15,64 @@ from colonnade.annotations import checked
 from colonnade.errors import UsageError
 from colonnade.misuse import path_text
 
-__all__ = ["Library", "LibraryFunction", "get_include", "library"]
+__all__ = [
+    "CppFunction",
+    "Functions",
+    "Library",
+    "LibraryFunction",
+    "TextFunction",
+    "functions",
+    "get_include",
+    "library",
+]
 
 
 @dataclass(frozen=True)
-class LibraryFunction:
-    """A function of a library. It can be used like a callable, and calls no Python."""
+class CppFunction(ABC):
+    """A function of C++. It can be used like a callable, and calls no Python."""
+
+    name: str
+    result: str
+    """The result type; "auto" if it follows from the arguments."""
+    parameters: tuple[str, ...]
+    """The parameter types; "auto" for any."""
+
+    @abstractmethod
+    def definition(self, columns: Sequence[str], payload: str) -> _core.Definition:
+        """Make a definition of the function's value for columns."""
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Return the results for arrays of the same length, one for each parameter."""
+        from .dataframe import DataFrame
+
+        names = [f"x{k}" for k in range(len(arrays))]
+        df = DataFrame.from_arrays(dict(zip(names, arrays, strict=True)))
+        return df.define("result", self, columns=names).to_awkward(["result"])["result"]
+
+
+@dataclass(frozen=True)
+class TextFunction(CppFunction):
+    """A function of a text, for any machine: it is not compiled."""
+
+    text: str
+    """The whole text, with the functions that it calls."""
+
+    def __repr__(self) -> str:
+        return f"<{self.result} {self.name}({', '.join(self.parameters)})>"
+
+    def definition(self, columns: Sequence[str], payload: str) -> _core.Definition:
+        """Make a definition of the function's value for columns."""
+        return _core.Definition.of_function(self.text, self.name, list(columns), payload)
+
+
+@dataclass(frozen=True)
+class LibraryFunction(CppFunction):
+    """A function of a library."""
 
     library: str
     """The path, or the name that the loader searches for."""
     version: str
     """The version of the library in this process: workers refuse another one."""
-    name: str
-    result: str
-    """The result type."""
-    parameters: tuple[str, ...]
-    """The parameter types."""
 
     def __repr__(self) -> str:
         return f"<{self.result} {self.name}({', '.join(self.parameters)}) of {self.library!r} {self.version}>"
@@ -49,13 +93,38 @@ class LibraryFunction:
             )
         return _core.Definition.of_library(self.library, self.name, list(columns), payload)
 
-    def __call__(self, *arrays: Any) -> Any:
-        """Return the results for arrays of the same length, one for each parameter."""
-        from .dataframe import DataFrame
 
-        names = [f"x{k}" for k in range(len(arrays))]
-        df = DataFrame.from_arrays(dict(zip(names, arrays, strict=True)))
-        return df.define("result", self, columns=names).to_awkward(["result"])["result"]
+class Functions(Mapping[str, TextFunction]):
+    """The functions of a text, by name, and as attributes."""
+
+    def __init__(self, text: str) -> None:
+        """Define functions; see `functions`."""
+        self._functions: dict[str, TextFunction] = {}
+        self.overloads: Counter[str] = Counter()
+        """How many functions have each name; the first one is in the mapping, and calls take that which fits."""
+        for name, result, parameters in _core.text_functions(text):
+            self.overloads[name] += 1
+            self._functions.setdefault(name, TextFunction(name, result, tuple(parameters), text))
+
+    def __getitem__(self, name: str) -> TextFunction:
+        return self._functions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def __getattr__(self, name: str) -> TextFunction:
+        if name.startswith("_") or name not in self._functions:
+            raise AttributeError(f"the text has no function '{name}'")
+        return self._functions[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._functions]
+
+    def __repr__(self) -> str:
+        return f"<Functions: {', '.join(self._functions)}>"
 
 
 class Library(Mapping[str, LibraryFunction]):
@@ -67,7 +136,7 @@ class Library(Mapping[str, LibraryFunction]):
         self.path = os.path.abspath(given) if os.sep in given or os.path.exists(given) else given
         self.version, functions = _core.library_functions(self.path)
         self._functions = {
-            name: LibraryFunction(self.path, self.version, name, result, tuple(parameters))
+            name: LibraryFunction(name, result, tuple(parameters), self.path, self.version)
             for name, result, parameters in functions
         }
 
@@ -116,3 +185,25 @@ def library(path: str | os.PathLike[str]) -> Library:
         UnsupportedError: it was made for a later version of the interface.
     """
     return Library(path)
+
+
+@checked
+def functions(text: str) -> Functions:
+    """Define functions for data frames in C++: `df.with_functions(colonnade.functions("float twice(float x) {...}"))`.
+
+    The language is that of expressions, with loops and variables; nothing is compiled. On an engine the text travels
+    with the plan.
+
+    Args:
+        text: one or more functions, and constants.
+
+    Returns:
+        A mapping from names to functions, which are attributes, too: `f = colonnade.functions(text); f.twice`.
+
+    Raises:
+        UsageError, TypeMismatchError, NotFoundError: the text is wrong; the error marks the place.
+    """
+    found = Functions(text)
+    if not found:
+        raise UsageError("the text defines no function", "float twice(float x) { return 2 * x; }")
+    return found

@@ -39,6 +39,8 @@ ExpressionId Binder::bind(NodeIndex index) {
     case NodeKind::declaration:
     case NodeKind::assignment:
     case NodeKind::branch:
+    case NodeKind::loop:
+    case NodeKind::jump:
     case NodeKind::result:
       break;
   }

@@ -3,6 +3,8 @@
 #define COLONNADE_FRAME_EXPRESSION_BINDER_H
 
 #include <optional>
+#include <ranges>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,7 +17,8 @@
 
 namespace colonnade::frame {
 
-class LambdaScope;
+class InnerScope;
+struct LoopBody;
 
 class Binder {
  public:
@@ -24,6 +27,11 @@ class Binder {
       : syntax_(syntax), pool_(pool), scope_(scope), functions_(functions) {}
 
   ExpressionId bind() { return bind(syntax_.root); }
+  // The value of the last one.
+  ExpressionId bind_constant(std::span<const NodeIndex> constants);
+  // The result of a function; its arguments are the first columns of the pool.
+  ExpressionId bind_function(const FunctionSyntax& function, std::span<const NodeIndex> constants,
+                             std::span<const ValueType> types);
   // See Formula::bind_items() and bind_nested_items().
   std::vector<ExpressionId> bind_items(const std::optional<ValueType>& of_empty);
   std::vector<std::vector<ExpressionId>> bind_nested_items();
@@ -53,26 +61,51 @@ class Binder {
   ExpressionId value_of(const Local& local) const;
 
   // ---- Statements (binder_statements.cpp)
-  // Where a body has returned, and what.
+  // Where a body is left, under which condition, and with what.
   struct Exit {
-    ExpressionId condition = 0, value = 0;
+    enum class Kind : std::uint8_t { result, end_of_loop, next_turn };
+    Kind kind = Kind::result;
+    ExpressionId condition = 0;
+    ExpressionId value = 0;     // of a result
+    std::vector<Local> locals;  // of the others
   };
   struct Outcome {
     std::vector<Exit> exits;  // each where those before it are not taken
-    std::optional<ExpressionId> last;
+    bool leads_on = true;     // false: one of them is taken
   };
   void declare(const SyntaxNode& node);
+  std::optional<ExpressionId> default_of(const SyntaxNode& node, const ValueType& type);
   ExpressionId let(const SyntaxNode& node);
   ExpressionId body(NodeIndex index);
   NodeIndex enter_body(NodeIndex index);
   bool has_exits(NodeIndex index) const;
   void run(NodeIndex index, Outcome& outcome);
   void step(NodeIndex index, Outcome& outcome);
-  void assign(const SyntaxNode& node);
   void branch(const SyntaxNode& node, Outcome& outcome);
   void merge(const SyntaxNode& node, ExpressionId condition, std::span<const Local> yes);
-  std::optional<Exit> exit_of(const SyntaxNode& node, const Outcome& outcome);
-  ExpressionId returned(const SyntaxNode& node, std::span<const Exit> exits, ExpressionId last);
+  void leave(Exit exit, Outcome& outcome) const;
+  // The value of a choice between those of some exits, from the last to the first.
+  template <class ValueOf>
+  std::optional<ExpressionId> choose_among(const SyntaxNode& node, std::span<const Exit> exits,
+                                           std::optional<ExpressionId> otherwise, ValueOf value_of) {
+    for (const Exit& exit : std::views::reverse(exits))
+      if (const std::optional<ExpressionId> value = value_of(exit))
+        otherwise = otherwise ? choose(node, exit.condition, *value, *otherwise) : *value;
+    return otherwise;
+  }
+  ExpressionId truth(bool value) { return pool_.constant(make_constant(1, value)); }
+
+  // ---- Assignments (binder_assignments.cpp)
+  void assign(const SyntaxNode& node);
+  ExpressionId changed(const SyntaxNode& node, ExpressionId object);
+  ExpressionId set_vector(const SyntaxNode& node, const ValueType& vector, std::string_view made);
+
+  // ---- Loops (binder_loops.cpp)
+  void loop(const SyntaxNode& node, Outcome& outcome);
+  std::vector<std::size_t> changed_by(const SyntaxNode& node) const;
+  void add_targets(NodeIndex index, std::set<std::string_view>& names) const;
+  void turn(const SyntaxNode& node, std::size_t variables, LoopBody& body);
+  void begin_next_turn(const SyntaxNode& node, std::span<const Exit> exits, bool leads_on);
 
   // ---- Operators (binder_operators.cpp)
   ExpressionId unary(const SyntaxNode& node);
@@ -97,6 +130,8 @@ class Binder {
   ExpressionId cast(const SyntaxNode& node, std::string_view type, ExpressionId value);
   ExpressionId construct(const SyntaxNode& node, const ValueType& type);
   std::optional<ExpressionId> fill(const SyntaxNode& node, const ValueType& item);
+  ExpressionId item_of(NodeIndex index, const ValueType& item);
+  ExpressionId count_of(const SyntaxNode& node, NodeIndex index);
   ExpressionId list(const SyntaxNode& node, const std::optional<ValueType>& item);
   ExpressionId limit(const SyntaxNode& node);
 
@@ -106,11 +141,11 @@ class Binder {
   ExpressionId with_items_of(const SyntaxNode& node, ExpressionId value, const std::string& name);
 
   // ---- Lambdas (binder_lambda.cpp)
-  friend class LambdaScope;
+  friend class InnerScope;
   bool is_over_items(const SyntaxNode& node) const;
   ExpressionId over_items(const SyntaxNode& node);
   std::vector<ExpressionId> lists_of(const SyntaxNode& node, const SyntaxNode& lambda);
-  ExpressionId lambda_body(const SyntaxNode& lambda, ExpressionPool& pool, LambdaScope& scope,
+  ExpressionId lambda_body(const SyntaxNode& lambda, ExpressionPool& pool, const InnerScope& scope,
                            std::span<const ExpressionId> lists);
   ExpressionId selected(const SyntaxNode& node, std::string_view function, ExpressionId list,
                         ExpressionId by);

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "frame/expression/binder.h"
-#include "frame/expression/fill.h"
+#include "frame/expression/changes.h"
 #include "frame/expression/members.h"
 
 namespace colonnade::frame {
@@ -51,11 +51,6 @@ ValuesPtr limit_of(ElementType element, std::string_view name) {
     default:
       return nullptr;
   }
-}
-
-ValuesPtr zero_of(ElementType element) {
-  const std::uint64_t zero = 0;
-  return make_constant(element, 1, &zero);
 }
 
 }  // namespace
@@ -123,8 +118,6 @@ std::string_view replacement(std::string_view name) {
       {"sort", "Sort(list)"},
       {"transform", "Map(list, [](auto v) { return v * 2; })"},
       {"TMath::Mean", "Mean(list)"},
-      {"TLorentzVector", "ROOT::Math::PtEtaPhiMVector(pt, eta, phi, mass), or PxPyPzEVector(px, py, pz, e)"},
-      {"TVector3", "ROOT::Math::XYZVector(x, y, z)"},
       {"Form", "std::to_string(number), and texts with +"}};
   for (const auto& [unknown, instead] : known)
     if (unknown == name) return instead;
@@ -193,10 +186,9 @@ ExpressionId Binder::construct(const SyntaxNode& node, const ValueType& type) {
     const SyntaxNode& inner = syntax_[node.children.front()];
     if (inner.kind == NodeKind::list) return list(inner, type.item());
   }
-  if (type.is_list() && type.item().is_scalar() && node.children.size() <= 2)
+  if (type.is_list() && node.children.size() <= 2)
     if (const auto filled = fill(node, type.item())) return *filled;
-  if (node.children.empty() && type.is_scalar()) return pool_.constant(zero_of(type.element()));
-  if (node.children.empty() && type.is_string()) return pool_.constant(make_constant_string(1, ""));
+  if (node.children.empty()) return pool_.constant(zero_of(type));
   if (node.children.size() != 1)
     fail(ErrorKind::type, node.whole,
          fmt::format("{} is made from one value, got {}", written_type(node), node.children.size()));
@@ -205,16 +197,27 @@ ExpressionId Binder::construct(const SyntaxNode& node, const ValueType& type) {
 
 // RVecF(n) and RVecF(n, value); empty if the only argument is to be converted.
 std::optional<ExpressionId> Binder::fill(const SyntaxNode& node, const ValueType& item) {
-  std::vector<ExpressionId> arguments = bind_all(node.children);
-  if (arguments.size() == 1) {
-    if (!type(arguments[0]).is_integer()) return std::nullopt;
-    arguments.push_back(pool_.constant(zero_of(item.element())));
-  }
-  const Bound bound = at(node.whole, [&] { return fill_list(item, type(arguments[0]), type(arguments[1])); });
-  if (bound.kernel == nullptr)
-    fail(ErrorKind::type, node.whole,
-         fmt::format("{}({}) cannot be made: it {}", written_type(node), types_of(arguments), bound.why_not));
-  return pool_.call(bound.kernel, arguments, written_type(node));
+  const ExpressionId size = bind(node.children.front());
+  if (node.children.size() == 1 && !type(size).is_integer()) return std::nullopt;
+  const ExpressionId value =
+      node.children.size() == 1 ? pool_.constant(zero_of(item)) : item_of(node.children[1], item);
+  return pool_.call(resize_list(ValueType::list(item)),
+                    {pool_.constant(empty_list(item)), count_of(node, node.children.front()), value},
+                    written_type(node));
+}
+
+ExpressionId Binder::item_of(NodeIndex index, const ValueType& item) {
+  const ExpressionId value = bind_as(index, item);
+  return at(syntax_[index].whole, [&] { return pool_.convert(value, item); });
+}
+
+ExpressionId Binder::count_of(const SyntaxNode& node, NodeIndex index) {
+  const ExpressionId count = bind(index);
+  if (!type(count).is_integer())
+    fail(ErrorKind::type, syntax_[index].whole,
+         fmt::format("'{}' needs an integer as number of items, got {}", written_type(node),
+                     type(count).name()));
+  return pool_.convert(count, ElementType::int64);
 }
 
 ExpressionId Binder::list(const SyntaxNode& node, const std::optional<ValueType>& item) {
@@ -225,8 +228,7 @@ ExpressionId Binder::list(const SyntaxNode& node, const std::optional<ValueType>
   }
   std::vector<ExpressionId> items;
   for (const NodeIndex child : node.children) {
-    const ExpressionId value = bind_as(child, item);
-    items.push_back(item ? at(syntax_[child].whole, [&] { return pool_.convert(value, *item); }) : value);
+    items.push_back(item ? item_of(child, *item) : bind(child));
   }
   const Function* const function = functions_.find("make_list");
   std::string why_not;

@@ -2,57 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "frame/expression/binder.h"
+#include "frame/expression/inner_scope.h"
 #include "frame/expression/lambda.h"
 
 namespace colonnade::frame {
-
-// Names within a lambda: its parameters, then names of the enclosing scope, which are captured.
-class LambdaScope final : public Scope {
- public:
-  LambdaScope(const Binder& outside, ExpressionPool& inside, std::size_t inputs)
-      : outside_(outside), inside_(inside), inputs_(inputs) {}
-
-  void add_parameter(std::string_view name, ExpressionId value) { parameters_.emplace_back(name, value); }
-  const std::vector<ExpressionId>& captured() const noexcept { return captured_; }
-
-  std::optional<ExpressionId> find(std::string_view name) const override {
-    const std::string_view first = name.substr(0, name.find('.'));
-    for (const auto& [parameter, value] : parameters_)
-      if (parameter == first) return name == first ? std::optional(value) : std::nullopt;
-    for (const Binder::Local& local : std::views::reverse(outside_.locals_))
-      if (local.name == first)
-        return name == first ? std::optional(capture(outside_.value_of(local))) : std::nullopt;
-    const auto found = outside_.scope_.find(name);
-    return found ? std::optional(capture(*found)) : std::nullopt;
-  }
-  std::vector<std::string> names() const override {
-    std::vector<std::string> all = outside_.scope_.names();
-    for (const auto& [name, value] : parameters_) all.emplace_back(name);
-    return all;
-  }
-  const Function* find_function(std::string_view name) const override {
-    return outside_.scope_.find_function(name);
-  }
-  std::vector<std::string> function_names() const override { return outside_.scope_.function_names(); }
-
- private:
-  ExpressionId capture(ExpressionId outer) const {
-    // Constants are captured, too: as arguments they distinguish two lambdas with the same text.
-    const auto known = std::ranges::find(captured_, outer);
-    const auto index = static_cast<std::size_t>(known - captured_.begin());
-    if (known == captured_.end()) captured_.push_back(outer);
-    return inside_.column(static_cast<std::uint32_t>(inputs_ + index), outside_.pool_[outer].type);
-  }
-
-  const Binder& outside_;
-  ExpressionPool& inside_;
-  std::size_t inputs_;
-  std::vector<std::pair<std::string_view, ExpressionId>> parameters_;
-  mutable std::vector<ExpressionId> captured_;
-};
 
 namespace {
 
@@ -99,8 +54,9 @@ std::vector<ExpressionId> Binder::lists_of(const SyntaxNode& node, const SyntaxN
 }
 
 // The values of the parameters are the first columns of the body's pool.
-ExpressionId Binder::lambda_body(const SyntaxNode& lambda, ExpressionPool& pool, LambdaScope& scope,
+ExpressionId Binder::lambda_body(const SyntaxNode& lambda, ExpressionPool& pool, const InnerScope& scope,
                                  std::span<const ExpressionId> lists) {
+  Binder inside(syntax_, pool, scope, functions_);
   for (std::size_t i = 0; i < lambda.parameters.size(); ++i) {
     const ValueType& list = type(lists[std::min(i, lists.size() - 1)]);
     ExpressionId item = pool.column(static_cast<std::uint32_t>(i), list.item());
@@ -109,9 +65,9 @@ ExpressionId Binder::lambda_body(const SyntaxNode& lambda, ExpressionPool& pool,
       if (!wanted) fail(ErrorKind::not_found, lambda.whole, fmt::format("unknown type '{}'", named));
       item = at(lambda.whole, [&] { return pool.convert(item, *wanted); });
     }
-    scope.add_parameter(lambda.parameters[i], item);
+    inside.locals_.push_back({lambda.parameters[i], pool[item].type, item});
   }
-  const ExpressionId result = Binder(syntax_, pool, scope, functions_).bind(lambda.children.front());
+  const ExpressionId result = inside.bind(lambda.children.front());
   if (lambda.type.empty() || lambda.type == "auto") return result;
   const auto wanted = type_of_name(lambda.type);
   if (!wanted) fail(ErrorKind::not_found, lambda.whole, fmt::format("unknown type '{}'", lambda.type));
@@ -126,7 +82,7 @@ ExpressionId Binder::over_items(const SyntaxNode& node) {
   const SyntaxNode& lambda = syntax_[node.children.back()];
   std::vector<ExpressionId> arguments = lists_of(node, lambda);
   const auto pool = std::make_shared<ExpressionPool>();
-  LambdaScope scope(*this, *pool, lambda.parameters.size());
+  const InnerScope scope(*this, *pool, lambda.parameters.size());
   ExpressionId result = lambda_body(lambda, *pool, scope, arguments);
   const std::string_view name = without_namespace(node.text);
   if (name != "Map") result = at(lambda.whole, [&] { return pool->as_condition(result); });

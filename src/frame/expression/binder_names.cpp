@@ -91,6 +91,9 @@ ExpressionId Binder::name(NodeIndex index) {
     if (local.name == node.text) return at(node.whole, [&] { return value_of(local); });
   if (const NamedConstant* constant = find_constant(node.text)) return pool_.constant(constant->value);
   if (const auto column = look_up(node, node.text)) return *column;
+  std::string why_not;
+  if (const Function* const constant = scope_.find_function(node.text); constant && constant->is_constant)
+    if (const auto value = invoke(node, *constant, node.text, {}, {}, why_not)) return *value;
   unknown_column(node, node.text);
 }
 

@@ -3,23 +3,58 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <ranges>
 
 #include "frame/expression/binder.h"
+#include "frame/expression/members.h"
 
 namespace colonnade::frame {
+namespace {
+
+constexpr std::size_t most_array_items = 1000;
+
+// Of "std::array<float, 3>", whose values are lists here; none for other types, and for arrays of arrays.
+std::optional<ValuesPtr> array_of_zeros(std::string_view type) {
+  if (!without_namespace(type).starts_with("array<")) return std::nullopt;
+  const std::size_t comma = type.rfind(',');
+  const auto list = type_of_name(type);
+  std::size_t count = 0;
+  const std::string_view digits = type.substr(std::min(comma + 2, type.size()));
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  if (error != std::errc() || *end != '>' || !list || !list->item().is_scalar() || count > most_array_items)
+    return std::nullopt;
+  static const std::vector<std::uint64_t> zeros(most_array_items);
+  auto offsets = std::make_shared<std::array<std::int64_t, 2>>();
+  (*offsets)[1] = static_cast<std::int64_t>(count);
+  ValuesPtr items = make_scalars(list->item().element(), count, zeros.data(), nullptr);
+  return make_list(1, offsets->data(), std::move(items), offsets);
+}
+
+}  // namespace
 
 void Binder::declare(const SyntaxNode& node) {
   const auto type = node.type == "auto" ? std::nullopt : type_of_name(node.type);
   if (node.type != "auto" && !type)
     fail(ErrorKind::not_found, node.mark, fmt::format("unknown type '{}' of '{}'", node.type, node.text));
   if (node.children.empty()) {
-    locals_.push_back({node.text, *type, std::nullopt});
+    locals_.push_back({node.text, *type, default_of(node, *type)});
     return;
   }
   ExpressionId value = bind_as(node.children.front(), type);
+  if (node.text.starts_with(loop_list) && !this->type(value).is_list() && !this->type(value).is_string())
+    fail(ErrorKind::type, node.mark,
+         fmt::format("'for' goes through the items of a list, got {}", this->type(value).name()));
   if (type) value = at(node.mark, [&] { return pool_.convert(value, *type); });
   locals_.push_back({node.text, this->type(value), value});
+}
+
+// Numbers have no value at first.
+std::optional<ExpressionId> Binder::default_of(const SyntaxNode& node, const ValueType& type) {
+  if (type.is_scalar()) return std::nullopt;
+  const auto array = array_of_zeros(node.type);
+  return pool_.constant(array ? *array : zero_of(type));
 }
 
 ExpressionId Binder::let(const SyntaxNode& node) {
@@ -35,14 +70,19 @@ ExpressionId Binder::body(NodeIndex index) {
   Outcome outcome;
   run(index, outcome);
   locals_ = before;
-  return returned(syntax_[index], outcome.exits, *outcome.last);
+  const std::span<const Exit> exits = outcome.exits;
+  if (exits.empty()) fail(ErrorKind::usage, syntax_[index].mark, "these statements never return");
+  return *choose_among(syntax_[index], exits.first(exits.size() - 1), exits.back().value,
+                       [](const Exit& exit) { return exit.value; });
 }
 
 // Follows the statements before the last one, whose value may be braces; unless they may return, too.
 NodeIndex Binder::enter_body(NodeIndex index) {
   const std::vector<NodeIndex>& statements = syntax_[index].children;
   const auto before = std::span(statements).first(statements.size() - 1);
-  if (std::ranges::any_of(before, [this](NodeIndex each) { return has_exits(each); })) return index;
+  const bool is_simple = syntax_[statements.back()].kind == NodeKind::result &&
+                         std::ranges::none_of(before, [this](NodeIndex each) { return has_exits(each); });
+  if (!is_simple) return index;
   Outcome none;
   for (const NodeIndex statement : before) step(statement, none);
   return syntax_[statements.back()].children.front();
@@ -51,7 +91,8 @@ NodeIndex Binder::enter_body(NodeIndex index) {
 bool Binder::has_exits(NodeIndex index) const {
   const SyntaxNode& node = syntax_[index];
   if (node.kind == NodeKind::result) return true;
-  if (node.kind != NodeKind::body && node.kind != NodeKind::branch) return false;
+  if (node.kind != NodeKind::body && node.kind != NodeKind::branch && node.kind != NodeKind::loop)
+    return false;
   return std::ranges::any_of(node.children, [this](NodeIndex each) { return has_exits(each); });
 }
 
@@ -64,24 +105,30 @@ void Binder::run(NodeIndex index, Outcome& outcome) {
 
 void Binder::step(NodeIndex index, Outcome& outcome) {
   const SyntaxNode& node = syntax_[index];
-  if (node.kind == NodeKind::declaration)
-    declare(node);
-  else if (node.kind == NodeKind::assignment)
-    assign(node);
-  else if (node.kind == NodeKind::branch)
-    branch(node, outcome);
-  else if (node.kind == NodeKind::body)
-    run(index, outcome);
-  else
-    outcome.last = bind(node.children.front());
+  switch (node.kind) {
+    case NodeKind::declaration:
+      return declare(node);
+    case NodeKind::assignment:
+      return assign(node);
+    case NodeKind::branch:
+      return branch(node, outcome);
+    case NodeKind::loop:
+      return loop(node, outcome);
+    case NodeKind::body:
+      return run(index, outcome);
+    case NodeKind::jump:
+      return leave({.kind = node.text == "break" ? Exit::Kind::end_of_loop : Exit::Kind::next_turn,
+                    .condition = truth(true)},
+                   outcome);
+    default:
+      leave({.condition = truth(true), .value = bind(node.children.front())}, outcome);
+  }
 }
 
-void Binder::assign(const SyntaxNode& node) {
-  const auto found = std::ranges::find(locals_.rbegin(), locals_.rend(), node.text, &Local::name);
-  const std::size_t place = static_cast<std::size_t>(locals_.rend() - found) - 1;
-  const ValueType wanted = locals_[place].type;
-  const ExpressionId value = bind_as(node.children.front(), wanted);
-  locals_[place].value = at(node.mark, [&] { return pool_.convert(value, wanted); });
+void Binder::leave(Exit exit, Outcome& outcome) const {
+  if (exit.kind != Exit::Kind::result) exit.locals = locals_;
+  outcome.exits.push_back(std::move(exit));
+  outcome.leads_on = false;
 }
 
 void Binder::branch(const SyntaxNode& node, Outcome& outcome) {
@@ -92,21 +139,20 @@ void Binder::branch(const SyntaxNode& node, Outcome& outcome) {
   const std::vector<Local> after = std::exchange(locals_, before);
   if (node.children.size() > 2) run(node.children[2], no);
 
-  const auto exit = exit_of(node, yes);
-  const auto other = exit_of(node, no);
-  if (exit || other) {
-    const ExpressionId never = pool_.constant(make_constant(1, false));
-    const ExpressionId taken =
-        choose(node, condition, exit ? exit->condition : never, other ? other->condition : never);
-    const ExpressionId value = exit && other ? choose(node, condition, exit->value, other->value)
-                               : exit        ? exit->value
-                                             : other->value;
-    outcome.exits.push_back({taken, value});
+  for (Exit& exit : yes.exits) {
+    exit.condition = both(Op::logical_and, node, condition, exit.condition);
+    outcome.exits.push_back(std::move(exit));
   }
-  // A path that has returned does not lead on.
-  if (no.last)
+  // Behind an exit of the other branch that is always taken, the condition needs no second look.
+  for (Exit& exit : no.exits) {
+    if (yes.leads_on) exit.condition = choose(node, condition, truth(false), exit.condition);
+    outcome.exits.push_back(std::move(exit));
+  }
+  outcome.leads_on = yes.leads_on || no.leads_on;
+  // A path that has been left does not lead on.
+  if (!no.leads_on)
     locals_ = after;
-  else if (!yes.last)
+  else if (yes.leads_on)
     merge(node, condition, after);
 }
 
@@ -118,23 +164,6 @@ void Binder::merge(const SyntaxNode& node, ExpressionId condition, std::span<con
     value =
         value && yes[i].value ? std::optional(choose(node, condition, *yes[i].value, *value)) : std::nullopt;
   }
-}
-
-// Whether a branch returns, and what.
-std::optional<Binder::Exit> Binder::exit_of(const SyntaxNode& node, const Outcome& outcome) {
-  std::span<const Exit> exits = outcome.exits;
-  if (outcome.last) return Exit{pool_.constant(make_constant(1, true)), returned(node, exits, *outcome.last)};
-  if (exits.empty()) return std::nullopt;
-  ExpressionId condition = exits.back().condition;
-  const ExpressionId value = returned(node, exits.first(exits.size() - 1), exits.back().value);
-  for (const Exit& each : std::views::reverse(exits.first(exits.size() - 1)))
-    condition = both(Op::logical_or, node, each.condition, condition);
-  return Exit{condition, value};
-}
-
-ExpressionId Binder::returned(const SyntaxNode& node, std::span<const Exit> exits, ExpressionId last) {
-  for (const Exit& exit : std::views::reverse(exits)) last = choose(node, exit.condition, exit.value, last);
-  return last;
 }
 
 }  // namespace colonnade::frame

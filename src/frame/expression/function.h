@@ -42,6 +42,7 @@ struct Function {
   std::string name;
   std::string signature;  // for messages: "Sum(list) or Sum(list, start)"
   std::function<Bound(const Call&)> bind;
+  bool is_constant = false;  // of a graph: its name stands alone, and nothing is called
 };
 
 // The tables of all files of src/frame/functions together. Each name occurs once.

@@ -1,5 +1,4 @@
-// The body of a lambda is evaluated for all items of a block at once, as if each were an entry; the right
-// sides of &&, || and ?: are computed only for the items that reach them. See lambda.h.
+// The body of a lambda is evaluated for all items of a block at once, as if each were an entry. See lambda.h.
 #include "frame/expression/lambda.h"
 
 #include <algorithm>
@@ -9,108 +8,13 @@
 #include <vector>
 
 #include "colonnade/error.h"
+#include "frame/expression/body_run.h"
 #include "frame/expression/members.h"
 #include "frame/functions/lists.h"
 #include "frame/values/values.h"
 
 namespace colonnade::frame {
 namespace {
-
-// Items of a block, or those of another set at `places`.
-struct ItemSet {
-  Rows rows;  // of the items: the entries that they are in
-  ItemSet* from = nullptr;
-  std::span<const std::uint32_t> places;
-  std::vector<ValuesPtr> known;  // by expression
-  std::vector<std::shared_ptr<void>> owners;
-};
-
-class BodyRun {
- public:
-  BodyRun(const ExpressionPool& pool, const CallContext& context, std::vector<ValuesPtr> inputs)
-      : pool_(pool), context_(context), inputs_(std::move(inputs)) {}
-
-  ValuesPtr value(ExpressionId id, ItemSet& set) {
-    if (set.known[id] != nullptr) return set.known[id];
-    ValuesPtr found = set.from != nullptr && set.from->known[id] != nullptr
-                          ? gather(set.from->known[id], set.places, context_.memory)
-                          : compute(pool_[id], id, set);
-    set.known[id] = found;
-    return found;
-  }
-
- private:
-  ValuesPtr compute(const Expression& expression, ExpressionId id, ItemSet& set) {
-    switch (expression.op) {
-      case Op::constant:
-        return repeat(expression.constant, set.rows.size);
-      case Op::column:
-        if (set.from == nullptr) return inputs_[expression.column];
-        return gather(value(id, *set.from), set.places, context_.memory);
-      case Op::logical_and:
-      case Op::logical_or:
-        return logical(expression, set);
-      case Op::choose:
-        return choose_side(expression, set);
-      case Op::call:
-        break;
-      default:  // entry-wide: the enclosing scope captures these
-        throw std::logic_error("a lambda has a special name of its own");
-    }
-    std::vector<ValuesPtr> arguments;
-    for (const ExpressionId argument : expression.arguments) arguments.push_back(value(argument, set));
-    return expression.kernel->run({context_.memory, set.rows, context_.slot, context_.sample}, arguments);
-  }
-
-  ValuesPtr logical(const Expression& expression, ItemSet& set) {
-    ValuesPtr left = value(expression.arguments[0], set);
-    const bool is_and = expression.op == Op::logical_and;
-    ItemSet needed = where(*left, is_and, set);
-    if (needed.rows.size == 0) return left;
-    if (needed.rows.size == set.rows.size) return value(expression.arguments[1], set);
-    const ValuesPtr right = value(expression.arguments[1], needed);
-    auto [out, owner] = context_.memory.array<std::uint8_t>(set.rows.size);
-    std::fill_n(out, set.rows.size, is_and ? 0 : 1);
-    for (std::size_t i = 0; i < needed.places.size(); ++i)
-      out[needed.places[i]] = right->as<std::uint8_t>()[right->constant ? 0 : i];
-    return make_scalars(ElementType::boolean, set.rows.size, out, std::move(owner));
-  }
-
-  ValuesPtr choose_side(const Expression& expression, ItemSet& set) {
-    const ValuesPtr condition = value(expression.arguments[0], set);
-    ItemSet yes = where(*condition, true, set);
-    if (yes.rows.size == set.rows.size) return value(expression.arguments[1], set);
-    if (yes.rows.size == 0) return value(expression.arguments[2], set);
-    ItemSet no = where(*condition, false, set);
-    const ValuesPtr of_yes = value(expression.arguments[1], yes);
-    const ValuesPtr of_no = value(expression.arguments[2], no);
-    return combine(set.rows.size, yes.places, of_yes, of_no, context_.memory);
-  }
-
-  // The items for which a condition is true, or false.
-  ItemSet where(const Values& condition, bool wanted, ItemSet& set) {
-    const auto* holds = condition.as<std::uint8_t>();
-    auto [places, places_owner] = context_.memory.array<std::uint32_t>(set.rows.size);
-    auto [indices, indices_owner] = context_.memory.array<std::uint32_t>(set.rows.size);
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < set.rows.size; ++i) {
-      if ((holds[condition.constant ? 0 : i] != 0) != wanted) continue;
-      places[count] = static_cast<std::uint32_t>(i);
-      indices[count++] = set.rows.indices[i];
-    }
-    ItemSet found;
-    found.rows = {set.rows.first, count, indices};
-    found.from = &set;
-    found.places = {places, count};
-    found.known.resize(pool_.size());
-    found.owners = {std::move(places_owner), std::move(indices_owner)};
-    return found;
-  }
-
-  const ExpressionPool& pool_;
-  const CallContext& context_;
-  std::vector<ValuesPtr> inputs_;
-};
 
 class MapKernel final : public Kernel {
  public:
@@ -164,24 +68,20 @@ class MapKernel final : public Kernel {
 }  // namespace
 
 bool LambdaBody::only_where_needed() const {
-  for (ExpressionId id = 0; id < pool->size(); ++id)
-    if ((*pool)[id].only_where_needed) return true;
-  return false;
+  return any_of(*pool, [](const Expression& each) { return each.only_where_needed; });
 }
 
 bool LambdaBody::takes_large_blocks() const {
-  for (ExpressionId id = 0; id < pool->size(); ++id)
-    if (const KernelPtr& kernel = (*pool)[id].kernel; kernel != nullptr && kernel->takes_large_blocks())
-      return true;
-  return false;
+  return any_of(*pool, [](const Expression& each) {
+    return each.kernel != nullptr && each.kernel->takes_large_blocks();
+  });
 }
 
 ValuesPtr run_body(const LambdaBody& body, const CallContext& context, const Rows& rows,
                    std::vector<ValuesPtr> inputs) {
-  ItemSet items;
-  items.rows = rows;
-  items.known.resize(body.pool->size());
-  return BodyRun(*body.pool, context, std::move(inputs)).value(body.result, items);
+  BodyRun run(*body.pool, context, std::move(inputs));
+  ItemSet items = run.all(rows);
+  return run.value(body.result, items);
 }
 
 KernelPtr map_kernel(LambdaBody body) {

@@ -64,4 +64,14 @@ ValuesPtr empty_list(const ValueType& item) {
   return values;
 }
 
+ValuesPtr zero_of(const ValueType& type) {
+  constexpr std::uint64_t zero = 0;
+  if (type.is_scalar()) return make_constant(type.element(), 1, &zero);
+  if (type.is_string()) return make_constant_string(1, "");
+  if (type.is_list()) return as_type(empty_list(type.item()), type);
+  std::vector<ValuesPtr> members;
+  for (const auto& [name, member] : type.members()) members.push_back(zero_of(member));
+  return make_record(type, 1, std::move(members));
+}
+
 }  // namespace colonnade::frame

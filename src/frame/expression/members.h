@@ -14,6 +14,8 @@ KernelPtr member_kernel(const ValueType& type, std::size_t index);
 
 // One row of a list without items.
 ValuesPtr empty_list(const ValueType& item);
+// One row of 0, "", an empty list, or a record of them.
+ValuesPtr zero_of(const ValueType& type);
 
 }  // namespace colonnade::frame
 

@@ -64,9 +64,13 @@ std::string shown(const Formula::Syntax& syntax, NodeIndex index) {
     case NodeKind::declaration:
       return "(" + node.type + " " + node.text + below + ")";
     case NodeKind::assignment:
-      return "(= " + node.text + below + ")";
+      return "(" + (node.text.empty() ? "=" : "." + node.text) + below + ")";
     case NodeKind::branch:
       return "(if" + below + ")";
+    case NodeKind::loop:
+      return "(loop" + (node.text.empty() ? "" : " " + node.text) + below + ")";
+    case NodeKind::jump:
+      return node.text;
     case NodeKind::result:
       break;
   }
@@ -282,6 +286,27 @@ TEST(Parse, KeepsStatementsThatChangeVariables) {
             "(? a (body (int b 1) (= b 2) (return b)) 2)");
 }
 
+TEST(Parse, KeepsLoops) {
+  EXPECT_EQ(tree("int s = 0; for (int i = 0; i < 3; ++i) s += i; return s;"),
+            "(body (int s 0) (body (int i 0) (loop (< i 3) (body (= s (+ s i))) (body (= i (+ i 1))))) "
+            "(return s))");
+  EXPECT_EQ(tree("for (auto x : v) { if (x > 1) return x; } return 0;"),
+            "(body (body (auto for list 0 v) (auto for place 1 0) (loop (< for place 1 (.size() for list 0)) "
+            "(body (auto x ([] for list 0 for place 1)) (body (if (> x 1) (body (return x))))) "
+            "(body (= for place 1 (+ for place 1 1))))) (return 0))");
+  EXPECT_EQ(
+      tree("int n = 0; do { n++; if (n == 2) continue; break; } while (n < 5); return n;"),
+      "(body (int n 0) (body (loop do (< n 5) (body (= n (+ n 1)) (if (== n 2) (body continue)) break))) "
+      "(return n))");
+  EXPECT_EQ(
+      tree("auto w = v; for (auto& x : w) x *= 2; return w;"),
+      "(body (auto w v) (body (auto for list 0 w) (auto for place 1 0) (loop (< for place 1 (.size() for "
+      "list 0)) (body (auto x ([] for list 0 for place 1)) (body (= ([] w for place 1) (* ([] w for "
+      "place 1) 2)))) (body (= for place 1 (+ for place 1 1))))) (return w))");
+  EXPECT_EQ(tree("RVecF w; w.push_back(1); w[0] += 2; std::sort(w.begin(), w.end()); return w;"),
+            "(body (RVecF w) (.push_back w 1) (= ([] w 0) (+ ([] w 0) 2)) (= w (call Sort w)) (return w))");
+}
+
 TEST(ParseErrors, SayWhatCannotChange) {
   EXPECT_EQ(message("const int n = 1; n = 2; return n;"),
             "'n' cannot be changed: it is const\n  const int n = 1; n = 2; return n;\n                   ^");
@@ -298,16 +323,17 @@ TEST(ParseErrors, SayWhatCannotChange) {
             "'m' cannot be changed");
   EXPECT_EQ(message("int n = 0; return Map(x, [&](float v) { n += 1; return v; });").substr(0, 38),
             "a lambda cannot change 'n' around it\n ");
-  EXPECT_EQ(message("return Map(x, [](float v) { v += 1; return v; });").substr(0, 40),
+  EXPECT_EQ(message("return Map(x, [](const float& v) { v += 1; return v; });").substr(0, 40),
             "'v' cannot be changed: it is a parameter");
+  EXPECT_EQ(message("return Map(x, [](float v) { v += 1; return v; });").substr(0, 9), "no error:");
+  EXPECT_EQ(message("for (const auto& v : x) v = 1; return 2;").substr(0, 36),
+            "'v' cannot be changed: it is const\n ");
+  EXPECT_EQ(message("for (auto& v : x) v = 1; return 2;").substr(0, 48),
+            "'v' cannot be changed: it is a reference to an i");
+  EXPECT_EQ(message("auto w = x; for (auto v : w) w.clear(); return w;").substr(0, 45),
+            "'w' cannot be changed: a loop goes through it");
   EXPECT_EQ(message("int n = 0; n = m = 2; return n;").substr(0, 28), "expected an operator or ';',");
   EXPECT_EQ(message("int n = 0; return n++ + 1;").substr(0, 28), "expected an operator or ';',");
-  EXPECT_EQ(message("if (a) return 1; else { if (b) return 2; else return 3; a = 4; } return 5;"),
-            "nothing after the last return is reached\n  if (a) return 1; else { if (b) return 2; else "
-            "return 3; a = 4; "
-            "} return 5;\n                                                          ^");
-  EXPECT_EQ(message("auto v = x; v[0] = 2; return v;").substr(0, 40),
-            "only declarations, assignments to variab");
   for (const char* more : {"n += 1; ", "if (a) n = 1; ", "if (a) return 1; ", "n = 2 * n * n; "}) {
     std::string many = "int n = 0; n = 1; ";
     for (int i = 0; i < 1000; ++i) many += more;
@@ -326,13 +352,13 @@ TEST(ParseErrors, ExplainStatements) {
             "not every path through these statements ends with a return\n  auto a = 1;\n  ^~~~");
   EXPECT_EQ(message("auto a; return a;"),
             "'a' needs a value where it is declared: auto a = ...;\n  auto a; return a;\n       ^");
-  EXPECT_EQ(message("return 1; return 2;"),
-            "nothing after the last return is reached\n  return 1; return 2;\n            ^~~~~~");
-  EXPECT_EQ(
-      message("auto s = 0; for (auto v : x) s += v; return s;"),
-      "only declarations, assignments to variables, 'if' and 'return' are statements; if you need a loop, "
-      "define the column with a function\n  auto s = 0; for (auto v : x) s += v; return s;\n  "
-      "            ^~~");
+  EXPECT_EQ(message("return 1; return 2;"), "no error: 1");
+  EXPECT_EQ(message("int n = 0; switch (n) {} return n;").substr(0, 60),
+            "only declarations, assignments to variables, loops, 'if' and");
+  EXPECT_EQ(message("if (a) break; return 1;").substr(0, 25), "'break' stands in no loop");
+  EXPECT_EQ(message("int n = 0; while (n < 3) n++;").substr(0, 26), "not every path through the");
+  EXPECT_EQ(message("for (int i = 0; i < 3; i + 1) {} return 1;").substr(0, 29),
+            "expected an assignment or ')'");
   EXPECT_EQ(message("if (x > 1)"),
             "the text ends where 'return' or '{' should be\n  if (x > 1)\n            ^");
   EXPECT_EQ(message("Map(x, [](float) { return 1; })").substr(0, 32), "expected the name of a parameter");

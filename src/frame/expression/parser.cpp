@@ -293,7 +293,7 @@ NodeIndex Parser::lambda() {
   while (here().kind == Token::Kind::name || here().is("&") || here().is("=") || here().is(",")) take();
   expect("]", open);
   SyntaxNode head;
-  lambda_parameters(head);
+  const std::vector<Variable> parameters = parameters_of(head);
   if (accept("->")) {
     const auto type = type_at(at_);
     if (!type) fail_here("the type of the result");
@@ -304,13 +304,14 @@ NodeIndex Parser::lambda() {
   if (!accept("{")) fail_here("'{'");
   if (++nesting_ > most_nested) fail(brace.range, "lambdas are nested too deeply");
   const std::size_t around = std::exchange(own_variables_, variables_.size());
-  for (const std::string& parameter : head.parameters)
-    variables_.push_back({.name = parameter, .fixed_as = "it is a parameter"});
+  const unsigned loops = std::exchange(loops_, 0);
+  variables_.insert(variables_.end(), parameters.begin(), parameters.end());
   const NodeIndex body = statements(true);
   expect("}", brace);
   --nesting_;
-  variables_.resize(own_variables_);
+  leave_scope(own_variables_);
   own_variables_ = around;
+  loops_ = loops;
   SyntaxNode node = make(NodeKind::lambda, from(open.range), {body});
   node.whole = node.mark;
   node.parameters = std::move(head.parameters);
@@ -319,18 +320,25 @@ NodeIndex Parser::lambda() {
   return add(std::move(node));
 }
 
-void Parser::lambda_parameters(SyntaxNode& node) {
+// Those that are no references and not const are variables of the body.
+std::vector<Parser::Variable> Parser::parameters_of(SyntaxNode& node) {
+  std::vector<Variable> parameters;
   const Token& open = here();
-  if (!accept("(") || accept(")")) return;
+  if (!accept("(") || accept(")")) return parameters;
   do {
     const auto type = type_at(at_);
     if (!type) fail_here("the type of a parameter");
-    at_ = type->end;
+    Variable parameter;
+    for (; at_ < type->end; ++at_)
+      if (here().is("&") || here().is_name("const")) parameter.fixed_as = "it is a parameter";
     if (here().kind != Token::Kind::name) fail_here("the name of a parameter");
+    parameter.name = here().text;
+    parameters.push_back(parameter);
     node.template_types.push_back(type->name);
     node.parameters.emplace_back(take().text);
   } while (accept(","));
   expect(")", open);
+  return parameters;
 }
 
 // ---- Names: of columns, functions, types
@@ -374,10 +382,9 @@ NodeIndex Parser::name() {
     }
   }
   if (here().is("(") || here().is("{")) return call(std::move(text), {}, from(begin));
-  SyntaxNode node = make(NodeKind::name, from(begin));
-  node.depth = depth_of_variable(text);
-  node.text = std::move(text);
-  return add(std::move(node));
+  if (at_ == first + 1)
+    if (const auto alias = alias_of(token(first))) return alias->node;
+  return named(text, from(begin));
 }
 
 // The next token begins the arguments.

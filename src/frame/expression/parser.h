@@ -2,6 +2,7 @@
 #ifndef COLONNADE_FRAME_EXPRESSION_PARSER_H
 #define COLONNADE_FRAME_EXPRESSION_PARSER_H
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,27 +19,35 @@ class Parser {
   explicit Parser(Formula::Syntax& syntax) : syntax_(syntax), tokens_(tokens_of(syntax.text)) {}
   // Sets the root.
   void run();
+  // Functions; the nodes of `into` are the syntax of the constructor.
+  void run(FunctionsSyntax& into, const TemplateTypes* chosen);
 
  private:
   struct Arm {
     NodeIndex condition = 0, value = 0;
   };
   // A statement before the rest of a body. `declaration`: of `name`. `conditional`: "if (condition) return
-  // value;". `assignment`: to `name`. `branch`, `body`: `value` is a body, and so is `otherwise`.
+  // value;". Others are a node already.
   struct Step {
     NodeKind kind = NodeKind::declaration;
-    std::optional<NodeIndex> value, condition, otherwise;
+    std::optional<NodeIndex> value, condition;
     std::string name, type;
     TextRange mark;
   };
   struct Block {
     std::vector<Step> steps;
-    std::optional<NodeIndex> last;  // what it returns; none: it may end without a return
+    std::optional<NodeIndex> last;  // what it returns
+    bool ends = false;              // without a value: by break or continue, or never
+
+    bool leads_on() const { return !last && !ends; }
   };
   struct Variable {
     std::string_view name;
     std::string_view fixed_as = {};  // why it cannot be changed; empty: it can
+    std::size_t fixed_at = 0;        // the number of variables with the one that fixed it
     std::uint32_t depth = 1;         // of its value
+    // Of one that stands for the items of a list: that, and the variable with the place.
+    std::string_view list = {}, place = {};
   };
   struct Type {
     std::string name;
@@ -58,20 +67,22 @@ class Parser {
   NodeIndex static_cast_of(std::size_t name);
   NodeIndex list();
   NodeIndex lambda();
-  void lambda_parameters(SyntaxNode& node);
+  std::vector<Variable> parameters_of(SyntaxNode& node);
   std::vector<NodeIndex> items(std::string_view close, const Token& open);
 
   // ---- Statements (statements.cpp)
   bool starts_statements() const;
   NodeIndex statements(bool in_braces);
   Block block(bool in_braces);
+  void statement(Block& block);
   std::optional<Type> declared_type() const;
   void declaration(const Type& type, std::vector<Step>& steps);
   void initializer(Step& step);
-  void fix_variables(std::size_t begin);
-  bool assigns() const;
-  void assignment(std::vector<Step>& steps);
+  void declare(Variable variable, Step step, std::vector<Step>& steps);
+  void fix_variables(std::size_t begin, std::size_t end, std::string_view reason);
+  void leave_scope(std::size_t around);
   std::size_t variable(const Token& name) const;
+  bool is_changeable(const Token& name) const;
   std::uint32_t depth_of_variable(std::string_view name) const;
   void condition(Block& block);
   Block branch();
@@ -79,6 +90,53 @@ class Parser {
   NodeIndex assemble(const Block& block);
   NodeIndex body_of(const Block& block);
   NodeIndex node_of(const Step& step);
+  void add_step(Block& block, NodeIndex node) const;
+
+  // ---- Assignments (assignments.cpp)
+  struct Target {
+    NodeIndex node = 0;
+    std::size_t variable = 0;
+  };
+  bool assigns() const;
+  std::size_t end_of_target(std::size_t at) const;
+  NodeIndex assignment();
+  Target target();
+  std::optional<Target> alias_of(const Token& name);
+  NodeIndex named(std::string_view name, TextRange mark);
+  std::size_t algorithm() const;
+  NodeIndex rearrangement();
+  NodeIndex changed_by_method(const Target& target);
+  NodeIndex assigned(const Target& target, TextRange mark, std::vector<NodeIndex> children,
+                     std::string_view method);
+
+  // ---- Loops (loops.cpp)
+  struct Loop {
+    TextRange mark;
+    NodeIndex condition = 0;
+    std::optional<NodeIndex> step;
+    std::string kind;
+    bool is_endless = false;
+  };
+  bool starts_loop() const;
+  void loop(Block& block);
+  void for_loop(Block& block);
+  void range_loop(Block& block, const Type& type);
+  void while_loop(Block& block);
+  void do_loop(Block& block);
+  void close(Block& block, Loop loop, const Block& body);
+  NodeIndex condition_in_brackets();
+  NodeIndex truth(TextRange mark);
+  void jump(Block& block);
+
+  // ---- Functions (function_definitions.cpp)
+  void definition(FunctionsSyntax& into);
+  void name_space(FunctionsSyntax& into);
+  std::vector<std::string> template_names();
+  void function(FunctionSyntax made, FunctionsSyntax& into);
+  FunctionSyntax::Parameter parameter();
+  void skip_body(const Token& brace);
+  void alias();
+  void replace_names(std::string_view name, const std::vector<Token>& by);
 
   // ---- Types (types.cpp)
   std::optional<Type> type_at(std::size_t at) const;
@@ -108,6 +166,13 @@ class Parser {
   unsigned nesting_ = 0;
   std::vector<Variable> variables_;  // that are declared, the innermost scope last
   std::size_t own_variables_ = 0;    // the first one of the lambda that is parsed
+  unsigned loops_ = 0;               // around this place, within the lambda
+  unsigned jumps_ = 0;               // so far
+  unsigned aliases_ = 0;
+  bool breaks_ = false;             // the innermost one is left by a break
+  std::deque<std::string> hidden_;  // names of variables that no text can spell
+  std::string namespace_;           // with :: at its end
+  const TemplateTypes* template_types_ = nullptr;
 };
 
 }  // namespace colonnade::frame

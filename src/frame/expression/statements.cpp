@@ -1,6 +1,7 @@
-// Statements: declarations, assignments, if and return; see parser.h. Declarations and "if (a) return b;"
-// alone become one expression: a declaration is a let around the rest of the body, and the other one the
-// conditional a ? b : rest. Where variables change, or an if does not return, they stay statements of a body.
+// Statements: declarations, if and return; see parser.h. Declarations and "if (a) return b;" alone become
+// one expression: a declaration is a let around the rest of the body, and the other one the conditional
+// a ? b : rest. Beside loops, variables that change, or an if that does not return, they stay statements of a
+// body.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,36 +13,21 @@ namespace colonnade::frame {
 namespace {
 
 constexpr const char* no_statement =
-    "only declarations, assignments to variables, 'if' and 'return' are statements; if you need a loop, "
-    "define "
-    "the column with a function";
+    "only declarations, assignments to variables, loops, 'if' and 'return' are statements";
 
 constexpr unsigned most_nested_blocks = 100;
 constexpr std::size_t most_variables = 1000;
-
-// The operator in front of the '=' of an assignment; none for other tokens. Of ++ and -- as well.
-std::optional<std::string_view> assigned_by(const Token& token) {
-  if (token.kind != Token::Kind::symbol) return std::nullopt;
-  if (token.is("++") || token.is("--")) return token.text.substr(1);
-  for (const std::string_view symbol : {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
-    if (token.is(symbol)) return symbol.substr(0, symbol.size() - 1);
-  return std::nullopt;
-}
 
 bool is_reference(const Token& token) {
   return token.is("&") || token.is("&&");
 }
 
-bool is_step(const Token& token) {
-  return token.is("++") || token.is("--");
-}
-
 }  // namespace
 
 bool Parser::starts_statements() const {
-  for (const std::string_view word : {"return", "if", "auto", "const", "for", "while", "do", "switch"})
+  for (const std::string_view word : {"return", "if", "auto", "const", "switch"})
     if (here().is_name(word)) return true;
-  return declared_type().has_value();
+  return starts_loop() || declared_type().has_value();
 }
 
 // The type of a declaration at this position: a type, a name, and a token that proves a declaration.
@@ -61,7 +47,7 @@ std::optional<Parser::Type> Parser::declared_type() const {
 NodeIndex Parser::statements(bool in_braces) {
   const Token& first = here();
   const Block found = block(in_braces);
-  if (!found.last) fail(first.range, "not every path through these statements ends with a return");
+  if (found.leads_on()) fail(first.range, "not every path through these statements ends with a return");
   return assemble(found);
 }
 
@@ -69,22 +55,39 @@ Parser::Block Parser::block(bool in_braces) {
   const std::size_t around = variables_.size();
   Block found;
   const auto is_at_end = [&] { return here().kind == Token::Kind::end || (in_braces && here().is("}")); };
-  while (!found.last && !is_at_end()) {
-    if (here().is_name("return")) {
-      found.last = result();
-    } else if (here().is_name("if")) {
-      condition(found);
-    } else if (const auto type = declared_type()) {
-      declaration(*type, found.steps);
-    } else if (assigns()) {
-      assignment(found.steps);
-    } else {
-      fail(here().range, no_statement);
-    }
-  }
-  if (!is_at_end()) fail(here().range, "nothing after the last return is reached");
-  variables_.resize(around);
+  while (found.leads_on() && !is_at_end()) statement(found);
+  for (Block unreached; !is_at_end();) statement(unreached);
+  leave_scope(around);
   return found;
+}
+
+void Parser::statement(Block& block) {
+  if (here().is_name("return")) {
+    block.last = result();
+  } else if (here().is_name("if")) {
+    condition(block);
+  } else if (starts_loop()) {
+    loop(block);
+  } else if (here().is_name("break") || here().is_name("continue")) {
+    jump(block);
+  } else if (here().is("{")) {
+    const Block inner = branch();
+    block.ends = !inner.leads_on();
+    add_step(block, body_of(inner));
+  } else if (accept(";")) {
+    return;
+  } else if (const auto type = declared_type()) {
+    declaration(*type, block.steps);
+  } else if (assigns()) {
+    add_step(block, assignment());
+    if (!accept(";")) fail_here("an operator or ';'");
+  } else {
+    fail(here().range, no_statement);
+  }
+}
+
+void Parser::add_step(Block& block, NodeIndex node) const {
+  block.steps.push_back({.kind = syntax_.nodes[node].kind, .value = node, .mark = syntax_.nodes[node].mark});
 }
 
 NodeIndex Parser::result() {
@@ -100,7 +103,7 @@ NodeIndex Parser::result() {
 void Parser::declaration(const Type& type, std::vector<Step>& steps) {
   Variable variable;
   for (; at_ < type.end; ++at_) {
-    if (here().is_name("const")) variable.fixed_as = "it is const";
+    if (here().is_name("const") || here().is_name("constexpr")) variable.fixed_as = "it is const";
     if (is_reference(here()) && at_ + 1 == type.end) variable.fixed_as = "it is a reference";
   }
   do {
@@ -118,63 +121,40 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
       fail(step.mark, fmt::format("'{}' needs a value where it is declared: {} {} = ...;", step.name,
                                   step.type, step.name));
     }
-    if (is_reference(token(type.end - 1))) fix_variables(begin);
-    if (variables_.size() == most_variables)
-      fail(step.mark, fmt::format("more than {} variables", most_variables));
-    variable.depth = step.value ? syntax_.nodes[*step.value].depth + 1 : 1;
-    variables_.push_back(variable);
-    steps.push_back(std::move(step));
+    // Here a reference is the value that it refers to when it is declared.
+    if (is_reference(token(type.end - 1))) fix_variables(begin, at_, "a reference to it was declared");
+    declare(variable, std::move(step), steps);
   } while (accept(","));
   if (!accept(";")) fail_here("an operator or ';'");
 }
 
-// Here a reference is the value that it refers to when it is declared. In C++ it follows the variables that
-// its initializer names, which is between the token `begin` and this one: from now on they stay.
-void Parser::fix_variables(std::size_t begin) {
-  for (Variable& variable : variables_)
-    for (std::size_t i = begin; i < at_; ++i)
-      if (token(i).is_name(variable.name) && variable.fixed_as.empty())
-        variable.fixed_as = "a reference to it was declared";
-}
-
-// a = 1; a += 2; ++a; a--;
-bool Parser::assigns() const {
-  const bool is_prefix = is_step(here());
-  const Token& name = token(is_prefix ? at_ + 1 : at_);
-  if (name.kind != Token::Kind::name || name.is_quoted) return false;
-  return is_prefix ? token(at_ + 2).is(";") : assigned_by(token(at_ + 1)).has_value();
-}
-
-void Parser::assignment(std::vector<Step>& steps) {
-  const bool is_prefix = is_step(here());
-  const Token& name = token(is_prefix ? at_ + 1 : at_);
-  const Token& symbol = token(is_prefix ? at_ : at_ + 1);
-  at_ += 2;
-  const std::size_t changed = variable(name);
-  Step step;
-  step.kind = NodeKind::assignment;
-  step.name = name.text;
-  step.mark = name.range;
-  if (is_step(symbol)) {
-    SyntaxNode one = make(NodeKind::literal, symbol.range);
-    one.value = make_constant(1, 1);
-    step.value = add(std::move(one));
-  } else {
-    step.value = expression();
-  }
-  if (const std::string_view by = *assigned_by(symbol); !by.empty()) {
-    SyntaxNode before = make(NodeKind::name, name.range);
-    before.text = name.text;
-    before.depth = variables_[changed].depth;
-    SyntaxNode node = make(NodeKind::binary, symbol.range, {add(std::move(before)), *step.value});
-    node.text = by;
-    step.value = add(std::move(node));
-  }
-  // Behind branches it is a choice between this value and the one before.
-  std::uint32_t& depth = variables_[changed].depth;
-  depth = std::max(depth + nesting_, syntax_.nodes[*step.value].depth) + 1;
-  if (!accept(";")) fail_here("an operator or ';'");
+void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
+  if (variables_.size() == most_variables)
+    fail(step.mark, fmt::format("more than {} variables", most_variables));
+  variable.depth = step.value ? syntax_.nodes[*step.value].depth + 1 : 1;
+  variables_.push_back(variable);
   steps.push_back(std::move(step));
+}
+
+// What is named by the tokens from `begin` to `end`, but not as an index, stays until the scope ends.
+void Parser::fix_variables(std::size_t begin, std::size_t end, std::string_view reason) {
+  int indices = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (token(i).is("[")) ++indices;
+    if (token(i).is("]")) --indices;
+    if (indices > 0 || token(i).kind != Token::Kind::name) continue;
+    const auto found =
+        std::ranges::find(variables_.rbegin(), variables_.rend(), token(i).text, &Variable::name);
+    if (found == variables_.rend() || !found->fixed_as.empty()) continue;
+    found->fixed_as = reason;
+    found->fixed_at = variables_.size() + 1;
+  }
+}
+
+void Parser::leave_scope(std::size_t around) {
+  variables_.resize(around);
+  for (Variable& variable : variables_)
+    if (variable.fixed_at > around) variable.fixed_as = {}, variable.fixed_at = 0;
 }
 
 // The number of the one that this name means, if it can be changed.
@@ -190,6 +170,12 @@ std::size_t Parser::variable(const Token& name) const {
   }
   fail(name.range,
        fmt::format("'{0}' cannot be changed: only variables that are declared in the text", name.text));
+}
+
+bool Parser::is_changeable(const Token& name) const {
+  const auto found = std::ranges::find(variables_.rbegin(), variables_.rend(), name.text, &Variable::name);
+  return found != variables_.rend() && found->fixed_as.empty() &&
+         static_cast<std::size_t>(variables_.rend() - found) > own_variables_;
 }
 
 // The depth of the value that a name stands for: one is made of the values of others.
@@ -226,59 +212,63 @@ void Parser::initializer(Step& step) {
 // if (a) return b; else if (c) { ... } else return d;
 void Parser::condition(Block& block) {
   for (;;) {
-    Step step;
-    step.mark = take().range;
-    const Token& open = here();
-    if (!accept("(")) fail_here("'('");
-    step.condition = expression();
-    expect(")", open);
+    const TextRange mark = take().range;
+    const NodeIndex condition = condition_in_brackets();
     const Block yes = branch();
-    const bool returns = yes.last.has_value();
-    step.kind = returns ? NodeKind::conditional : NodeKind::branch;
-    step.value = returns ? assemble(yes) : body_of(yes);
     const bool has_other = here().is_name("else");
     if (has_other) take();
-    if (has_other && !returns) step.otherwise = body_of(branch());
+    if (!yes.last) {
+      std::vector<NodeIndex> children = {condition, body_of(yes)};
+      bool leads_on = true;
+      if (has_other) {
+        const Block no = branch();
+        children.push_back(body_of(no));
+        leads_on = yes.leads_on() || no.leads_on();
+      }
+      block.ends = !leads_on;
+      return add_step(block, add(make(NodeKind::branch, mark, std::move(children))));
+    }
+    Step step{.kind = NodeKind::conditional, .condition = condition, .mark = mark};
+    step.value = assemble(yes);
     block.steps.push_back(std::move(step));
-    if (!has_other || !returns) return;
+    if (!has_other) return;
     if (here().is_name("if")) continue;
     // What follows a return needs no condition.
-    const TextRange mark = here().range;
     const Block no = branch();
-    if (no.last)
+    if (no.last) {
       block.last = assemble(no);
-    else
-      block.steps.push_back({.kind = NodeKind::body, .value = body_of(no), .mark = mark});
+    } else {
+      block.ends = no.ends;
+      add_step(block, body_of(no));
+    }
     return;
   }
 }
 
+// A statement, or several in braces, in a scope of their own.
 Parser::Block Parser::branch() {
   const Token& open = here();
   if (++nesting_ > most_nested_blocks)
     fail(open.range, fmt::format("more than {} nested blocks", most_nested_blocks));
+  if (open.kind == Token::Kind::end) fail(open.range, "the text ends where 'return' or '{' should be");
   Block found;
-  if (open.is_name("return")) {
-    found.last = result();
-  } else if (open.is_name("if")) {
-    condition(found);
-  } else if (assigns()) {
-    assignment(found.steps);
-  } else if (accept("{")) {
+  if (accept("{")) {
     found = block(true);
     expect("}", open);
   } else {
-    fail(open.range,
-         open.kind == Token::Kind::end ? "the text ends where 'return' or '{' should be" : no_statement);
+    const std::size_t around = variables_.size();
+    statement(found);
+    leave_scope(around);
   }
   --nesting_;
   return found;
 }
 
 NodeIndex Parser::assemble(const Block& block) {
-  const bool is_expression = std::ranges::all_of(block.steps, [](const Step& step) {
-    return step.kind == NodeKind::conditional || (step.kind == NodeKind::declaration && step.value);
-  });
+  const bool is_expression =
+      block.last && std::ranges::all_of(block.steps, [](const Step& step) {
+        return step.kind == NodeKind::conditional || (step.kind == NodeKind::declaration && step.value);
+      });
   if (!is_expression) return body_of(block);
   NodeIndex last = *block.last;
   for (std::size_t i = block.steps.size(); i-- > 0;) {
@@ -307,20 +297,17 @@ NodeIndex Parser::body_of(const Block& block) {
 }
 
 NodeIndex Parser::node_of(const Step& step) {
-  if (step.kind == NodeKind::body) return *step.value;
-  if (step.kind == NodeKind::declaration || step.kind == NodeKind::assignment) {
+  if (step.kind == NodeKind::declaration) {
     SyntaxNode node =
         make(step.kind, step.mark, step.value ? std::vector{*step.value} : std::vector<NodeIndex>());
     node.text = step.name;
     node.type = step.type;
     return add(std::move(node));
   }
-  NodeIndex body = *step.value;
-  if (step.kind == NodeKind::conditional)
-    body = add(make(NodeKind::body, step.mark, {add(make(NodeKind::result, step.mark, {body}))}));
-  std::vector<NodeIndex> children = {*step.condition, body};
-  if (step.otherwise) children.push_back(*step.otherwise);
-  return add(make(NodeKind::branch, step.mark, std::move(children)));
+  if (step.kind != NodeKind::conditional) return *step.value;
+  const NodeIndex result = add(make(NodeKind::result, step.mark, {*step.value}));
+  return add(
+      make(NodeKind::branch, step.mark, {*step.condition, add(make(NodeKind::body, step.mark, {result}))}));
 }
 
 }  // namespace colonnade::frame

@@ -4,7 +4,11 @@
 #define COLONNADE_FRAME_EXPRESSION_SYNTAX_H
 
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "frame/expression/expression.h"
@@ -28,12 +32,19 @@ enum class NodeKind : std::uint8_t {
   list,         // {children}
   lambda,       // parameters, template_types: their types, type: of the result or empty; child: the body
   let,          // text: a name, type: its type or "auto"; children: its value, what it is used in
-  body,         // children: statements; the last one is a result, unless the body is that of a branch
+  body,         // children: statements; that of a function ends with a result, or a loop without an end
   declaration,  // of a body; text: a name, type: its type or "auto"; child: its value, if it has one
-  assignment,   // of a body; text: the name of a variable; child: its new value
+  assignment,   // of a body; text: empty, or the method that changes the object; children: a variable or an
+                // item of one, then its new value or the arguments
   branch,       // of a body; children: condition, body, and the body of the else if there is one
+  loop,         // of a body; text: "do" if the condition comes last; children: condition, body, step
+  jump,         // of a loop's body; text: break, continue
   result        // of a body; child: the value
 };
+
+// The list that a loop goes through, and the place in it: names that no text can spell.
+inline constexpr std::string_view loop_list = "for list";
+inline constexpr std::string_view loop_place = "for place";
 
 struct SyntaxNode {
   NodeKind kind = NodeKind::literal;
@@ -63,6 +74,32 @@ Formula::Syntax parse(std::string text);
 
 // "jets.pt" for members of a plain name, "" for other nodes.
 std::string dotted_path(const Formula::Syntax& syntax, NodeIndex index);
+
+struct FunctionSyntax {
+  struct Parameter {
+    std::string name, type;
+    std::optional<NodeIndex> preset;  // if the caller gives no value
+  };
+  std::string name, result;
+  std::vector<Parameter> parameters;
+  std::vector<std::string> templates;  // names of types that follow from the arguments; it has no body then
+  NodeIndex body = 0;
+  TextRange mark;
+  std::size_t constants = 0;  // that are declared before it
+};
+struct FunctionsSyntax {
+  Formula::Syntax nodes;
+  std::vector<NodeIndex> constants;  // declarations
+  std::vector<FunctionSyntax> functions;
+  std::deque<std::string> types;  // of chosen templates
+};
+// A function whose templates are these types.
+struct TemplateTypes {
+  std::size_t function = 0;
+  std::vector<std::pair<std::string, std::string>> types;
+};
+// Functions and constants, one of which may have its templates chosen. Throws ErrorKind::usage.
+FunctionsSyntax parse_functions(std::string text, const TemplateTypes* chosen = nullptr);
 
 }  // namespace colonnade::frame
 

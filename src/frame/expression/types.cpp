@@ -65,7 +65,7 @@ std::optional<std::size_t> Parser::qualified_name_at(std::size_t at) const {
 
 // const and & are ignored: everything is a value here.
 std::optional<Parser::Type> Parser::type_at(std::size_t at) const {
-  while (token(at).is_name("const")) ++at;
+  while (token(at).is_name("const") || token(at).is_name("constexpr") || token(at).is_name("static")) ++at;
   std::optional<Type> type = builtin_type_at(at);
   if (!type) {
     const auto end = qualified_name_at(at);

@@ -425,6 +425,9 @@ constexpr MemberName member_names[] = {
     {"ColinearRapidity", Member::colinear_rapidity, true, false},
     {"Beta", Member::beta, true, false},
     {"Gamma", Member::gamma, true, false},
+    {"Mag", Member::p, true, true},
+    {"Perp", Member::pt, true, true},
+    {"PseudoRapidity", Member::eta, true, false},
     {"Mag2", Member::mag2, false, true},
     {"mag2", Member::mag2, true, true},
 };
@@ -438,8 +441,10 @@ Bound bind_member(const Call& call, const MemberName& name) {
   const bool four = vector->size() == 4;
   if (four ? !name.of_four : !name.in_space)
     return {nullptr, fmt::format("{} has no such member", type.name())};
-  // mag2 of a four-vector is its mass squared.
-  const Member member = four && name.member == Member::mag2 ? Member::m2 : name.member;
+  // The magnitude of a four-vector is its mass.
+  const Member member = four && name.member == Member::mag2 ? Member::m2
+                        : four && name.name == "Mag"        ? Member::m
+                                                            : name.member;
   const auto body = [vector = *vector, member](const CallContext& context,
                                                std::span<const ValuesPtr> arguments) {
     const Flat flat = flatten(context, arguments, "a member");

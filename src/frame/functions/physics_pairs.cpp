@@ -31,6 +31,14 @@ struct DeltaPhi {
     return difference;
   }
 };
+// How far the first is from the second, as TLorentzVector has it.
+struct DeltaPhiMethod {
+  static constexpr std::array members = {Member::phi};
+  template <class S>
+  static S of(S phi1, S phi2) {
+    return DeltaPhi::of(phi2, phi1);
+  }
+};
 struct DeltaR2 {
   static constexpr std::array members = {Member::eta, Member::phi};
   template <class S>
@@ -357,6 +365,8 @@ std::vector<Function> pair_functions() {
   all.push_back({".Cross", "vector.Cross(vector)", bind_cross});
   all.push_back({".DeltaR", "vector.DeltaR(vector)",
                  [](const Call& call) { return bind_pair<DeltaRMethod>(call, ".DeltaR"); }});
+  all.push_back({".DeltaPhi", "vector.DeltaPhi(vector)",
+                 [](const Call& call) { return bind_pair<DeltaPhiMethod>(call, ".DeltaPhi"); }});
   all.push_back({".Vect", "vector.Vect()", bind_vect});
   all.push_back({".Unit", "vector.Unit()", bind_unit});
   all.push_back({".BoostToCM", "vector.BoostToCM()", bind_boost_to_cm});

@@ -29,13 +29,17 @@ std::string class_of(std::string_view name) {
   std::erase(text, ' ');
   for (const std::string_view prefix : {"ROOT::Math::", "Math::"})
     if (text.starts_with(prefix)) text.erase(0, prefix.size());
+  if (text == "TLorentzVector") return "PxPyPzEVector";
+  if (text == "TVector3") return "XYZVector";
   constexpr std::pair<std::string_view, std::string_view> systems[] = {
       {"PtEtaPhiM4D<double>", "PtEtaPhiMVector"}, {"PtEtaPhiE4D<double>", "PtEtaPhiEVector"},
       {"PxPyPzE4D<double>", "PxPyPzEVector"},     {"PxPyPzM4D<double>", "PxPyPzMVector"},
       {"PxPyPzE4D<float>", "XYZTVectorF"},
   };
   for (const auto& [system, name_of_class] : systems)
-    if (text == fmt::format("LorentzVector<ROOT::Math::{}>", system)) return std::string(name_of_class);
+    if (text == fmt::format("LorentzVector<ROOT::Math::{}>", system) ||
+        text == fmt::format("LorentzVector<{}>", system))
+      return std::string(name_of_class);
   return text;
 }
 

@@ -239,7 +239,7 @@ std::optional<ValueType> type_of(std::string_view name, int depth) {
   for (const std::string_view text : {"string", "string_view", "TString", "char*", "char *"})
     if (name == text) return ValueType::string();
   if (auto integer = integer_of_words(name)) return integer;
-  if (name.starts_with("Math::")) return vector_class_of_name(name);
+  if (auto vector = vector_class_of_name(name)) return vector;
   return list_of_name(name, depth);
 }
 

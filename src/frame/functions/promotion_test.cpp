@@ -121,7 +121,7 @@ TEST(TypeNames, ThatAreNone) {
                            "vector<float>>",
                            "float float",
                            "unsigned float",
-                           "TLorentzVector",
+                           "TH1D",
                            "map<int, float>",
                            "const",
                            "int*",

@@ -232,7 +232,8 @@ void Graph::add_function(const std::string& name, Definition definition) {
   check_function_name(name);
   if (state_->functions.contains(name))
     throw Error(ErrorKind::usage, fmt::format("there is already a function '{}'", name), "use another name");
-  Function function{name, fmt::format("the function '{}' of this data frame", name), {}};
+  Function function{
+      name, fmt::format("the function '{}' of this data frame", name), {}, definition.is_constant};
   function.bind = [make = definition.make_kernel](const Call& call) -> Bound {
     std::vector<ValueType> types;
     for (const Argument& argument : call.arguments) types.push_back(argument.type);

@@ -43,6 +43,7 @@ struct Definition {
   // here.
   std::shared_ptr<Join> join;
   std::string join_part;
+  bool is_constant = false;  // a function without parameters that expressions use by its name alone
   bool of_sample = false;  // a text that depends on the file alone: it may use no column and no entry number
 
   Definition(std::string expression) : text(std::move(expression)) {}

@@ -20,6 +20,11 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def declare(text: str) -> bool:
+    """Declare functions of C++ that expressions call from then on."""
+    return bool(root_bridge.load().gInterpreter.Declare(text))
+
+
 def columns(tree: str, path: str, expressions: dict[str, str], cut: str) -> dict[str, list[Any]]:
     """The values of each expression for the entries that pass the cut."""
     ROOT = root_bridge.load()

@@ -168,6 +168,11 @@ def frame_columns(tree: str, path: str, expressions: dict[str, str], cut: str) -
     return rdf_tasks.columns(tree, path, expressions, cut)
 
 
+def frame_declare(text: str) -> bool:
+    """See rdf_tasks.declare."""
+    return rdf_tasks.declare(text)
+
+
 def frame_tutorial(name: str, path: str) -> Any:
     """See rdf_tasks.tutorial."""
     return rdf_tasks.tutorial(name, path)

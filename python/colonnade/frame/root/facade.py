@@ -22,6 +22,7 @@ from colonnade.frame.results import Result
 from colonnade.misuse import advised, column_name, files_of, function_of, mapping_of, path_text, thread_count
 
 from .chains import TChain
+from .declared import lend_declared
 from .histograms import GraphView, HistogramView, ManyAxesView, ProfileView, StatsView, refuse
 from .models import histogram_tuple, is_model, profile_tuple, snapshot_settings
 from .results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
@@ -141,6 +142,7 @@ class RDataFrame:
                 friends=friends,
             )
             self._set_up()
+        lend_declared(self._frame)
         self._columns = list(columns or [])
         self._with_default: list[tuple[int, str]] = []
         """Columns with a default value, and where they stand among the defined ones."""

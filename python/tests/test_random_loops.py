@@ -1,0 +1,310 @@
+"""Random programs with loops against a C++ compiler: the same text gives the same numbers.
+
+Loops of all kinds in each other, that are left by break, continue and return, around variables and lists that change.
+Each program counts its turns, so that every one ends. `make soak` tries other seeds.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import colonnade
+
+ROWS = 300
+PROGRAMS = 60
+MOST_TURNS = 40
+
+HEAD = r"""
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+using Floats = std::vector<float>;
+static float f[ROWS];
+static int n[ROWS];
+static Floats v[ROWS];
+"""
+
+
+class Program:
+    """Statements in the scope of the columns `f`, `n` and `v`: a number, an integer, and a list of numbers."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.scopes: list[list[tuple[str, str]]] = [[("f", "float"), ("n", "int"), ("v", "list")]]
+        self.fixed = {"f", "n", "v"}
+        self.names = 0
+        self.loops = 0
+        self.depth = 0
+
+    def chance(self, probability: float) -> bool:
+        return self.random.random() < probability
+
+    def known(self, kind: str, changeable: bool = False) -> list[str]:
+        found: dict[str, str] = {}
+        for scope in self.scopes:
+            found |= dict(scope)
+        return [
+            name
+            for name, its in found.items()
+            if its == kind and not (changeable and name in self.fixed) and name != "turns"
+        ]
+
+    def new_name(self) -> str:
+        hidden = [name for name in self.known("int") + self.known("float") if name[0] == "x"]
+        if hidden and self.chance(0.15):
+            return self.random.choice(hidden)
+        self.names += 1
+        return f"x{self.names}"
+
+    # ---- Values
+
+    def integer(self, depth: int = 2) -> str:
+        if depth == 0 or self.chance(0.3):
+            return self.random.choice([*self.known("int"), str(self.random.randint(0, 5))])
+        kind = self.random.randrange(5)
+        if kind == 0:
+            return f"(int){self.random.choice(self.known('list'))}.size()"
+        if kind == 1:
+            return f"({self.condition(depth - 1)} ? {self.integer(depth - 1)} : {self.integer(depth - 1)})"
+        return f"({self.integer(depth - 1)} {self.random.choice('+-*&^')} {self.integer(depth - 1)})"
+
+    def number(self, depth: int = 2) -> str:
+        if depth == 0 or self.chance(0.3):
+            return self.random.choice([*self.known("float"), "0.5f", "2.f", "-1.25f"])
+        kind = self.random.randrange(6)
+        if kind == 0:
+            return f"(float){self.integer(depth - 1)}"
+        if kind == 1:
+            name, index = self.random.choice(self.known("list")), self.integer(1)
+            return f"((size_t)({index}) < {name}.size() ? {name}[{index}] : -7.f)"
+        if kind == 2:
+            return f"({self.condition(depth - 1)} ? {self.number(depth - 1)} : {self.number(depth - 1)})"
+        return f"({self.number(depth - 1)} {self.random.choice('+-*')} {self.number(depth - 1)})"
+
+    def condition(self, depth: int = 1) -> str:
+        if depth > 0 and self.chance(0.3):
+            return f"({self.condition(0)} {self.random.choice(['&&', '||'])} {self.condition(0)})"
+        if self.chance(0.2):
+            name = self.random.choice(self.known("list"))
+            return f"({name}.size() > 0 && {name}[0] > {self.number(0)})"
+        compared = self.random.choice(["<", ">", "<=", "==", "!="])
+        if self.chance(0.5):
+            return f"({self.integer(depth)} {compared} {self.integer(depth)})"
+        return f"({self.number(depth)} {compared} {self.number(depth)})"
+
+    # ---- Statements
+
+    def statement(self) -> str:
+        kinds = [self.declaration, self.assignment, self.assignment, self.assignment, self.change_of_list]
+        if self.depth < 3:
+            kinds += [self.branch, self.branch]
+            if self.loops < 3:
+                kinds += [self.counted, self.over_items, self.conditional, self.conditional]
+        if self.loops > 0:
+            kinds += [self.jump]
+        if self.chance(0.08):
+            kinds = [self.guarded_return]
+        return self.random.choice(kinds)()
+
+    def block(self, most: int = 3) -> str:
+        self.scopes.append([])
+        self.depth += 1
+        inside = " ".join(self.statement() for _ in range(self.random.randint(1, most)))
+        self.depth -= 1
+        self.scopes.pop()
+        return inside
+
+    def declaration(self) -> str:
+        kind = self.random.choice(["int", "float", "list"])
+        if kind == "list":
+            self.names += 1
+            name = f"y{self.names}"
+            value = self.random.choice(
+                ["", f"{{{self.number()}, {self.number()}}}", f"({self.integer(0)} & 3, {self.number()})"]
+            )
+            self.scopes[-1].append((name, kind))
+            return f"std::vector<float> {name}{value};"
+        name = self.new_name()
+        if name in dict(self.scopes[-1]):
+            return self.assignment()
+        # A name means the new variable already in its own initializer.
+        of_others = name not in self.known(kind) and name not in self.known(
+            "float" if kind == "int" else "int"
+        )
+        value = (self.integer() if kind == "int" else self.number()) if of_others else "1"
+        self.scopes[-1].append((name, kind))
+        return f"{kind} {name} = {value};"
+
+    def assignment(self) -> str:
+        kind = self.random.choice(["int", "float"])
+        names = self.known(kind, True)
+        if not names:
+            return ";"
+        name = self.random.choice(names)
+        if kind == "int":
+            style = self.random.randrange(4)
+            if style == 0:
+                return self.random.choice([f"++{name};", f"{name}--;"])
+            operator = self.random.choice(["=", "+=", "-=", "*=", "^="])
+            return f"{name} {operator} {self.integer()};"
+        return f"{name} {self.random.choice(['=', '+=', '-=', '*='])} {self.number()};"
+
+    def change_of_list(self) -> str:
+        names = self.known("list", True)
+        if not names:
+            return ";"
+        name = self.random.choice(names)
+        style = self.random.randrange(7)
+        if style < 2:
+            return f"if ({name}.size() < 20) {name}.push_back({self.number()});"
+        if style < 4:
+            index = self.integer(1)
+            operator = self.random.choice(["=", "+=", "*="])
+            return f"if ((size_t)({index}) < {name}.size()) {name}[{index}] {operator} {self.number()};"
+        if style == 4:
+            return f"if ({name}.size() > 0) {name}.pop_back();"
+        if style == 5:
+            return f"{name}.clear();"
+        return f"{name}.resize(({self.integer(1)}) & 7, {self.number(0)});"
+
+    def branch(self) -> str:
+        text = f"if {self.condition()} {{ {self.block()} }}"
+        if self.chance(0.3):
+            text += f" else if {self.condition()} {{ {self.block()} }}"
+        if self.chance(0.5):
+            text += f" else {{ {self.block()} }}"
+        return text
+
+    def jump(self) -> str:
+        return f"if {self.condition()} {self.random.choice(['break;', 'continue;'])}"
+
+    def guarded_return(self) -> str:
+        return f"if {self.condition()} return (double)({self.number()});"
+
+    def body(self) -> str:
+        self.loops += 1
+        inside = self.block()
+        self.loops -= 1
+        return f"{{ ++turns; if (turns > {MOST_TURNS}) break; {inside} }}"
+
+    def counted(self) -> str:
+        self.names += 1
+        name = f"i{self.names}"
+        begin = self.integer(1)
+        self.scopes.append([(name, "int")])
+        end = self.integer(1)
+        step = self.random.choice([f"++{name}", f"{name}++", f"{name} += 2", f"{name} += 2, turns += 1"])
+        if self.chance(0.5):
+            self.fixed.add(name)
+        text = f"for (int {name} = {begin}; {name} < {end}; {step}) {self.body()}"
+        self.fixed.discard(name)
+        self.scopes.pop()
+        return text
+
+    def over_items(self) -> str:
+        self.names += 1
+        name, items = f"e{self.names}", self.random.choice(self.known("list"))
+        was_fixed = items in self.fixed
+        self.fixed |= {items}
+        kind = self.random.choice(["auto", "const auto&", "float"])
+        self.scopes.append([(name, "float")])
+        if kind == "const auto&":
+            self.fixed.add(name)
+        text = f"for ({kind} {name} : {items}) {self.body()}"
+        self.scopes.pop()
+        if not was_fixed:
+            self.fixed.discard(items)
+        self.fixed.discard(name)
+        return text
+
+    def conditional(self) -> str:
+        style = self.random.randrange(4)
+        if style == 0:
+            return f"for (;;) {self.body()}"
+        if style == 1:
+            # What jumps to the end of a turn still meets the condition.
+            return f"do {self.body()} while {self.condition()};"
+        return f"while {self.condition()} {self.body()}"
+
+    def text(self) -> str:
+        inside = " ".join(self.statement() for _ in range(self.random.randint(3, 8)))
+        ends = [f"(double)({self.number()})", "(double)turns"]
+        lists = self.known("list", True)
+        ends += [f"({name}.size() > 0 ? (double){name}.back() : (double){name}.size())" for name in lists]
+        return f"int turns = 0; {inside} return {self.random.choice(ends)};"
+
+
+def compiled(
+    programs: list[str], rows: dict[str, np.ndarray], lists: list[np.ndarray], folder: Path
+) -> np.ndarray:
+    """What the compiler makes of them: for each program, a number per row."""
+    lines = [HEAD.replace("ROWS", str(ROWS))]
+    for number, text in enumerate(programs):
+        lines.append(f"static double p{number}(const float f, const int n, const Floats& v) {{ {text} }}")
+    lines.append('int main(int, char** arguments) {\n  std::FILE* in = std::fopen(arguments[1], "rb");')
+    lines.append(
+        f"  if (std::fread(f, 4, {ROWS}, in) != {ROWS} || std::fread(n, 4, {ROWS}, in) != {ROWS}) return 1;"
+    )
+    lines.append(
+        f"  for (int row = 0; row < {ROWS}; ++row) {{ int size = 0; if (std::fread(&size, 4, 1, in) != 1) return 1;"
+    )
+    lines.append(
+        "    v[row].resize(size); if (std::fread(v[row].data(), 4, size, in) != (size_t)size) return 1; }"
+    )
+    lines += [
+        f"  for (int row = 0; row < {ROWS}; ++row) {{ const double x = p{number}(f[row], n[row], v[row]);"
+        " std::fwrite(&x, 8, 1, stdout); }"
+        for number in range(len(programs))
+    ]
+    (folder / "program.cpp").write_text("\n".join([*lines, "}"]))
+    data = rows["f"].tobytes() + rows["n"].tobytes()
+    data += b"".join(np.int32(len(items)).tobytes() + items.tobytes() for items in lists)
+    (folder / "rows").write_bytes(data)
+    flags = ["-std=c++20", "-O0", "-fwrapv", "-ffp-contract=off", "-w"]
+    subprocess.run(
+        [os.environ.get("CXX", "c++"), *flags, "program.cpp", "-o", "program"], cwd=folder, check=True
+    )
+    done = subprocess.run(["./program", "rows"], cwd=folder, check=True, capture_output=True)
+    return np.frombuffer(done.stdout).reshape(len(programs), ROWS)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_loops_do_what_a_compiler_makes_of_them(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    rows = {
+        "f": rng.normal(0, 2, ROWS).astype(np.float32),
+        "n": rng.integers(-3, 9, ROWS).astype(np.int32),
+    }
+    lists = [rng.normal(1, 2, size).astype(np.float32) for size in rng.integers(0, 7, ROWS)]
+    programs = [Program(1000 * seed + number).text() for number in range(PROGRAMS)]
+    expected = compiled(programs, rows, lists, tmp_path)
+
+    with colonnade.create(
+        tmp_path / "rows.root", "Events", {"f": "float", "n": "std::int32_t", "v": "std::vector<float>"}
+    ) as writer:
+        writer.extend({**rows, "v": lists})
+    frame = colonnade.DataFrame("Events", tmp_path / "rows.root", block_entries=64)
+    wrong = []
+    for text, values in zip(programs, expected, strict=True):
+        try:
+            ours = frame.take(text).value
+        except colonnade.Error as error:
+            wrong.append(f"{text}\n    {error}")
+            continue
+        differ = np.flatnonzero(~((ours == values) | (np.isnan(ours) & np.isnan(values))))
+        if len(differ):
+            row = differ[0]
+            wrong.append(
+                f"{text}\n    row {row}: {ours[row]}, not {values[row]};"
+                f" f={rows['f'][row]}, n={rows['n'][row]}, v={lists[row]}"
+            )
+    assert not wrong, f"seed {seed}: {len(wrong)} programs\n" + "\n".join(wrong[:10])

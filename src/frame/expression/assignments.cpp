@@ -1,0 +1,200 @@
+// Assignments to variables and their items, and methods that change lists; see parser.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frame/expression/parser.h"
+
+namespace colonnade::frame {
+namespace {
+
+// The operator in front of the '=' of an assignment; none for other tokens. Of ++ and -- as well.
+std::optional<std::string_view> assigned_by(const Token& token) {
+  if (token.kind != Token::Kind::symbol) return std::nullopt;
+  if (token.is("++") || token.is("--")) return token.text.substr(1);
+  for (const std::string_view symbol : {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
+    if (token.is(symbol)) return symbol.substr(0, symbol.size() - 1);
+  return std::nullopt;
+}
+
+bool is_step(const Token& token) {
+  return token.is("++") || token.is("--");
+}
+
+bool changes(const Token& method) {
+  for (const std::string_view name :
+       {"push_back", "emplace_back", "pop_back", "clear", "resize", "reserve", "SetPtEtaPhiM", "SetPtEtaPhiE",
+        "SetPxPyPzE", "SetXYZT", "SetXYZM", "SetXYZ"})
+    if (method.is_name(name)) return true;
+  return false;
+}
+
+}  // namespace
+
+// Behind "name" or "name[...][...]" at this token; the token itself if there is no such thing.
+std::size_t Parser::end_of_target(std::size_t at) const {
+  if (token(at).kind != Token::Kind::name || token(at).is_quoted) return at;
+  std::size_t end = at + 1;
+  while (token(end).is("[")) {
+    int open = 0;
+    do {
+      if (token(end).kind == Token::Kind::end) return at;
+      if (token(end).is("[")) ++open;
+      if (token(end).is("]")) --open;
+      ++end;
+    } while (open > 0);
+  }
+  return end;
+}
+
+// The name of sort(x.begin(), ...), stable_sort and reverse at this position, or the token itself.
+std::size_t Parser::algorithm() const {
+  const std::size_t name = here().is_name("std") && token(at_ + 1).is("::") ? at_ + 2 : at_;
+  const bool is_known =
+      token(name).is_name("sort") || token(name).is_name("stable_sort") || token(name).is_name("reverse");
+  if (!is_known || !token(name + 1).is("(")) return at_;
+  const std::size_t end = end_of_target(name + 2);
+  return end != name + 2 && token(end).is(".") && token(end + 1).is_name("begin") ? name + 1 : at_;
+}
+
+// sort(x.begin(), x.end(), comparison): x = Sort(x, comparison)
+NodeIndex Parser::rearrangement() {
+  const std::size_t begin = at_;
+  at_ = algorithm();
+  const std::string_view name = token(at_ - 1).text;
+  const TextRange mark = token(at_ - 1).range;
+  const Token& open = take();
+  const std::size_t first = at_;
+  const Target changed = target();
+  const std::string object = spelled(first, at_);
+  for (const std::string_view part : {".", "begin", "(", ")", ","}) {
+    if (here().text != part) fail_here(fmt::format("'{}'", part));
+    take();
+  }
+  const std::size_t second = at_;
+  at_ = end_of_target(at_);
+  if (spelled(second, at_) != object)
+    fail(token(second).range, fmt::format("'{}.end()' should be here", object));
+  for (const std::string_view part : {".", "end", "(", ")"}) {
+    if (here().text != part) fail_here(fmt::format("'{}'", part));
+    take();
+  }
+  std::vector<NodeIndex> arguments = {changed.node};
+  bool descends = false;
+  if (accept(",")) {
+    const auto end = qualified_name_at(at_);
+    descends = end && token(*end - 1).is_name("greater");
+    while (descends && !here().is(")")) {
+      const bool opens = here().is("(");
+      take();
+      if (opens) expect(")", open);
+    }
+    if (!descends) arguments.push_back(expression());
+  }
+  expect(")", open);
+  const auto call = [&](std::string_view function, std::vector<NodeIndex> of) {
+    SyntaxNode node = make(NodeKind::call, mark, std::move(of));
+    node.text = function;
+    return add(std::move(node));
+  };
+  NodeIndex value = call(name == "reverse" ? "Reverse" : "Sort", std::move(arguments));
+  if (descends) value = call("Reverse", {value});
+  return assigned(changed, token(begin).range, {changed.node, value}, {});
+}
+
+// a = 1; a[i] += 2; ++a; a--; a.push_back(3);
+bool Parser::assigns() const {
+  if (algorithm() != at_) return true;
+  const std::size_t begin = is_step(here()) ? at_ + 1 : at_;
+  const std::size_t end = end_of_target(begin);
+  if (end == begin) return false;
+  const Token& behind = token(end);
+  if (begin != at_) return behind.is(";") || behind.is(",") || behind.is(")");
+  if (behind.is(".")) return changes(token(end + 1)) && token(end + 2).is("(");
+  return assigned_by(behind).has_value();
+}
+
+Parser::Target Parser::target() {
+  const Token& name = take();
+  Target found;
+  if (const auto alias = alias_of(name)) {
+    found = *alias;
+  } else {
+    found.variable = variable(name);
+    found.node = named(name.text, name.range);
+  }
+  while (here().is("[")) {
+    const Token& open = take();
+    const NodeIndex index = expression();
+    expect("]", open);
+    SyntaxNode item = make(NodeKind::subscript, from(open.range), {found.node, index});
+    item.whole.end = item.mark.end;
+    found.node = add(std::move(item));
+  }
+  return found;
+}
+
+// The item of a list that the variable of "for (auto& x : list)" stands for.
+std::optional<Parser::Target> Parser::alias_of(const Token& name) {
+  const auto found = std::ranges::find(variables_.rbegin(), variables_.rend(), name.text, &Variable::name);
+  if (found == variables_.rend() || found->place.empty() || name.is_quoted) return std::nullopt;
+  const std::size_t number = static_cast<std::size_t>(variables_.rend() - found) - 1;
+  if (number < own_variables_) return std::nullopt;
+  const std::string_view list = found->list;
+  const auto of = std::ranges::find(variables_.rbegin(), variables_.rend(), list, &Variable::name);
+  const NodeIndex item =
+      add(make(NodeKind::subscript, name.range, {named(list, name.range), named(found->place, name.range)}));
+  return Target{item, static_cast<std::size_t>(variables_.rend() - of) - 1};
+}
+
+NodeIndex Parser::named(std::string_view name, TextRange mark) {
+  SyntaxNode node = make(NodeKind::name, mark);
+  node.depth = depth_of_variable(name);
+  node.text = name;
+  return add(std::move(node));
+}
+
+NodeIndex Parser::assignment() {
+  if (algorithm() != at_) return rearrangement();
+  const std::size_t begin = at_;
+  const bool is_prefix = is_step(here());
+  if (is_prefix) take();
+  const Target changed = target();
+  if (!is_prefix && accept(".")) return changed_by_method(changed);
+  const Token& symbol = is_prefix ? token(begin) : take();
+  NodeIndex value = 0;
+  if (is_step(symbol)) {
+    SyntaxNode one = make(NodeKind::literal, symbol.range);
+    one.value = make_constant(1, 1);
+    value = add(std::move(one));
+  } else {
+    value = expression();
+  }
+  if (const std::string_view by = *assigned_by(symbol); !by.empty()) {
+    SyntaxNode node = make(NodeKind::binary, symbol.range, {changed.node, value});
+    node.text = by;
+    value = add(std::move(node));
+  }
+  return assigned(changed, token(begin).range, {changed.node, value}, {});
+}
+
+NodeIndex Parser::changed_by_method(const Target& target) {
+  const Token& method = take();
+  const Token& open = take();
+  std::vector<NodeIndex> children = items(")", open);
+  children.insert(children.begin(), target.node);
+  return assigned(target, method.range, std::move(children), method.text);
+}
+
+NodeIndex Parser::assigned(const Target& target, TextRange mark, std::vector<NodeIndex> children,
+                           std::string_view method) {
+  SyntaxNode node = make(NodeKind::assignment, mark, std::move(children));
+  node.text = method;
+  const NodeIndex made = add(std::move(node));
+  // Behind branches it is a choice between this value and the one before.
+  std::uint32_t& depth = variables_[target.variable].depth;
+  depth = std::max(depth + nesting_, syntax_.nodes[made].depth) + 1;
+  return made;
+}
+
+}  // namespace colonnade::frame

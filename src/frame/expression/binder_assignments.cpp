@@ -1,0 +1,131 @@
+// Assignments to variables and their items, and methods that change a list: a new value for the variable. See
+// binder.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+
+#include "frame/expression/binder.h"
+#include "frame/expression/changes.h"
+#include "frame/expression/members.h"
+
+namespace colonnade::frame {
+
+// v[i][j] = x: v gets a list whose item i is a list whose item j is x.
+void Binder::assign(const SyntaxNode& node) {
+  std::vector<NodeIndex> targets = {node.children.front()};  // from the item that changes to the variable
+  while (syntax_[targets.back()].kind == NodeKind::subscript)
+    targets.push_back(syntax_[targets.back()].children.front());
+  const std::string& name = syntax_[targets.back()].text;
+  const auto found = std::ranges::find(locals_.rbegin(), locals_.rend(), name, &Local::name);
+  const std::size_t place = static_cast<std::size_t>(locals_.rend() - found) - 1;
+
+  ExpressionId value = 0;
+  if (node.text.empty()) {
+    const ValueType wanted = targets.size() == 1 ? locals_[place].type : type(bind(targets.front()));
+    value = bind_as(node.children[1], wanted);
+    value = at(node.mark, [&] { return pool_.convert(value, wanted); });
+  } else {
+    value = changed(node, bind(targets.front()));
+  }
+  for (std::size_t i = 1; i < targets.size(); ++i) {
+    const ExpressionId list = bind(targets[i]);
+    const SyntaxNode& item = syntax_[targets[i - 1]];
+    if (!type(list).is_list() || type(list).is_optional() || !type(bind(item.children[1])).is_integer())
+      fail(ErrorKind::type, item.mark,
+           fmt::format("only items of lists can be assigned, by their number; '{}' is {}", name,
+                       type(list).name()));
+    const ExpressionId index =
+        at(item.mark, [&] { return pool_.convert(bind(item.children[1]), ElementType::int64); });
+    value = pool_.call(replace_item(type(list)), {list, index, value}, "assign");
+  }
+  locals_[place].value = value;
+}
+
+namespace {
+
+// The class that is made of the arguments of a method that sets a vector.
+std::string_view class_of_setter(std::string_view method) {
+  constexpr std::pair<std::string_view, std::string_view> setters[] = {
+      {"SetPtEtaPhiM", "PxPyPzMVector"}, {"SetPtEtaPhiE", "PxPyPzEVector"}, {"SetXYZ", "XYZVector"},
+      {"SetPxPyPzE", "PxPyPzEVector"},   {"SetXYZT", "PxPyPzEVector"},      {"SetXYZM", "PxPyPzMVector"}};
+  for (const auto& [name, made] : setters)
+    if (name == method) return made;
+  return {};
+}
+
+}  // namespace
+
+// v.SetPtEtaPhiM(pt, eta, phi, mass): as TLorentzVector does it, for which no pt is special.
+ExpressionId Binder::set_vector(const SyntaxNode& node, const ValueType& vector, std::string_view made) {
+  const auto call = [&](std::string_view function, const std::vector<ExpressionId>& arguments) {
+    std::string why_not = "is unknown";
+    const Function* const found = functions_.find(function);
+    const auto value =
+        found == nullptr ? std::nullopt : invoke(node, *found, node.text, arguments, {}, why_not);
+    if (!value)
+      fail(ErrorKind::type, node.mark, fmt::format("'{}' cannot be called: it {}", node.text, why_not));
+    return *value;
+  };
+  std::vector<ExpressionId> arguments;
+  for (const NodeIndex argument : std::span(node.children).subspan(1))
+    arguments.push_back(
+        at(syntax_[argument].whole, [&] { return pool_.convert(bind(argument), ElementType::float64); }));
+  if (node.text.starts_with("SetPt") && arguments.size() == 4) {
+    const ExpressionId pt = call("fabs", {arguments[0]});
+    const ExpressionId eta = arguments[1];
+    const ExpressionId phi = arguments[2];
+    arguments[0] = call("operator*", {pt, call("cos", {phi})});
+    arguments[1] = call("operator*", {pt, call("sin", {phi})});
+    arguments[2] = call("operator*", {pt, call("sinh", {eta})});
+  }
+  const ExpressionId value = call(fmt::format("ROOT::Math::{}", made), arguments);
+  return at(node.mark, [&] { return pool_.convert(value, vector); });
+}
+
+// What a method makes of a list or a vector.
+ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
+  const ValueType list = type(object);
+  if (const auto made = class_of_setter(node.text); !made.empty()) return set_vector(node, list, made);
+  if (!list.is_list() || list.is_optional())
+    fail(ErrorKind::type, node.mark, fmt::format("'{}' changes lists; this is {}", node.text, list.name()));
+  const std::span<const NodeIndex> given = std::span(node.children).subspan(1);
+  const auto require = [&](std::size_t least, std::size_t most) {
+    if (given.size() < least || given.size() > most)
+      fail(ErrorKind::type, node.mark,
+           fmt::format("'{}' takes {} argument{}, got {}", node.text,
+                       least == most ? fmt::format("{}", least) : fmt::format("{} or {}", least, most),
+                       most == 1 ? "" : "s", given.size()));
+  };
+  if (node.text == "clear") {
+    require(0, 0);
+    return pool_.constant(empty_list(list.item()));
+  }
+  if (node.text == "pop_back") {
+    require(0, 0);
+    return pool_.call(remove_last(list), {object}, node.text);
+  }
+  if (node.text == "reserve") {
+    require(1, 1);
+    count_of(node, given[0]);
+    return object;
+  }
+  if (node.text == "resize") {
+    require(1, 2);
+    const ExpressionId item =
+        given.size() == 2 ? item_of(given[1], list.item()) : pool_.constant(zero_of(list.item()));
+    return pool_.call(resize_list(list), {object, count_of(node, given[0]), item}, node.text);
+  }
+  if (node.text == "emplace_back" && list.item().is_record() && given.size() != 1) {
+    const Function* const make = functions_.find(list.item().class_name());
+    const std::vector<ExpressionId> arguments = bind_all({given.begin(), given.end()});
+    std::string why_not;
+    if (make != nullptr)
+      if (const auto item = invoke(node, *make, node.text, arguments, {}, why_not))
+        return pool_.call(append_item(list), {object, *item}, node.text);
+  }
+  require(1, 1);
+  return pool_.call(append_item(list), {object, item_of(given[0], list.item())}, node.text);
+}
+
+}  // namespace colonnade::frame

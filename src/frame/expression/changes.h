@@ -1,0 +1,20 @@
+// What assignments to items and methods like push_back make of a list: a new one.
+#ifndef COLONNADE_FRAME_EXPRESSION_CHANGES_H
+#define COLONNADE_FRAME_EXPRESSION_CHANGES_H
+
+#include "colonnade/block.h"
+
+namespace colonnade::frame {
+
+// Of (list, index of std::int64_t, item): the list with this item at the index.
+KernelPtr replace_item(const ValueType& list);
+// Of (list, item)
+KernelPtr append_item(const ValueType& list);
+// Of (list): without its last item
+KernelPtr remove_last(const ValueType& list);
+// Of (list, size of std::int64_t, item): cut, or with this item behind the others as often as needed.
+KernelPtr resize_list(const ValueType& list);
+
+}  // namespace colonnade::frame
+
+#endif

@@ -1,0 +1,253 @@
+// Definitions of functions and constants, "using" and "typedef"; see text_functions.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frame/expression/function.h"
+#include "frame/expression/parser.h"
+
+namespace colonnade::frame {
+namespace {
+
+// Lines of the preprocessor that mean nothing here become spaces, so that positions stay.
+std::string without_directives(std::string text) {
+  const std::string whole = text;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::size_t first = std::min(text.find_first_not_of(" \t\r", begin), text.size());
+    if (first < end && text[first] == '#') {
+      std::string_view line = std::string_view(whole).substr(first, end - first);
+      while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t'))
+        line.remove_suffix(1);
+      const bool is_macro = line.starts_with("#define") && line.find_first_of(" \t", 8) != line.npos;
+      if (is_macro)
+        throw error_at(ErrorKind::usage, whole,
+                       {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(first + line.size())},
+                       "macros are not expanded; write a constant or a function");
+      std::fill(text.begin() + static_cast<std::ptrdiff_t>(first),
+                text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+    }
+    begin = end + 1;
+  }
+  return text;
+}
+
+constexpr std::size_t most_tokens = std::size_t{1} << 18;
+constexpr unsigned most_aliases = 1000;
+constexpr unsigned most_nested_namespaces = 100;
+
+bool is_specifier(const Token& token) {
+  for (const std::string_view word : {"inline", "static", "constexpr", "extern"})
+    if (token.is_name(word)) return true;
+  return false;
+}
+
+}  // namespace
+
+FunctionsSyntax parse_functions(std::string text, const TemplateTypes* chosen) {
+  FunctionsSyntax found;
+  found.nodes.text = without_directives(std::move(text));
+  Parser(found.nodes).run(found, chosen);
+  return found;
+}
+
+void Parser::run(FunctionsSyntax& into, const TemplateTypes* chosen) {
+  template_types_ = chosen;
+  while (here().kind != Token::Kind::end) definition(into);
+}
+
+void Parser::definition(FunctionsSyntax& into) {
+  if (accept(";")) return;
+  if (here().is_name("using") || here().is_name("typedef")) return alias();
+  if (here().is_name("namespace")) return name_space(into);
+  FunctionSyntax made;
+  if (here().is_name("template")) {
+    made.templates = template_names();
+    if (template_types_ != nullptr && template_types_->function == into.functions.size()) {
+      for (const auto& [name, type] : template_types_->types) {
+        std::vector<Token> written = tokens_of(into.types.emplace_back(type));
+        written.pop_back();  // the end
+        replace_names(name, written);
+      }
+      made.templates.clear();
+    }
+  }
+  for (const std::string_view word : {"class", "struct", "enum", "union"})
+    if (here().is_name(word))
+      fail(here().range,
+           fmt::format("'{}' is not supported: only functions and constants can be defined", word));
+  while (is_specifier(here())) take();
+  const auto type = type_at(at_);
+  if (!type) fail_here("the type of a function or a constant");
+  const Token& name = token(type->end);
+  if (name.kind != Token::Kind::name) {
+    at_ = type->end;
+    fail_here("the name of a function or a constant");
+  }
+  made.name = namespace_ + std::string(name.text);
+  made.mark = name.range;
+  made.result = type->name;
+  if (token(type->end + 1).is("(")) {
+    at_ = type->end + 1;
+    return function(std::move(made), into);
+  }
+  if (token(type->end + 1).is("=") && token(type->end + 2).is("[")) {  // a lambda
+    at_ = type->end + 2;
+    const Token& open = take();
+    while (here().is("&") || here().is("=")) take();
+    expect("]", open);
+    if (!here().is("(")) fail_here("'('");
+    return function(std::move(made), into);
+  }
+  std::vector<Step> steps;
+  declaration(*type, steps);
+  for (const Step& step : steps) into.constants.push_back(node_of(step));
+  for (Variable& constant : variables_)
+    if (constant.fixed_as.empty()) constant.fixed_as = "it is declared outside of the function";
+}
+
+void Parser::name_space(FunctionsSyntax& into) {
+  const Token& word = take();
+  if (++nesting_ > most_nested_namespaces)
+    fail(word.range, fmt::format("more than {} nested namespaces", most_nested_namespaces));
+  const std::string around = namespace_;
+  if (const auto end = qualified_name_at(at_)) {
+    namespace_ += spelled(at_, *end) + "::";
+    at_ = *end;
+  }
+  const Token& open = here();
+  if (!accept("{")) fail_here("'{'");
+  while (!accept("}")) {
+    if (here().kind == Token::Kind::end) fail(open.range, "'{' without its '}'");
+    definition(into);
+  }
+  namespace_ = around;
+  --nesting_;
+}
+
+// template <typename T, class U>
+std::vector<std::string> Parser::template_names() {
+  std::vector<std::string> names;
+  take();
+  if (!accept("<")) fail_here("'<'");
+  do {
+    if (!here().is_name("typename") && !here().is_name("class")) fail_here("'typename'");
+    take();
+    if (here().kind != Token::Kind::name) fail_here("the name of a type");
+    names.emplace_back(take().text);
+  } while (accept(","));
+  if (!accept(">")) fail_here("'>'");
+  return names;
+}
+
+// From its parameters on.
+void Parser::function(FunctionSyntax made, FunctionsSyntax& into) {
+  made.constants = into.constants.size();
+  if (made.result == "void") fail(made.mark, fmt::format("'{}' returns nothing", made.name));
+  const std::size_t around = variables_.size();
+  const Token& open = take();
+  if (!accept(")")) {
+    do made.parameters.push_back(parameter());
+    while (accept(","));
+    expect(")", open);
+  }
+  for (const std::string_view word : {"const", "noexcept"})
+    if (here().is_name(word)) take();
+  if (accept("->")) {
+    const auto type = type_at(at_);
+    if (!type) fail_here("the type of the result");
+    made.result = type->name;
+    at_ = type->end;
+  }
+  if (accept(";")) return leave_scope(around);  // it is defined below
+  const Token& brace = here();
+  if (!accept("{")) fail_here("'{'");
+  if (made.templates.empty()) {
+    made.body = statements(true);
+    expect("}", brace);
+  } else {
+    skip_body(brace);
+  }
+  leave_scope(around);
+  into.functions.push_back(std::move(made));
+}
+
+// What it means is known with its types.
+void Parser::skip_body(const Token& brace) {
+  for (int open = 1; open > 0;) {
+    const Token& token = take();
+    if (token.kind == Token::Kind::end) fail(brace.range, "'{' without its '}'");
+    if (token.is("{")) ++open;
+    if (token.is("}")) --open;
+  }
+}
+
+// Those that are no references and not const can change in the body.
+FunctionSyntax::Parameter Parser::parameter() {
+  const auto type = type_at(at_);
+  if (!type) fail_here("the type of a parameter");
+  Variable variable;
+  bool is_const = false;
+  bool is_reference = false;
+  for (; at_ < type->end; ++at_) {
+    is_const = is_const || here().is_name("const");
+    is_reference = is_reference || here().is("&");
+  }
+  if (is_const) variable.fixed_as = "it is const";
+  if (!is_const && is_reference) variable.fixed_as = "it is a reference, and callers keep their values";
+  FunctionSyntax::Parameter made;
+  made.type = type->name;
+  if (here().kind == Token::Kind::name) {
+    variable.name = here().text;
+    made.name = take().text;
+  }
+  if (accept("=")) made.preset = expression();
+  variables_.push_back(variable);
+  return made;
+}
+
+// using namespace a; using a::b; using name = type; typedef type name;
+void Parser::alias() {
+  const Token& word = take();
+  const std::size_t begin = at_;
+  std::size_t end = at_;
+  while (!token(end).is(";") && token(end).kind != Token::Kind::end) ++end;
+  if (token(end).kind == Token::Kind::end) fail(word.range, fmt::format("'{}' without its ';'", word.text));
+  at_ = end + 1;
+  if (token(begin).is_name("namespace")) return;  // std and those of ROOT are known without it
+  const bool is_using = word.is_name("using");
+  const std::size_t name = is_using ? begin : end - 1;
+  std::size_t from = is_using ? begin + 2 : begin;
+  const std::size_t to = is_using ? end : end - 1;
+  if (is_using && !token(begin + 1).is("=")) from = begin;  // its last name alone
+  const bool is_name = is_using && from == begin;
+  const auto type = type_at(from);
+  if (!type || type->end != to) fail(token(from).range, "a type should be here");
+  if (++aliases_ > most_aliases) fail(word.range, fmt::format("more than {} names for types", most_aliases));
+  const Token alias = token(is_name ? end - 1 : name);
+  if (is_name && type_of_name(alias.text)) return;
+  replace_names(alias.text, {tokens_.begin() + static_cast<std::ptrdiff_t>(from),
+                             tokens_.begin() + static_cast<std::ptrdiff_t>(to)});
+}
+
+// In what follows; but not as part of a longer name, or behind a dot.
+void Parser::replace_names(std::string_view name, const std::vector<Token>& by) {
+  std::vector<Token> rest;
+  for (std::size_t i = at_; i < tokens_.size(); ++i) {
+    const bool is_part = i > 0 && (tokens_[i - 1].is("::") || tokens_[i - 1].is("."));
+    if (!tokens_[i].is_name(name) || is_part) {
+      rest.push_back(tokens_[i]);
+      continue;
+    }
+    for (Token each : by) {
+      each.range = tokens_[i].range;
+      rest.push_back(std::move(each));
+    }
+    if (rest.size() > most_tokens)
+      fail(tokens_[i].range, "the text is too long once its names for types are written out");
+  }
+  tokens_.resize(at_);
+  tokens_.insert(tokens_.end(), rest.begin(), rest.end());
+}
+
+}  // namespace colonnade::frame

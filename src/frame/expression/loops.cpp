@@ -1,0 +1,183 @@
+// Loops: "for" with its three parts or over the items of a list, "while" and "do"; see parser.h. All become
+// one kind of node. One over a list goes through places in a list that is declared before it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frame/expression/parser.h"
+
+namespace colonnade::frame {
+namespace {
+
+// Each keeps the variables that it leaves a turn with.
+constexpr unsigned most_jumps = 1000;
+
+}  // namespace
+
+bool Parser::starts_loop() const {
+  return here().is_name("for") || here().is_name("while") || here().is_name("do");
+}
+
+// In a scope of its own, which holds the variables that it declares.
+void Parser::loop(Block& block) {
+  const unsigned around_loops = loops_++;
+  const bool around_breaks = std::exchange(breaks_, false);
+  const std::size_t around = variables_.size();
+  Block whole;
+  if (here().is_name("for"))
+    for_loop(whole);
+  else if (here().is_name("while"))
+    while_loop(whole);
+  else
+    do_loop(whole);
+  leave_scope(around);
+  loops_ = around_loops;
+  breaks_ = around_breaks;
+  block.ends = whole.ends;
+  add_step(block, body_of(whole));
+}
+
+void Parser::for_loop(Block& block) {
+  Loop made{.mark = take().range};
+  const Token& open = here();
+  if (!accept("(")) fail_here("'('");
+  if (const auto type = type_at(at_);
+      type && token(type->end).kind == Token::Kind::name && token(type->end + 1).is(":"))
+    return range_loop(block, *type);
+  if (const auto type = declared_type()) {
+    declaration(*type, block.steps);
+  } else {
+    if (!here().is(";")) add_step(block, assignment());
+    if (!accept(";")) fail_here("a declaration or ';'");
+  }
+  made.is_endless = here().is(";");
+  made.condition = made.is_endless ? truth(made.mark) : expression();
+  if (!accept(";")) fail_here("an operator or ';'");
+  Block steps;
+  while (!here().is(")")) {
+    if (!assigns()) fail_here("an assignment or ')'");
+    add_step(steps, assignment());
+    if (!accept(",")) break;
+  }
+  expect(")", open);
+  if (!steps.steps.empty()) made.step = body_of(steps);
+  close(block, made, branch());
+}
+
+// for (const auto& x : list)
+void Parser::range_loop(Block& block, const Type& type) {
+  Loop made{.mark = token(at_).range};
+  Variable item;
+  bool is_reference = false;
+  for (; at_ < type.end; ++at_) {
+    if (here().is_name("const")) item.fixed_as = "it is const";
+    is_reference = is_reference || here().is("&") || here().is("&&");
+  }
+  const Token& name = take();
+  take();
+  const std::size_t begin = at_;
+  const NodeIndex list = expression();
+  const TextRange mark = syntax_.nodes[list].whole;
+  if (!accept(")")) fail_here("an operator or ')'");
+  const std::string& list_name = hidden_.emplace_back(fmt::format("{} {}", loop_list, hidden_.size()));
+  const std::string& place_name = hidden_.emplace_back(fmt::format("{} {}", loop_place, hidden_.size()));
+  if (is_reference && item.fixed_as.empty()) {
+    item.fixed_as = "it is a reference to an item of something that cannot change";
+    if (at_ == begin + 2 && is_changeable(token(begin))) {
+      item.list = token(begin).text;
+      item.place = place_name;
+    }
+  }
+  fix_variables(begin, at_ - 1, "a loop goes through it");
+  declare({.name = list_name}, {.value = list, .name = list_name, .type = "auto", .mark = mark}, block.steps);
+  SyntaxNode zero = make(NodeKind::literal, mark);
+  zero.value = make_constant<std::uint64_t>(1, 0);
+  declare({.name = place_name},
+          {.value = add(std::move(zero)), .name = place_name, .type = "auto", .mark = mark}, block.steps);
+
+  SyntaxNode size = make(NodeKind::method, mark, {named(list_name, mark)});
+  size.text = "size";
+  SyntaxNode less = make(NodeKind::binary, mark, {named(place_name, mark), add(std::move(size))});
+  less.text = "<";
+  made.condition = add(std::move(less));
+
+  SyntaxNode one = make(NodeKind::literal, mark);
+  one.value = make_constant<std::uint64_t>(1, 1);
+  SyntaxNode next = make(NodeKind::binary, mark, {named(place_name, mark), add(std::move(one))});
+  next.text = "+";
+  const NodeIndex place = named(place_name, mark);
+  Block steps;
+  add_step(steps, add(make(NodeKind::assignment, mark, {place, add(std::move(next))})));
+  made.step = body_of(steps);
+
+  Block body;
+  item.name = name.text;
+  const NodeIndex value =
+      add(make(NodeKind::subscript, mark, {named(list_name, mark), named(place_name, mark)}));
+  declare(item, {.value = value, .name = std::string(name.text), .type = type.name, .mark = name.range},
+          body.steps);
+  const Block inner = branch();
+  body.ends = !inner.leads_on();
+  add_step(body, body_of(inner));
+  close(block, made, body);
+}
+
+void Parser::while_loop(Block& block) {
+  Loop made{.mark = take().range};
+  const std::size_t begin = at_;
+  made.condition = condition_in_brackets();
+  made.is_endless = at_ == begin + 3 && (token(begin + 1).is_name("true") || token(begin + 1).text == "1");
+  close(block, made, branch());
+}
+
+void Parser::do_loop(Block& block) {
+  Loop made{.mark = take().range, .kind = "do"};
+  const Block body = branch();
+  if (!here().is_name("while")) fail_here("'while'");
+  take();
+  made.condition = condition_in_brackets();
+  if (!accept(";")) fail_here("';'");
+  close(block, made, body);
+}
+
+void Parser::close(Block& block, Loop loop, const Block& body) {
+  std::vector<NodeIndex> children = {loop.condition, body_of(body)};
+  if (loop.step) children.push_back(*loop.step);
+  SyntaxNode node = make(NodeKind::loop, loop.mark, std::move(children));
+  node.text = loop.kind;
+  node.whole = from(loop.mark);
+  const NodeIndex made = add(std::move(node));
+  // What it changes is taken from its result.
+  for (Variable& variable : variables_)
+    if (variable.fixed_as.empty()) variable.depth = std::max(variable.depth, syntax_.nodes[made].depth + 1);
+  add_step(block, made);
+  block.ends = loop.is_endless && !breaks_;
+}
+
+NodeIndex Parser::condition_in_brackets() {
+  const Token& open = here();
+  if (!accept("(")) fail_here("'('");
+  const NodeIndex condition = expression();
+  expect(")", open);
+  return condition;
+}
+
+NodeIndex Parser::truth(TextRange mark) {
+  SyntaxNode node = make(NodeKind::literal, mark);
+  node.value = make_constant<bool>(1, true);
+  return add(std::move(node));
+}
+
+void Parser::jump(Block& block) {
+  const Token& word = take();
+  if (++jumps_ > most_jumps) fail(word.range, fmt::format("more than {} jumps", most_jumps));
+  if (loops_ == 0) fail(word.range, fmt::format("'{}' stands in no loop", word.text));
+  if (!accept(";")) fail_here("';'");
+  breaks_ = breaks_ || word.text == "break";
+  SyntaxNode node = make(NodeKind::jump, word.range);
+  node.text = word.text;
+  add_step(block, add(std::move(node)));
+  block.ends = true;
+}
+
+}  // namespace colonnade::frame

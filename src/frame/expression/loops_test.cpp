@@ -1,0 +1,228 @@
+// Loops, changes of lists, and functions that are written as texts.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/interruption.h"
+#include "colonnade/error.h"
+#include "frame/expression/testing.h"
+#include "frame/expression/text_functions.h"
+
+namespace colonnade::frame {
+namespace {
+
+using expression_testing::lists;
+using expression_testing::scalars;
+
+class Loops : public ::testing::Test {
+ public:
+  Loops() {
+    columns.add("n", scalars<int>({2, 0, 5}));
+    columns.add("v", lists<float>({{1, 30}, {}, {25, 2, 7}}));
+  }
+  ExpressionId bind(const std::string& text) { return Formula(text).bind(pool, columns); }
+  std::string results(const std::string& text) {
+    const ExpressionId id = bind(text);
+    expression_testing::Evaluator evaluator(pool, columns);
+    std::string all = pool[id].type.name() + ":";
+    for (std::uint32_t row = 0; row < 3; ++row) all += " " + text_of(*evaluator.value(id, row), 0);
+    return all;
+  }
+  std::string error(const std::string& text) {
+    try {
+      return "no error: " + results(text);
+    } catch (const Error& caught) {
+      return caught.problem();
+    }
+  }
+  // The kernel of the last loop, with its arguments for all rows.
+  ValuesPtr run_all(const std::string& text, BlockMemory& memory) {
+    bind(text);
+    for (ExpressionId id = static_cast<ExpressionId>(pool.size()); id-- > 0;) {
+      if (pool[id].name != "for") continue;
+      std::vector<ValuesPtr> arguments;
+      for (const ExpressionId argument : pool[id].arguments)
+        arguments.push_back(pool[argument].op == Op::column ? columns.values(pool[argument].column)
+                                                            : repeat(pool[argument].constant, 3));
+      const Rows rows{0, 3, nullptr};
+      return pool[id].kernel->run({memory, rows}, arguments);
+    }
+    return nullptr;
+  }
+
+  ExpressionPool pool;
+  expression_testing::Columns columns{pool};
+};
+
+TEST_F(Loops, ChangeVariables) {
+  EXPECT_EQ(results("float s = 0; for (auto x : v) s += x; return s;"), "float: 31 0 34");
+  EXPECT_EQ(results("int k = 0; while (k * k < n) k++; return k;"), "std::int32_t: 2 0 3");
+  EXPECT_EQ(results("int k = 0; do { k += 2; } while (k < n); return k;"), "std::int32_t: 2 2 6");
+  EXPECT_EQ(results("int s = 0; for (int i = 0, j = 9; i < n && j > 6; ++i, j -= 1) s += i * j; return s;"),
+            "std::int32_t: 8 0 22");
+  EXPECT_EQ(results("int c = 0; for (auto x : {1, 2, 3}) for (char d : \"ab\"s) c += x; return c;"),
+            "std::int32_t: 12 12 12");
+}
+
+TEST_F(Loops, EndByBreakContinueAndReturn) {
+  EXPECT_EQ(results("for (auto x : v) if (x > 2) return x; return -1.f;"), "float: 30 -1 25");
+  EXPECT_EQ(
+      results("float s = 0; for (auto x : v) { if (x < 3) continue; if (x > 26) break; s += x; } return s;"),
+      "float: 0 0 32");
+  EXPECT_EQ(results("for (int i = 0;; ++i) for (int j = 0; j < 3; ++j) if (i * j >= n) return 10 * i + j;"),
+            "std::int32_t: 12 0 32");
+  EXPECT_EQ(
+      results("int last; int k = 0; while (k < n) { last = k; k += 2; if (last == 2) break; } return k;"),
+      "std::int32_t: 2 0 4");
+  EXPECT_EQ(results("while (true) { if (n > 1) return 1; return 2.5; }"), "double: 1 2.5 1");
+}
+
+TEST_F(Loops, ChangeLists) {
+  EXPECT_EQ(results("ROOT::RVecF w; for (auto x : v) if (x > 2) w.push_back(x / 2); return w;"),
+            "std::vector<float>: {15} {} {12.5, 3.5}");
+  EXPECT_EQ(results("auto w = v; for (auto& x : w) x += 1; return w;"),
+            "std::vector<float>: {2, 31} {} {26, 3, 8}");
+  EXPECT_EQ(
+      results("std::vector<int> w(n, 1); for (int i = 2; i < n; i++) w[i] = w[i - 1] + w[i - 2]; return w;"),
+      "std::vector<std::int32_t>: {1, 1} {} {1, 1, 2, 3, 5}");
+  EXPECT_EQ(results("std::vector<std::vector<int>> w(2); w[1].push_back(n); w[1].resize(2, 7); w[1][0] *= 2; "
+                    "w.pop_back(); w.push_back({n, 1}); return w;"),
+            "std::vector<std::vector<std::int32_t>>: {{}, {2, 1}} {{}, {0, 1}} {{}, {5, 1}}");
+  EXPECT_EQ(results("std::array<int, 3> a; a[n % 3] = 4; return a;"),
+            "std::vector<std::int32_t>: {0, 0, 4} {4, 0, 0} {0, 0, 4}");
+  EXPECT_EQ(results("auto w = v; std::sort(w.begin(), w.end()); w.emplace_back(0); return w;"),
+            "std::vector<float>: {1, 30, 0} {0} {2, 7, 25, 0}");
+}
+
+TEST_F(Loops, TellWrongPlacesAndUses) {
+  EXPECT_EQ(error("std::vector<int> w; w[0] = 1; return w;"),
+            "in entry 0, the index 0 is not in a list of 0 items");
+  EXPECT_EQ(error("std::vector<int> w(2); w[n] = 1; return w;"),
+            "in entry 0, the index 2 is not in a list of 2 items");
+  EXPECT_EQ(error("auto w = v; w.pop_back(); return w;"), "in entry 1, pop_back of an empty list");
+  EXPECT_EQ(error("for (auto x : n) return 1; return 2;").substr(0, 57),
+            "'for' goes through the items of a list, got std::int32_t\n");
+  EXPECT_EQ(error("int k; for (auto x : v) k = 1; return k;").substr(0, 29),
+            "'k' may have no value here\n  ");
+  EXPECT_EQ(error("int k = 1; k.push_back(2); return k;").substr(0, 45),
+            "'push_back' changes lists; this is std::int32");
+  EXPECT_EQ(error("auto w = v; w.push_back(1, 2); return w;").substr(0, 36),
+            "'push_back' takes 1 argument, got 2\n");
+}
+
+TEST_F(Loops, AreInterrupted) {
+  int asked = 0;
+  const Interruption interruption([&] { return ++asked > 0; });
+  EXPECT_THROW(results("int k = 0; while (true) { k = k * 5 + 1; if (k == 2) return k; }"), Interrupted);
+}
+
+TEST_F(Loops, StayWithinTheMemoryOfABlock) {
+  BlockMemory memory;
+  memory.limit(std::size_t{1} << 16);
+  // The turns may take more together.
+  const ValuesPtr ended = run_all("int k = 0; while (k < 20000) k += 1; return k;", memory);
+  EXPECT_EQ(text_of(*ended, 2), "{k: 20000}");
+  EXPECT_FALSE(memory.is_exhausted());
+  EXPECT_THROW(
+      run_all("ROOT::RVecD w; while (true) { w.push_back(1); if (w.size() == 0) break; } return w;", memory),
+      Error);
+  EXPECT_TRUE(memory.is_exhausted());
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    TextFunctions functions(text);
+    return "no error";
+  } catch (const Error& error) {
+    return error.problem().substr(0, error.problem().find('\n'));
+  }
+}
+
+TEST(TextFunctions, SayWhatTheyAre) {
+  const TextFunctions functions(
+      "#include <cmath>\n"
+      "using numbers = const std::vector<float>&;\n"
+      "const float limit = 2;\n"
+      "namespace a { int count(numbers x, float least = limit) { int n = 0; for (auto y : x) n += y > least; "
+      "return n; } }\n"
+      "template <class T> T first(const std::vector<T>& x) { return x[0]; }\n"
+      "auto half = [](auto x) { return x / 2; };\n"
+      "int sum(int x) { return x; } double sum(double x, int y) { return sum(y) + x; }");
+  std::string shown;
+  for (const auto& each : functions.signatures()) {
+    shown += each.result + " " + each.name;
+    for (const std::string& type : each.parameters) shown += " " + type;
+    shown += each.is_constant ? " (constant);" : ";";
+  }
+  EXPECT_EQ(shown,
+            "int a::count std::vector<float> float;T first std::vector<T>;auto half auto;int sum int;double "
+            "sum double int;float limit "
+            "(constant);");
+  const ValueType floats = ValueType::list(ElementType::float32);
+  EXPECT_EQ(functions.kernel("first", std::vector{floats})->result().name(), "float");
+  EXPECT_EQ(functions.kernel("half", std::vector{ValueType(ElementType::int32)})->result().name(),
+            "std::int32_t");
+  EXPECT_EQ(
+      functions.kernel("sum", std::vector{ValueType(ElementType::float64), ValueType(ElementType::int32)})
+          ->result()
+          .name(),
+      "double");
+  EXPECT_EQ(functions.kernel("a::count", std::vector{floats})->result().name(), "std::int32_t");
+  EXPECT_THROW(functions.kernel("first", std::vector{ValueType(ElementType::int32)}), Error);
+  EXPECT_THROW(functions.kernel("none", {}), Error);
+}
+
+TEST(TextFunctions, AreRefusedWhenTheyAreDefined) {
+  EXPECT_EQ(refusal("float f(float x) { return y; }"), "there is no column 'y'");
+  EXPECT_EQ(refusal("float f(float x) { return f(x); }"), "unknown function 'f'");
+  EXPECT_EQ(refusal("void f(float x) {}"), "'f' returns nothing");
+  EXPECT_EQ(refusal("float f(float& x) { x = 2; return x; }"),
+            "'x' cannot be changed: it is a reference, and callers keep their values");
+  EXPECT_EQ(refusal("struct A {};"),
+            "'struct' is not supported: only functions and constants can be defined");
+  EXPECT_EQ(refusal("#define A 3\nint f() { return A; }"),
+            "macros are not expanded; write a constant or a function");
+  EXPECT_EQ(refusal("float Sum(float x) { return x; }"),
+            "'Sum' is already a function of the language; use another name");
+  EXPECT_EQ(refusal("int f(Foo x) { return 1; }"), "unknown type 'Foo' of a parameter");
+  EXPECT_EQ(refusal("int f(int n) { while (true) n += 1; }"), "these statements never return");
+  EXPECT_EQ(refusal("int f(int n) { return n"), "'{' without its '}'");
+  EXPECT_EQ(refusal("namespace a { int f() { return 1; }"), "'{' without its '}'");
+  EXPECT_EQ(refusal("template <int N> int f() { return N; }"), "expected 'typename', got 'int'");
+  EXPECT_EQ(refusal("int f(int x) { return 1; } int f(const int& y) { return 2; }"),
+            "there is already a function 'f' of these parameters");
+  EXPECT_EQ(refusal("const int a = b; int f() { return a; }"), "there is no column 'b'");
+}
+
+TEST(TextFunctions, HaveLimits) {
+  std::string nested;
+  for (int i = 0; i < 200; ++i) nested += "namespace a {";
+  EXPECT_EQ(refusal(nested), "more than 100 nested namespaces");
+  std::string names;
+  for (int i = 0; i < 1001; ++i) names += fmt::format("using a{} = int; ", i);
+  EXPECT_EQ(refusal(names), "more than 1000 names for types");
+  std::string grows = "using a0 = std::vector<int>; ";
+  for (int i = 1; i < 90; ++i) grows += fmt::format("using a{0} = std::map<a{1}, a{1}>; ", i, i - 1);
+  EXPECT_NE(refusal(grows + "a89 f() { return 1; }"), "no error");
+  std::string jumps = "int f(int n) { while (n > 0) { n -= 1; ";
+  for (int i = 0; i < 40; ++i) {
+    jumps += "if (n == 1) {";
+    for (int j = 0; j < 40; ++j) jumps += "if (n == 2) break;";
+    jumps += "}";
+  }
+  EXPECT_EQ(refusal(jumps + "} return n; }"), "more than 1000 jumps");
+}
+
+// Functions that call each other many times are bound once for each combination of types.
+TEST(TextFunctions, AreBoundOnce) {
+  std::string text = "int f0(int x) { return x; }\n";
+  for (int i = 1; i < 60; ++i)
+    text += fmt::format("int f{0}(int x) {{ return f{1}(x) + f{1}(x + 1); }}\n", i, i - 1);
+  EXPECT_EQ(refusal(text), "no error");
+  for (int i = 60; i < 1000; ++i) text += fmt::format("int f{0}(int x) {{ return f{1}(x); }}\n", i, i - 1);
+  EXPECT_EQ(refusal(text), "more than 1000 nested operations, with the functions that it calls");
+}
+
+}  // namespace
+}  // namespace colonnade::frame
