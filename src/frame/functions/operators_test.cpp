@@ -233,8 +233,7 @@ TEST(Casts, ConvertNumbersAndItemsOfLists) {
 TEST(Casts, RefuseWhatCppRefuses) {
   EXPECT_THAT(calls::bind("cast", {values_of<int>({1})}, {"std::string"}).why_not,
               HasSubstr("cannot be converted"));
-  EXPECT_THAT(calls::bind("cast", {values_of<int>({1})}, {"TH1D"}).why_not,
-              HasSubstr("not a type"));
+  EXPECT_THAT(calls::bind("cast", {values_of<int>({1})}, {"TH1D"}).why_not, HasSubstr("not a type"));
   EXPECT_EQ(calls::bind("cast", {values_of<std::vector<int>>({{1}})}, {"int"}).kernel, nullptr);
 }
 
