@@ -52,7 +52,7 @@ std::vector<CachedDataSet> cached_data_sets(const std::string& home = {});
 
 // Reads the fields of a data set (all, if none are named) through the cache, so that it holds all of them.
 // Calls `progress` now and then with the fraction done, 0 to 1. Returns the number of bytes added. Throws
-// ErrorKind::io if the home accepts no data.
+// ErrorKind::io if the home accepts no data, or the origin has no version (docs/cache.md).
 std::uint64_t warm_cache(std::string_view name, const std::string& uri,
                          const std::vector<std::string>& fields = {}, const std::string& home = {},
                          const std::function<void(double)>& progress = {});

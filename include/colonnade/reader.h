@@ -47,7 +47,8 @@ struct ReadMetrics {
   std::uint64_t cache_bytes = 0;        // stored bytes of these
   std::uint64_t cache_added = 0;        // pages given to a cache
   std::uint64_t cache_dropped = 0;      // pages that the cache had no room for, or lost
-  std::string cache = {};  // "used", "only read: why", "lost: why", "bypassed: why"; empty: no cache
+  // "used", "only read: why", "lost: why", "bypassed: why", "not used: why"; empty: no cache.
+  std::string cache = {};
 };
 
 class Reader {

@@ -136,6 +136,9 @@ def warm(
 
     Returns:
         The number of bytes added.
+
+    Raises:
+        StorageError: the cache accepts no data, or the server does not tell whether the file changes.
     """
     uri, found = split_target(target, name)
     chosen = chosen_names(columns)

@@ -13,6 +13,7 @@ import pytest
 import uproot
 from fault_proxy import FaultProxy
 from s3_server import BUCKET
+from wrong_server import WrongServer
 
 import colonnade
 from colonnade import DataFrame, cache
@@ -196,6 +197,26 @@ def test_an_origin_that_is_trusted_is_not_asked(http, tmp_path):
         read(["x3"])
     assert len(read(["x0"])[0]["x0"]) == 30_000
     assert len(read(["x3"])[0]["x3"]) == 30_000
+
+
+def test_an_origin_without_a_version_is_not_cached_and_this_is_said(tmp_path, capfd):
+    write(tmp_path / "f.root", 5_000)
+    why = "reports neither an entity tag nor a modification time"
+    with WrongServer((tmp_path / "f.root").read_bytes(), 1) as server:
+        server.tag = ""
+        with colonnade.open(server.url, "Events", cache=tmp_path / "home") as data:
+            assert len(data.arrays(["x0"])) == 5_000
+            assert data.metrics.cache.startswith("not used: ")
+            assert why in data.metrics.cache
+        assert capfd.readouterr().err.count(why) == 1
+        frame = DataFrame("Events", server.url, cache=tmp_path / "home")
+        assert frame.count().value == 5_000
+        assert why not in capfd.readouterr().err  # once is enough
+        with pytest.raises(colonnade.StorageError, match=why):
+            cache.warm(server.url, "Events", home=tmp_path / "home")
+        with pytest.raises(colonnade.NotFoundError):
+            cache.ls(tmp_path / "home")
+    assert cache.flush()
 
 
 def test_trust_ends(http, tmp_path):

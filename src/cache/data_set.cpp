@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "base/aligned_buffer.h"
+#include "base/process.h"
+#include "base/warning.h"
 #include "cache/filler.h"
 #include "cache/home_file.h"
 #include "cache/wait_policy.h"
@@ -25,6 +29,20 @@ constexpr std::uint64_t enough_to_tell = std::uint64_t{32} << 20;
 constexpr double clearly_slower = 0.8;
 std::uint64_t home_size(const PageDescriptor& page) noexcept {
   return page.locator.size + sum_size;
+}
+
+// Once for each home.
+void warn_of_no_version(const Settings& settings, const Identity& identity) {
+  struct Told {
+    std::mutex mutex;
+    std::set<std::string> homes;
+  };
+  static PerProcess<Told> told;
+  {
+    const std::lock_guard lock(told.get().mutex);
+    if (!told.get().homes.insert(settings.store).second) return;
+  }
+  warn(fmt::format("the cache {} keeps nothing of {}: {}", settings.store, identity.uri, no_version));
 }
 
 // Reads pages of an origin; adjacent ones with one request.
@@ -85,7 +103,11 @@ double DataSet::Rate::per_second() const noexcept {
 
 std::shared_ptr<DataSet> open_data_set(const Settings& settings, const Identity& identity, Origin origin,
                                        Bytes metadata) {
-  if (settings.store.empty() || identity.version.empty()) return nullptr;
+  if (settings.store.empty()) return nullptr;
+  if (identity.version.empty()) {
+    warn_of_no_version(settings, identity);
+    return nullptr;
+  }
   auto data_set = std::make_shared<DataSet>(Home::of(settings), identity, std::move(origin));
   if (!metadata.empty()) data_set->contents_->set_metadata(std::move(metadata));
   return data_set;

@@ -22,6 +22,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -162,7 +163,11 @@ class DataSet : public std::enable_shared_from_this<DataSet> {
 // What a local home has of header, footer and page lists.
 std::optional<Metadata> kept_metadata(const Settings& settings, const Identity& identity);
 
-// The data set with the cache of `settings`; null if they name none.
+// Why nothing is kept of an origin without a version.
+inline constexpr std::string_view no_version =
+    "its server reports neither an entity tag nor a modification time, which tell whether it has changed";
+
+// The data set with the cache of `settings`; null if they name none, or the origin has no version.
 // `metadata`, if given, is kept with it.
 std::shared_ptr<DataSet> open_data_set(const Settings& settings, const Identity& identity, Origin origin,
                                        Bytes metadata);

@@ -175,10 +175,11 @@ std::uint64_t warm_cache(std::string_view name, const std::string& uri,
   if (wanted.empty())
     for (const std::uint32_t id : descriptor.top_level_fields())
       if (descriptor.fields[id].unreadable.empty()) wanted.push_back(descriptor.fields[id].name);
-  const auto check = [&] {  // "": of an origin without a version nothing is kept
-    if (const std::string state = reader->metrics().cache; !state.empty() && state != "used")
+  const auto check = [&] {
+    if (const std::string state = reader->metrics().cache; state != "used")
       throw Error(ErrorKind::io, fmt::format("the cache {} is {}", text, state), "", {.uri = uri});
   };
+  check();
   static_cast<void>(reader->arrays(wanted, 0, 0));  // for unknown names, also where there are no entries
   std::uint64_t seen = 0;
   for (std::size_t cluster = 0; cluster < descriptor.clusters.size(); ++cluster) {

@@ -409,7 +409,9 @@ PageList PageSource::pages_to_read(std::uint32_t column, std::size_t cluster) co
 }
 
 std::string PageSource::cache_state() const {
-  return cache_ ? cache_->state() : std::string();
+  if (cache_) return cache_->state();
+  const bool keeps_nothing = container_->version().empty() && !cache_settings().store.empty();
+  return keeps_nothing ? fmt::format("not used: {}", cache::no_version) : std::string();
 }
 
 void PageSource::remember(bool is_only) const {

@@ -97,7 +97,7 @@ class PageSource {
   std::uint64_t file_size() const { return file().size(); }
   // The cache, if there is one: its file may hold pages, too.
   cache::DataSet* cache() const noexcept { return cache_.get(); }
-  std::string cache_state() const;  // DataSet::state(); empty: no cache
+  std::string cache_state() const;  // DataSet::state(), or "not used: why"; empty: no cache
   // Has the cache remember that the data set was found now, as the only one there if it `is_only`.
   void remember(bool is_only) const;
   // Fields that a cache which is used offline does not have as a whole, and why they cannot be read.

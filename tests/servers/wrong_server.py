@@ -40,6 +40,8 @@ class WrongServer:
         self.rate = 0.0
         self.wrongs: tuple[str, ...] = WRONGS
         self.told: list[str] = []
+        self.tag = '"1"'
+        """Of the file; without one, nothing tells whether it changed."""
         self._random = random.Random(seed)
         self._lock = threading.Lock()
 
@@ -83,14 +85,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Nothing is logged."""
 
     def do_HEAD(self) -> None:
-        self._send(200, {"Content-Length": str(len(self.server_state.content)), "ETag": '"1"'}, b"")
+        self._send(200, {"Content-Length": str(len(self.server_state.content)), **self._tag()}, b"")
 
     def do_GET(self) -> None:
         content = self.server_state.content
         first, last = self._range(len(content))
         wrong, numbers = self.server_state.next_wrong()
         body = content[first : last + 1]
-        headers = {"Content-Range": f"bytes {first}-{last}/{len(content)}", "ETag": '"1"'}
+        headers = {"Content-Range": f"bytes {first}-{last}/{len(content)}", **self._tag()}
         if wrong.startswith("status"):
             self._send(int(wrong.split()[1]), {}, b"no")
         elif wrong == "closed at once":
@@ -110,7 +112,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         length: int | None = None
         status = 206
         if wrong == "whole file":
-            status, body, headers = 200, content, {"ETag": '"1"'}
+            status, body, headers = 200, content, self._tag()
         elif wrong == "short body":
             body = body[: numbers.randrange(len(body))]
         elif wrong == "long body":
@@ -137,6 +139,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._send(status, headers, body, length)
         if length is not None:
             self.close_connection = True
+
+    def _tag(self) -> dict[str, str]:
+        return {"ETag": self.server_state.tag} if self.server_state.tag else {}
 
     def _range(self, size: int) -> tuple[int, int]:
         asked = self.headers.get("Range", f"bytes=0-{size - 1}").removeprefix("bytes=")

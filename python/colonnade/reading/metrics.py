@@ -42,7 +42,7 @@ class ReadMetrics:
     cache_dropped: int
     """Pages that the cache had no room for, or lost."""
     cache: str
-    """"used", "only read: why", "lost: why" or "bypassed: why"; empty without a cache."""
+    """"used", "only read: why", "lost: why", "bypassed: why" or "not used: why"; empty without a cache."""
 
 
 def metrics_of(counted: _core.ReadMetrics) -> ReadMetrics:

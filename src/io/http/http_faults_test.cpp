@@ -459,6 +459,30 @@ TEST_F(HttpFaults, WhatWasNotRenamedInSpiteOfSuccessIsNotRenamed) {
     }
 }
 
+// A portal answers the request to rename, which never reaches the server.
+TEST_F(HttpFaults, WhatAPortalAnswersToRenamingIsNotBelieved) {
+  for (const std::string& old : {std::string(), std::string("123"), std::string("7654321")}) {
+    HttpFolder folder;
+    if (!old.empty()) folder.answer_to({.method = "PUT", .target = "/f.root", .body = old});
+    int moves = 0;
+    {
+      const HttpTestServer server([&](const TestRequest& request) {
+        if (request.method == "MOVE" && ++moves == 2) return TestAnswer{.status = 201};
+        return folder.answer_to(request);
+      });
+      const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
+      file->write(0, as_bytes("1234567"));
+      const Error error = error_of([&] { file->close(); });
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_THAT(error.problem(), HasSubstr(old.empty()        ? "the server does not have the file"
+                                             : old.size() == 3 ? "but the server has 3"
+                                                               : "an older one of its size"));
+    }
+    EXPECT_EQ(folder.files().size(), old.empty() ? 0u : 1u);
+    if (!old.empty()) EXPECT_EQ(folder.files().at("/f.root"), old);
+  }
+}
+
 // It answered nothing more after it was asked to rename.
 TEST_F(HttpFaults, WhetherItWasRenamedMayRemainUnknown) {
   try_for_two_seconds();

@@ -3,7 +3,8 @@
 //
 //   opening   PUT .f.root.0123456789abcdef.part, empty: may we write here?
 //             MOVE it to another such name: can the server rename? If not, DELETE it.
-//   close()   PUT the part, HEAD (is all of it there?), MOVE it to f.root; or PUT f.root
+//   close()   PUT the part, HEAD (is all of it there?), MOVE it to f.root, HEAD (was it done? Portals answer
+//             201, too); or PUT f.root, HEAD
 //
 // A file that must be new is renamed on condition that nothing is there ("Overwrite: F"). Where the server
 // cannot rename, PUT gets the condition (If-None-Match), and since many servers pass over that, it is looked
@@ -134,8 +135,8 @@ class HttpWriter final : public WritableFile {
       const HttpUrl target = can_rename_ ? part_ : caller_.url();
       if (must_be_new_ && !can_rename_ && exists(caller_.url())) fail_replacing();
       put(target, content);
-      check_size(target, content.size());
-      if (can_rename_) rename(content.size());
+      const HttpAnswer sent = check_size(target, content.size());
+      if (can_rename_) rename(content.size(), sent);
     } catch (...) {
       failure_ = std::current_exception();
       discard();
@@ -221,14 +222,32 @@ class HttpWriter final : public WritableFile {
     return may_be_done && !is_there(from) && is_there(to);
   }
 
-  void rename(std::uint64_t size) const {
+  // `sent`: what the server says of the part.
+  void rename(std::uint64_t size, const HttpAnswer& sent) const {
     const HttpReply reply = move(part_, caller_.url(), !must_be_new_);
-    if (says_moved(reply)) return;
+    if (says_moved(reply)) {
+      const HttpAnswer found = check_size(caller_.url(), size);
+      if (found.is_good() && !has_same_version(found, sent) && exists(part_)) fail_unmoved();
+      return;
+    }
     const Error error = caller_.error({.action = "rename", .url = part_}, reply);
     if (was_done(error, [&] { return was_moved(reply, part_, caller_.url()); }))
-      return check_size(caller_.url(), size);
+      return static_cast<void>(check_size(caller_.url(), size));
     if (must_be_new_ && reply.http.has_status(412)) fail_replacing();
     throw error;
+  }
+
+  // Most servers keep both when they rename.
+  static bool has_same_version(const HttpAnswer& a, const HttpAnswer& b) {
+    const auto is_same = [&](const char* name) {
+      return !a.header_or_empty(name).empty() && a.header_or_empty(name) == b.header_or_empty(name);
+    };
+    return is_same("etag") || is_same("last-modified");
+  }
+
+  [[noreturn]] void fail_unmoved() const {
+    throw Error(ErrorKind::io, "the file was sent, but an older one of its size still has its name",
+                "check the proxies between here and the server, and write it again", {.uri = uri()});
   }
 
   [[noreturn]] void fail_replacing() const {
@@ -237,7 +256,9 @@ class HttpWriter final : public WritableFile {
   }
 
   HttpCall look_at(const HttpUrl& url) const {
-    return {.action = "examine", .url = url, .method = HttpMethod::head};
+    HttpCall call{.action = "examine", .url = url, .method = HttpMethod::head};
+    call.headers = {{"cache-control", "no-cache"}};  // a proxy may remember what was there before
+    return call;
   }
 
   // Some servers accept files but do not let anybody look at them.
@@ -262,14 +283,14 @@ class HttpWriter final : public WritableFile {
 
   // Some servers keep the part that they have when a connection is cut; and it may be another one, of a
   // portal or proxy, that has accepted them.
-  void check_size(const HttpUrl& url, std::uint64_t size) const {
-    const HttpReply reply = caller_.call(look_at(url));
+  HttpAnswer check_size(const HttpUrl& url, std::uint64_t size) const {
+    HttpReply reply = caller_.call(look_at(url));
     if (reply.http.has_status(404) || reply.http.has_status(410))
       throw Error(ErrorKind::io,
                   fmt::format("{} bytes were sent and accepted, but the server does not have the file", size),
                   "check the proxies between here and the server, and write it again", {.uri = uri()});
     const auto there = whole_number(reply.http.header_or_empty("content-length"));
-    if (!reply.http.is_good() || !there || *there == size) return;
+    if (!reply.http.is_good() || !there || *there == size) return std::move(reply.http);
     throw Error(ErrorKind::io, fmt::format("{} bytes were sent, but the server has {}", size, *there),
                 "write it again", {.uri = uri()});
   }
