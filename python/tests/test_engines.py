@@ -406,7 +406,6 @@ def test_late_tasks_are_begun_once_more() -> None:
     assert tail.ends(tasks[5])
     assert not tail.ends(tasks[5])  # comes second
     assert tail.ends(tasks[6], failed=True)
-    assert tail.left() == [tasks[7]]
     assert not tail.is_over
     now[0] += 100
     assert tail.copies() == []
@@ -554,6 +553,16 @@ def test_workers_without_memory(file: str) -> None:
         assert "4 times" in str(caught.value)
     finally:
         engine.close()
+
+
+def test_an_executor_that_ends_with_its_worker_is_told(file: str) -> None:
+    def die(x: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+        df = DataFrame("Events", file, executor=executor).define("y", die, ["x"], returns="double")
+        with pytest.raises(WorkerLostError, match=r"takes no more tasks .* `executor=2`"):
+            df.sum("y").value  # noqa: B018
 
 
 def die_while_answering() -> None:

@@ -106,9 +106,11 @@ class Futures:
                         yield partial
                 if not tasks and tail.is_over:
                     break
-        except BrokenExecutor as error:  # it takes no more tasks
-            for task in tail.left():
-                yield _lost(task, error)
+        except BrokenExecutor as error:
+            raise WorkerLostError(
+                f"a worker was lost, and the executor takes no more tasks since then: {error}",
+                "a new executor; or a number of processes, `executor=2`, which are replaced when they are lost",
+            ) from error
         finally:
             calls.end()
 

@@ -49,10 +49,6 @@ class Tail:
         """Seconds until the next search for late tasks; None if there is nothing to gain."""
         return _LOOKS_EVERY if 0 < len(self._copies) < self._slots else None
 
-    def left(self) -> list[Task]:
-        """The running tasks."""
-        return list(self._copies)
-
     def begin(self, task: Task) -> None:
         """Note that a task was sent."""
         self._since[task] = self._clock()
