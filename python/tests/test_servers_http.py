@@ -178,6 +178,12 @@ def test_a_token(https, monkeypatch):
     assert len(colonnade.open(of(https, "secret.root", "bearer"))["id"]) == 1000
 
 
+def test_a_server_without_tls_is_asked_for_it_once(http):
+    with pytest.raises(colonnade.StorageError, match="http://, if it has no TLS") as raised:
+        colonnade.open(of(http, "f.root").replace("http:", "https:"))
+    assert "attempts" not in str(raised.value)
+
+
 def test_a_file_that_changes_while_it_is_open(http):
     uri = of(http, "changed.root")
     write(http.data / "changed.root", events(seed=1), compression="none")

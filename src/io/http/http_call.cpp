@@ -186,7 +186,8 @@ std::string HttpCaller::advice(const HttpReply& reply) const {
     case HttpFailure::refused:
       return "check the name of the server, and whether it is running";
     case HttpFailure::tls:
-      return "set X509_CERT_DIR or SSL_CERT_FILE to the certificates that vouch for the server";
+      return "set X509_CERT_DIR or SSL_CERT_FILE to the certificates that vouch for the server, and "
+             "X509_USER_PROXY to yours if it wants one; or http://, if it has no TLS";
     case HttpFailure::dropped:
     case HttpFailure::timed_out:
       return "try again later; COLONNADE_HTTP_TIMEOUT sets for how long it is tried";

@@ -461,7 +461,10 @@ TEST_F(HttpFaults, WhatWasNotRenamedInSpiteOfSuccessIsNotRenamed) {
 
 // A portal answers the request to rename, which never reaches the server.
 TEST_F(HttpFaults, WhatAPortalAnswersToRenamingIsNotBelieved) {
-  for (const std::string& old : {std::string(), std::string("123"), std::string("7654321")}) {
+  const std::map<std::string, std::string> problems{{"", "the server does not have the file"},
+                                                    {"123", "but the server has 3"},
+                                                    {"7654321", "an older one of its size"}};
+  for (const auto& [old, problem] : problems) {
     HttpFolder folder;
     if (!old.empty()) folder.answer_to({.method = "PUT", .target = "/f.root", .body = old});
     int moves = 0;
@@ -474,9 +477,7 @@ TEST_F(HttpFaults, WhatAPortalAnswersToRenamingIsNotBelieved) {
       file->write(0, as_bytes("1234567"));
       const Error error = error_of([&] { file->close(); });
       EXPECT_EQ(error.kind(), ErrorKind::io);
-      EXPECT_THAT(error.problem(), HasSubstr(old.empty()        ? "the server does not have the file"
-                                             : old.size() == 3 ? "but the server has 3"
-                                                               : "an older one of its size"));
+      EXPECT_THAT(error.problem(), HasSubstr(problem));
     }
     EXPECT_EQ(folder.files().size(), old.empty() ? 0u : 1u);
     if (!old.empty()) EXPECT_EQ(folder.files().at("/f.root"), old);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -45,6 +46,16 @@ HttpFailure failure_of(CURLcode code) noexcept {
     default:
       return HttpFailure::other;
   }
+}
+
+// What the other side says the next time, too. libcurl has one code for it and for a connection that was
+// lost.
+bool is_refusal_of_tls(std::string_view problem) noexcept {
+  constexpr std::array<std::string_view, 6> refusals{"wrong version number", "alert handshake failure",
+                                                     "alert certificate",    "alert bad certificate",
+                                                     "alert unknown ca",     "alert protocol version"};
+  return std::ranges::any_of(
+      refusals, [&](std::string_view refusal) { return problem.find(refusal) != std::string_view::npos; });
 }
 
 }  // namespace
@@ -308,6 +319,8 @@ void HttpTransfer::take_outcome(CURLcode code) {
     answer.problem = "the connection was closed within the head of the answer";
   else if (answer.failure != HttpFailure::none)
     answer.problem = problem_[0] != '\0' ? problem_ : ::curl_easy_strerror(code);
+  if (answer.failure == HttpFailure::dropped && is_refusal_of_tls(answer.problem))
+    answer.failure = HttpFailure::tls;
 }
 
 }  // namespace colonnade::io

@@ -333,7 +333,7 @@ std::string advice_after(HttpFailure failure) {
     case HttpFailure::timed_out:
       return "check the server and the network; COLONNADE_S3_TIMEOUT (seconds) says how long to try";
     case HttpFailure::tls:
-      return "set AWS_CA_BUNDLE to the certificates that vouch for the server";
+      return "set AWS_CA_BUNDLE to the certificates that vouch for the server; or http://, if it has no TLS";
     case HttpFailure::too_large:
       return "use a server or proxy that serves ranges of objects";
     case HttpFailure::other:
