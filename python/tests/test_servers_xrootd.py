@@ -375,11 +375,25 @@ def test_slow_line(xrootd, xrootd_uri, toxiproxy):
 
 def test_redirection(own_xrootd, tmp_path):
     data = events(10_000)
-    with XrootdServer(tmp_path / "front", leads_to=own_xrootd) as front:
+    with XrootdServer(tmp_path / "front", leads_to={"all": own_xrootd, "/": own_xrootd}) as front:
         write(front.uri + "f.root", data)
         assert (own_xrootd.data / "f.root").exists()
         assert_equal(read(front.uri + "f.root"), data)
         assert colonnade.DataFrame("Events", front.uri + "*.root").count().value == 10_000
+
+
+def test_a_file_that_was_replaced_on_another_server_of_a_cluster(own_xrootd, tmp_path):
+    """Each server has files of its own: the new one is on one, the old one is not left on another."""
+    with XrootdServer(tmp_path / "other") as other:
+        paths = {"/f": own_xrootd, "/.f": other}
+        requests = dict.fromkeys(("dirlist", "rm", "stat"), own_xrootd) | {"mv": other}
+        with XrootdServer(tmp_path / "front", leads_to=paths | requests) as front:
+            write(front.uri + "f.root", events(1000, seed=2))
+            assert [path.name for path in other.data.iterdir()] == ["f.root"]
+            write(own_xrootd.uri + "f.root", events(500))
+            write(front.uri + "f.root", events(1000))
+        assert_equal(read(other.uri + "f.root"), events(1000))
+        assert list(own_xrootd.data.iterdir()) == []
 
 
 # ---- Credentials and libraries

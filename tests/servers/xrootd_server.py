@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -43,16 +44,21 @@ class XrootdServer(Server):
     """Serves `data` at `uri`.
 
     `security` is "" (none), "sss" (a shared secret) or "ztn" (a bearer token, over TLS); `leads_to` makes it send
-    every client to another server.
+    clients to other servers: by the beginning of the path that they open, or the name of another request ("stat").
     """
 
     def __init__(
-        self, folder: Path, *, tls: bool = False, security: str = "", leads_to: XrootdServer | None = None
+        self,
+        folder: Path,
+        *,
+        tls: bool = False,
+        security: str = "",
+        leads_to: Mapping[str, XrootdServer] | None = None,
     ) -> None:
         self._program = find_program("xrootd")
         self.tls = tls or security == "ztn"
         self._security = security
-        self._leads_to = leads_to
+        self._leads_to = leads_to or {}
         # Another user must be able to come here, and sockets have short names.
         self._place = Path(tempfile.mkdtemp(prefix="colonnade-xrootd-"))
         self.data = self._place / "data"
@@ -85,9 +91,8 @@ class XrootdServer(Server):
         text = CONFIGURATION.format(place=self._place, port=self.port, host=HOST) + STORAGE.format(
             data=self.data
         )
-        if self._leads_to is not None:
-            for what in ("all", "/"):  # requests about names; the opening of files
-                text += f"xrootd.redirect {HOST}:{self._leads_to.port} {what}\n"
+        for what, server in self._leads_to.items():
+            text += f"xrootd.redirect {HOST}:{server.port} {what}\n"
         if self.certificates:
             files = self.certificates
             text += TLS.format(certificate=files.certificate, key=files.key, authority=files.authority)

@@ -292,6 +292,12 @@ XrootdHandle::~XrootdHandle() {
     static_cast<void>(memory_.release());
 }
 
+std::string XrootdHandle::data_server() {
+  std::string server;
+  api_->get_property(self(), "DataServer", server);
+  return server;
+}
+
 XrdStatus XrootdHandle::open(const std::string& url, int flags, int mode) {
   return api_->open(self(), url, flags, mode, timeout_);
 }

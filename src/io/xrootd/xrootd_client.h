@@ -42,6 +42,10 @@ struct XrootdInfo {
   std::uint64_t time = 0;  // of the last change, in seconds
   bool is_folder = false;
   int mode = 0;  // permissions; 0: the server does not say
+
+  bool is_same_state(const XrootdInfo& other) const noexcept {
+    return size == other.size && time == other.time;
+  }
 };
 // Of a mode as servers say it, "0644"; 0: it is none.
 int permissions_in(std::string_view text) noexcept;
@@ -59,6 +63,8 @@ class XrootdHandle {
   XrootdHandle& operator=(const XrootdHandle&) = delete;
   ~XrootdHandle();
 
+  // "host:port" of where an open file is: a cluster sends clients on to one of its servers. Empty: unknown.
+  std::string data_server();
   // A connection that is lost is made again by the library, with whatever file then has the name.
   XrdStatus open(const std::string& url, int flags, int mode);
   XrdStatus info(bool ask_server, XrootdInfo& info);

@@ -1,10 +1,12 @@
 // The names of files on XRootD servers; see xrootd_file.h and file_system.h. Paths are the keys of places.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "base/warning.h"
 #include "io/lost_answer.h"
 #include "io/xrootd/xrootd_client.h"
 #include "io/xrootd/xrootd_file.h"
@@ -62,6 +64,33 @@ class Renamed {
   std::map<std::string, std::weak_ptr<std::shared_ptr<XrootdHandle>>> locks_;
 };
 
+// Where the files are that this process writes or replaces: each server of a cluster has files of its own.
+class OpenFiles {
+ public:
+  struct File {
+    std::string server;  // "host:port"; empty: unknown
+    XrootdInfo info;     // when it was opened
+  };
+
+  // Known until the result is gone.
+  std::shared_ptr<File> add(const std::string& path, XrootdHandle& handle, const XrootdInfo& info) {
+    const auto file = std::make_shared<File>(File{handle.data_server(), info});
+    const std::lock_guard guard(mutex_);
+    std::erase_if(files_, [](const auto& entry) { return entry.second.expired(); });
+    const auto known = files_.try_emplace(path, file).first->second.lock();
+    return known != nullptr && known->server == file->server ? known : file;
+  }
+  std::shared_ptr<const File> find(const std::string& path) {
+    const std::lock_guard guard(mutex_);
+    const auto found = files_.find(path);
+    return found == files_.end() ? nullptr : found->second.lock();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<File>> files_;
+};
+
 class XrootdFileSystem final : public FileSystem {
  public:
   std::unique_ptr<RandomAccessFile> open_for_reading(const std::string& uri,
@@ -89,7 +118,8 @@ class XrootdFileSystem final : public FileSystem {
     if (status.ok()) status = handle->info(false, info);
     if (!status.ok()) throw xrootd_error(status, "open for writing", uri);
     const bool is_locked = keeps_others_out(place);
-    return {make_xrootd_writer(uri, std::move(handle), info.size, nullptr), is_locked,
+    const auto kept = open_.add(path, *handle, info);
+    return {make_xrootd_writer(uri, std::move(handle), info.size, kept), is_locked,
             fmt::format("{} bytes at {}", info.size, info.time)};
   }
 
@@ -107,12 +137,15 @@ class XrootdFileSystem final : public FileSystem {
                      old.mode != 0 ? old.mode : usual_mode);
     if (!status.ok()) throw xrootd_error(status, "open for writing", uri);
     const bool is_locked = keeps_others_out(place);
-    return {make_xrootd_writer(uri, handle, 0, renamed_.add(path)), is_locked};
+    const auto kept = std::make_shared<std::pair<Renamed::Lock, std::shared_ptr<OpenFiles::File>>>(
+        renamed_.add(path), open_.add(path, *handle, {}));
+    return {make_xrootd_writer(uri, handle, 0, kept), is_locked};
   }
 
   void rename(const std::string& from, const std::string& to, const std::string& uri) override {
     const XrootdPlace source = XrootdPlace::of_key(from);
     const XrootdPlace target = XrootdPlace::of_key(to);
+    const auto stale = file_elsewhere(from, to);
     const XrdStatus status = move(source, target, uri);
     XrootdInfo old;
     const bool is_refused = status.code == XrdAnswerCode::of_server && !is_transient(status);
@@ -120,6 +153,7 @@ class XrootdFileSystem final : public FileSystem {
       replace(source, target, uri);
     else if (!status.ok())
       throw moving_error(status, source, uri);
+    if (stale != nullptr) remove_stale(target, *stale, uri);
     lock_renamed(from, target);
   }
 
@@ -178,6 +212,41 @@ class XrootdFileSystem final : public FileSystem {
     XrootdServer(aside).remove(aside.path_with_query());
   }
 
+  static XrootdPlace place_at(const std::string& server, XrootdPlace place) {
+    const std::size_t user = place.server.find("://") + 3;
+    place.server.replace(std::max(user, place.server.rfind('@') + 1), std::string::npos,
+                         server);  // npos + 1 is 0
+    return place;
+  }
+
+  // The file that is to be replaced, if another server has it than the new one. Servers that share their
+  // names, those of a common file system or of EOS, know the new one, too: theirs is replaced by the
+  // renaming.
+  std::shared_ptr<const OpenFiles::File> file_elsewhere(const std::string& from, const std::string& to) {
+    const auto made = open_.find(from);
+    const auto old = open_.find(to);
+    if (made == nullptr || old == nullptr || made->server == old->server || old->server.empty())
+      return nullptr;
+    const XrootdPlace there = place_at(old->server, XrootdPlace::of_key(from));
+    XrootdInfo ignored;
+    const XrdStatus status = XrootdServer(there).info(there.path_with_query(), ignored);
+    return is_answer(status, XrdAnswerCode::missing) ? old : nullptr;
+  }
+
+  // Readers would still be sent to it.
+  static void remove_stale(const XrootdPlace& target, const OpenFiles::File& old, const std::string& uri) {
+    const XrootdPlace there = place_at(old.server, target);
+    XrootdServer server(there);
+    XrootdInfo info;
+    XrdStatus status = server.info(there.path_with_query(), info);
+    if (is_answer(status, XrdAnswerCode::missing) || (status.ok() && !info.is_same_state(old.info))) return;
+    if (status.ok()) status = server.remove(there.path_with_query());
+    if (status.ok()) return;
+    warn(fmt::format(
+        "{} is in its place, but {} may still have the file that it replaced, and give it to readers: {}",
+        uri, old.server, xrootd_error(status, "remove that", uri).problem()));
+  }
+
   // A server that does not know locks has nothing to hold.
   void lock_renamed(const std::string& from, const XrootdPlace& target) {
     const Renamed::Lock lock = renamed_.take(from);
@@ -207,6 +276,7 @@ class XrootdFileSystem final : public FileSystem {
   }
 
   Renamed renamed_;
+  OpenFiles open_;
 };
 
 std::string uri_of(const XrootdPlace& place, std::string_view path) {

@@ -97,6 +97,7 @@ void find_file(const SymbolFinder& in, XrdApi& api) {
   in.find("_ZN5XrdCl4FileC1Eb", api.make_file);
   in.find("_ZN5XrdCl4FileD1Ev", api.destroy_file);
   in.find("_ZN5XrdCl4File11SetPropertyERK" STRING "S8_", api.set_property);
+  in.find("_ZNK5XrdCl4File11GetPropertyERK" STRING "RS6_", api.get_property);
   in.find_timed("_ZN5XrdCl4File4OpenERK" STRING "NS_9OpenFlags5FlagsENS_6Access4ModeE", api.open);
   in.find_timed("_ZN5XrdCl4File4OpenERK" STRING "NS_9OpenFlags5FlagsENS_6Access4ModeE" LATER, api.open_later);
   in.find_timed("_ZN5XrdCl4File4StatEbRPNS_8StatInfoE", api.stat);

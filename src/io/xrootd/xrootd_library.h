@@ -86,6 +86,7 @@ struct XrdApi {
   void (*make_file)(void* file, bool plug_ins);
   void (*destroy_file)(void* file);
   bool (*set_property)(void* file, const std::string& name, const std::string& value);
+  bool (*get_property)(const void* file, const std::string& name, std::string& value);
   XrdStatus (*open)(void* file, const std::string& url, int flags, int mode, long timeout);
   XrdStatus (*open_later)(void* file, const std::string& url, int flags, int mode, XrdHandler*, long timeout);
   XrdStatus (*stat)(void* file, bool force, void*& info, long timeout);

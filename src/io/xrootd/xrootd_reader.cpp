@@ -77,10 +77,6 @@ XrdStatus open_with_retries(const std::string& url, std::shared_ptr<XrootdHandle
   }
 }
 
-bool is_same(const XrootdInfo& a, const XrootdInfo& b) {
-  return a.size == b.size && a.time == b.time;
-}
-
 class XrootdFile final : public RandomAccessFile {
  public:
   XrootdFile(std::string uri, std::string url, std::shared_ptr<XrootdHandle> handle, const XrootdInfo& info,
@@ -175,7 +171,7 @@ std::shared_ptr<XrootdHandle> XrootdFile::handle(XrdStatus& status) const {
   status = open_handle(url_, fresh, now);
   if (!status.ok()) return nullptr;
   const std::lock_guard lock(mine.mutex);
-  if (!is_same(info_, now)) {
+  if (!info_.is_same_state(now)) {
     mine.changed = now;
     fail_changed(now);
   }
@@ -206,7 +202,7 @@ void XrootdFile::check_later(XrootdHandle& handle) const {
     const std::lock_guard lock(kept->mutex);
     kept->is_checking = false;
     kept->next_check = Clock::now() + between_checks;
-    if (status.ok() && !is_same(before, now)) kept->changed = now;
+    if (status.ok() && !before.is_same_state(now)) kept->changed = now;
   });
 }
 
