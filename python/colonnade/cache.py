@@ -16,7 +16,7 @@ from colonnade.annotations import checked
 from colonnade.misuse import chosen_names, path_text
 
 from . import _core
-from .errors import Error, FileMissingError, NotFoundError, UnsupportedError
+from .errors import Error, FileMissingError, NotFoundError, StorageError, UnsupportedError
 from .reading.dataset import DataSet
 from .reading.opening import PathLike, split_target
 
@@ -289,6 +289,12 @@ def _warm_tree(
 
     before = sum(one.bytes for one in _trees(home))
     tree = TreeColumns.of([(uri, name)], cache=_core.cache_home(_text(home), True)[0], otherwise=error)
+    if not tree.may_be_kept():
+        raise StorageError(
+            "the cache keeps nothing of the tree: its server reports neither an entity tag nor a modification time, "
+            "which tell whether it has changed",
+            uri=uri,
+        )
     wanted = DataSet(tree.shapes[0], cache="off").select(columns or None).field_names
 
     def watch(step: ImportProgress) -> None:

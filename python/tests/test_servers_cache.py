@@ -219,6 +219,16 @@ def test_an_origin_without_a_version_is_not_cached_and_this_is_said(tmp_path, ca
     assert cache.flush()
 
 
+def test_a_tree_without_a_version_is_not_warmed(tmp_path):
+    with uproot.recreate(tmp_path / "tree.root") as file:
+        file.mktree("Events", {"run": "int32"}).extend({"run": np.arange(3000)})
+    with WrongServer((tmp_path / "tree.root").read_bytes(), 1) as server:
+        assert cache.warm(server.url, "Events", home=tmp_path / "home") > 0
+        server.tag = ""
+        with pytest.raises(colonnade.StorageError, match="neither an entity tag nor a modification time"):
+            cache.warm(server.url, "Events", home=tmp_path / "home")
+
+
 def test_trust_ends(http, tmp_path):
     path = write(http.data / "ends.root", 5_000)
     uri, home = f"{http.url}/files/ends.root", f"{tmp_path / 'home'}?trust=1"

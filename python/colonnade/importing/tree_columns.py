@@ -797,6 +797,10 @@ class TreeColumns:
         """True if some of the files have data sets instead of trees."""
         return any(tree is None for tree in self._trees)
 
+    def may_be_kept(self) -> bool:
+        """Whether a cache keeps what is imported: it must know later whether the trees have changed."""
+        return all(tree.version for tree in self._trees if tree is not None)
+
     def named(self, files: Sequence[str]) -> list[tuple[str, str]]:
         """Files that stand for those of the trees, each with the name of its data set."""
         return list(zip(files, self.data_sets, strict=True))
