@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import awkward as ak
 import pytest
+from http2_proxy import FAULTS as HTTP2_FAULTS
+from http2_proxy import Http2Proxy
 from remote_events import assert_equal, events, write
 from toxiproxy import Toxiproxy
 from wrong_server import WRONGS, WrongServer
@@ -209,6 +211,28 @@ def test_each_wrong_answer_all_the_time(tmp_path, impatient, wrong):
         elif not isinstance(outcome, colonnade.Error):
             assert wrong == "compressed"  # it said so, and sent the bytes as they are: the pages' sums agree
             assert_equal(outcome, data)
+
+
+@pytest.mark.parametrize("fault", HTTP2_FAULTS)
+def test_each_fault_of_http2(https, impatient, fault):
+    """Streams and connections that end at any frame: what is read and written is right, or there is an error."""
+    data = events(COUNT)
+    write(https.data / "f.root", data, cluster_size="200 kB")
+    with Http2Proxy(https.port, https.certificates, seed=1) as proxy:
+        folder = f"{https.url_at(proxy.port)}/files/"
+        proxy.faults = (fault,)
+        for rate in (0.05, 1.0):
+            proxy.rate = rate
+            outcome = within_time(lambda: read_all(folder + "f.root"))
+            if not isinstance(outcome, colonnade.Error):
+                assert_equal(outcome, data)
+            (https.data / "written.root").unlink(missing_ok=True)
+            outcome = within_time(lambda: write(folder + "written.root", data))
+            proxy.rate = 0.0
+            if outcome is None:
+                assert_equal(read_all(folder + "written.root"), data)
+        assert proxy.told
+        assert_equal(read_again(folder + "f.root"), data)
 
 
 @pytest.fixture(params=["closed", "silent"])
