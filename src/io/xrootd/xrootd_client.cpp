@@ -422,8 +422,8 @@ XrdStatus XrootdServer::move(const std::string& from, const std::string& to) {
   return api_->move(system_.get(), from, to, timeout_);
 }
 
-XrdStatus XrootdServer::remove(const std::string& path) {
-  return api_->remove(system_.get(), path, timeout_);
+XrdStatus XrootdServer::remove(const std::string& path, long most_seconds) {
+  return api_->remove(system_.get(), path, std::min(timeout_, most_seconds));
 }
 
 XrdStatus XrootdServer::list(const std::string& path, std::vector<XrootdName>& names) {

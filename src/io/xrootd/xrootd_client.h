@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -118,7 +119,7 @@ class XrootdServer {
 
   XrdStatus info(const std::string& path, XrootdInfo& info);
   XrdStatus move(const std::string& from, const std::string& to);
-  XrdStatus remove(const std::string& path);
+  XrdStatus remove(const std::string& path, long most_seconds = std::numeric_limits<long>::max());
   XrdStatus list(const std::string& path, std::vector<XrootdName>& names);
 
  private:

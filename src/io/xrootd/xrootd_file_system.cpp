@@ -159,7 +159,8 @@ class XrootdFileSystem final : public FileSystem {
 
   void remove(const std::string& path) override {
     const XrootdPlace place = XrootdPlace::of_key(path);
-    XrootdServer(place).remove(place.path_with_query());
+    // A server that does not answer does it later, or the next writer does.
+    XrootdServer(place).remove(place.path_with_query(), 15);
   }
 
   // Names are the server's to keep.

@@ -61,7 +61,10 @@ class XrootdWriter final : public WritableFile {
   ~XrootdWriter() override {
     if (!process_.is_current() || handle_ == nullptr) return;
     wait_for_all();
-    handle_->close();  // at once: the next writer may come
+    if (sending_->failure && is_transient(sending_->failure->status))
+      XrootdHandle::retire(std::move(handle_));  // who has waited for the timeout does not wait once more
+    else
+      handle_->close();  // at once: the next writer may come
   }
 
   const std::string& uri() const noexcept override { return uri_; }
