@@ -1,5 +1,6 @@
 // Sources of a DataFrame: data sets, chains of them, arrays, n empty entries.
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -53,7 +54,7 @@ std::shared_ptr<frame::Source> friends_source(
 std::shared_ptr<frame::Source> late_source(
     std::shared_ptr<frame::Source> shape,
     std::vector<std::tuple<std::string, std::uint64_t, std::string, std::string>> samples,
-    frame::LateSource::Fetch fetch) {
+    frame::LateSource::Fetch fetch, frame::LateSource::OtherNames other_names) {
   std::vector<frame::Sample> made;
   for (auto& [name, entries, uri, data_set] : samples) {
     frame::Sample& sample = made.emplace_back();
@@ -62,7 +63,8 @@ std::shared_ptr<frame::Source> late_source(
     sample.uri = std::move(uri);
     sample.data_set = std::move(data_set);
   }
-  return std::make_shared<frame::LateSource>(std::move(shape), std::move(made), std::move(fetch));
+  return std::make_shared<frame::LateSource>(std::move(shape), std::move(made), std::move(fetch),
+                                             std::move(other_names));
 }
 
 void add_left_out(const frame::Source& source, nb::list& to) {
@@ -184,7 +186,7 @@ void register_frame_sources(nb::module_& module) {
       "The chain of what surveys found; opens no file.");
   module.def("empty_source", &frame::empty_source, nb::arg("entries"));
   module.def("late_source", &late_source, nb::arg("shape"), nb::arg("samples"), nb::arg("fetch"),
-             "Columns that fetch(paths) brings, see frame/sources/late_source.h.");
+             nb::arg("other_names"), "Columns that fetch(paths) brings, see frame/sources/late_source.h.");
   module.def("friends_source", &friends_source, nb::arg("first"), nb::arg("others"));
   module.def("array_source", &array_source, nb::arg("columns"));
 }

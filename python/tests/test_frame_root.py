@@ -374,6 +374,8 @@ def test_arrays_and_snapshots(frame, tmp_path, capsys):
     assert list(frame.AsNumpy("Muon_.*")) == ["Muon_charge", "Muon_pt"]
     with pytest.raises(colonnade.NotFoundError, match="regular expression"):
         frame.AsNumpy("zz.*")
+    # ROOT adds "^" and "$" to the text as it is.
+    assert list(frame.AsNumpy("x|t")) == ["Muon_pt", "x"]
     made = frame.Filter("x > 0").Snapshot("Skim", tmp_path / "s.root", ["x", "Muon_pt"])
     assert made.Count().GetValue() == np.count_nonzero(X > 0)
     assert colonnade.open(tmp_path / "s.root", "Skim").field_names == ["x", "Muon_pt"]

@@ -28,6 +28,7 @@ from shuffled_engine import Shuffled
 
 import colonnade
 from colonnade import DataFrame, cache, distributed
+from colonnade import root as ROOT  # noqa: N812
 from colonnade.importing import tree_columns
 from colonnade.importing.trees import _Import
 
@@ -199,6 +200,43 @@ def test_names_that_others_have_too(tmp_path):
     for name in ("p.a", "n_a", "n_a_", "#hits", "event.links", "text"):
         same(tree[name], expected[name])
         assert repr(frame.take(name).value) == repr(DataFrame(expected).take(name).value)
+
+
+def test_branches_have_their_own_names(tmp_path):
+    muons = ak.Array([[{"pt": 1.0, "q": 1}, {"pt": 2.0, "q": -1}], [], [{"pt": 3.0, "q": 1}]])
+    for name, start in {"main": 10.0, "other": 20.0}.items():
+        with uproot.recreate(tmp_path / f"{name}.root") as file:
+            file.mktree(name, {"e_pt": "float64", "e.pt": "float64", "Muon": muons.type})
+            file[name].extend({"e_pt": np.arange(3.0), "e.pt": start + np.arange(3.0), "Muon": muons})
+    frame = DataFrame("main", str(tmp_path / "main.root"))
+    assert frame.define("s", "e.pt + e_pt").sum("s").value == 36
+    assert frame.redefine("e.pt", "2. * e.pt").sum("e.pt").value == 66
+    assert "e_pt_" in frame.column_names
+    assert "e.pt" not in frame.column_names
+    with ProcessPoolExecutor(1) as executor:
+        spread = DataFrame("main", str(tmp_path / "main.root"), executor=executor)
+        assert spread.sum("e.pt").value == 33
+    # In ROOT's dialect they are those that are listed.
+    rdf = ROOT.RDataFrame("main", str(tmp_path / "main.root"))
+    names = ["Muon_pt", "Muon_q", "e.pt", "e_pt", "nMuon"]
+    assert rdf.GetColumnNames() == list(rdf.AsNumpy()) == names
+    assert rdf.Redefine("e.pt", "1.").GetColumnNames() == names
+    assert rdf.GetColumnType("e.pt") == "double"
+    assert rdf.Snapshot("s", str(tmp_path / "s.root"), ["e.pt", "nMuon"]).GetColumnNames() == [
+        "e_pt",
+        "nMuon",
+    ]
+    assert (
+        "Muon"
+        not in colonnade.open(rdf.Snapshot("a", str(tmp_path / "a.root")) and tmp_path / "a.root").schema
+    )
+    chain, other = ROOT.TChain("main"), ROOT.TChain("other")
+    chain.Add(str(tmp_path / "main.root"))
+    other.Add(str(tmp_path / "other.root"))
+    chain.AddFriend(other, "f")
+    both = ROOT.RDataFrame(chain)
+    assert both.GetColumnNames() == sorted([*names, *(f"f.{name}" for name in names)])
+    assert both.Define("d", "f.e.pt - e.pt").Sum("d").GetValue() == 30
 
 
 def test_cycles():

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from colonnade.distributed.plans import Plan
+    from colonnade.importing.tree_columns import TreeColumns
     from colonnade.reading.opening import PathLike
 
 __all__ = ["DataFrame", "add_functions", "compute", "run_graphs"]
@@ -177,16 +178,24 @@ class DataFrame(Actions):
                 )
             places = Places(name)
             name, friends = places.places[0].first, places.places[0].friends
-        source, place, matches, lost = _open(name, files, options, progress, remote, on_error == "skip")
+        opened = _open(name, files, options, progress, remote, on_error == "skip")
+        source, place, trees = opened.source, opened.place, {"": opened.trees}
         hidden, own = _left_out_of(name, source), source.names
         if friends:
-            others = [(each, _open_friend(of, options, remote)) for each, of in friends.items()]
+            beside = {each: _open_friend(of, options, remote) for each, of in friends.items()}
+            trees |= {f"{each}.": other.trees for each, other in beside.items()}
+            others = [(each, other.source) for each, other in beside.items()]
             for (each, other), of in zip(others, friends.values(), strict=True):
                 left_out = _left_out_of(of, other)
                 hidden |= {f"{each}.{column}" for column in left_out} | left_out.difference(source.names)
             source = _core.friends_source(source, others)
         session = Session(source, place, threads, progress, block_entries, remote)
-        session.hidden, session.matches, session.lost = hidden, matches, lost
+        session.hidden, session.matches, session.lost = hidden, opened.matches, opened.lost
+        for prefix, of_trees in trees.items():
+            if of_trees is not None:
+                named = of_trees.other_names(all_=False)
+                session.branches |= {prefix + branch: prefix + column for branch, column in named.items()}
+                session.regrouped |= {prefix + column for column in of_trees.regrouped()}
         session.friends = list(friends or {})
         if isinstance(whole, DataSet) and whole._selection is not None:
             session.shown = whole.field_names
@@ -716,6 +725,8 @@ class _Opened(NamedTuple):
     """The number of files that match each of the given names."""
     lost: Sequence[Skipped] = ()
     """Files that cannot be opened, and were left out."""
+    trees: TreeColumns | None = None
+    """Of files with TTrees."""
 
 
 def _open_data_set(
@@ -732,7 +743,8 @@ def _open_data_set(
     found = data_set._named_places()
     more = f" of {len(found)} files" if len(found) > 1 else ""
     place = _DIFFERENT.format(len(found)) if of_different_names(found) else f"'{data_set.name}'{more}"
-    return _Opened(_open_files(found, data_set._settings, progress, remote), place)
+    source, trees = _open_files(found, data_set._settings, progress, remote)
+    return _Opened(source, place, trees=trees)
 
 
 def _open_nothing(entries: int, files: Any, options: Mapping[str, Any]) -> _Opened:
@@ -801,7 +813,7 @@ def _open_named(
     while True:  # more files may be lost while those that are left are opened
         left = [number for number in range(len(files)) if number not in problems]
         try:
-            source = _open_files([files[number] for number in left], options, progress, remote)
+            source, trees = _open_files([files[number] for number in left], options, progress, remote)
             break
         except (StorageError, FormatError, FileMissingError):
             if not skips:
@@ -813,19 +825,19 @@ def _open_named(
                 raise
             problems |= {left[number]: problem for number, problem in more.items()}
     if not problems:
-        return _Opened(source, place, matches)
+        return _Opened(source, place, matches, trees=trees)
     ends = [0, *(sample.first + sample.entries for sample in source.samples)]
     owners = [given for given, count in enumerate(matches) for _ in range(count)]
     lost = []
     for before, (number, problem) in enumerate(sorted(problems.items())):
         matches[owners[number]] -= 1
         lost.append(Skipped(ends[number - before], ends[number - before], str(problem)))
-    return _Opened(source, place, matches, lost)
+    return _Opened(source, place, matches, lost, trees)
 
 
 def _open_files(
     files: list[tuple[str, str]], options: Mapping[str, Any], progress: bool | None, remote: Remote | None
-) -> _core.FrameSource:
+) -> tuple[_core.FrameSource, TreeColumns | None]:
     """Open files without wildcards, each with the name of its data set."""
     refuse_arguments("DataFrame", set(options) - set(ReadSettings.__annotations__), _OPTIONS)
     settings = read_options(**options)
@@ -833,14 +845,14 @@ def _open_files(
         surveys = None if remote is None else remote.survey(files, settings, progress)
         if surveys is not None:
             name = "" if of_different_names(files) else files[0][1]
-            return _core.surveyed_chain(name, surveys, settings)
-        return _core.open_named_chain(files, settings)
+            return _core.surveyed_chain(name, surveys, settings), None
+        return _core.open_named_chain(files, settings), None
     except NotFoundError as error:
         from colonnade.importing.tree_columns import TreeColumns
         from colonnade.importing.tree_data_set import tree_source
 
         columns = TreeColumns.of(files, cache=options.get("cache"), otherwise=error)
-        return tree_source(columns, dict(options), progress)
+        return tree_source(columns, dict(options), progress), columns
 
 
 def _source_of(batch: Batch) -> _core.FrameSource:
@@ -873,12 +885,12 @@ def _with_friends(data_set: DataSet, friends: Mapping[str, Friend]) -> DataSet:
     return data_set.with_friends(opened)
 
 
-def _open_friend(given: Friend, options: Mapping[str, Any], remote: Remote | None) -> _core.FrameSource:
+def _open_friend(given: Friend, options: Mapping[str, Any], remote: Remote | None) -> _Opened:
     if isinstance(given, DataSet):
-        return _open(given, None, {}, remote=remote).source
+        return _open(given, None, {}, remote=remote)
     if isinstance(given, tuple):
-        return _open(*given, options, remote=remote).source
-    return _open("", given, options, remote=remote).source
+        return _open(*given, options, remote=remote)
+    return _open("", given, options, remote=remote)
 
 
 def _left_out_of(given: object, source: _core.FrameSource) -> set[str]:

@@ -147,6 +147,10 @@ class Session:
         """The selected fields of an open data set, in the order in which columns are listed."""
         self.friends: Sequence[str] = ()
         """The names of friends, by which their columns can be called, too."""
+        self.branches: dict[str, str] = {}
+        """Columns of TTrees by the names of their branches, which are not those of fields."""
+        self.regrouped: set[str] = set()
+        """Collections of arrays of TTrees that are columns as well."""
         self.joined: set[str] = set()
         """Columns that the joins of an open data set define."""
         self.matches: Sequence[int] = ()

@@ -793,6 +793,17 @@ class TreeColumns:
             named = type(error)(problem, error.advice, uri=uri, data_set=error.data_set, field=error.field)
             raise named from error.__cause__
 
+    def other_names(self, *, all_: bool = True) -> dict[str, str]:
+        """Columns by names of branches that are not theirs: see `TreePlan.other_names`."""
+        found: dict[str, str] = {}
+        for tree in self._trees:
+            found = {**(tree.plan.other_names(all_=all_) if tree is not None else {}), **found}
+        return found
+
+    def regrouped(self) -> set[str]:
+        """Columns whose arrays are columns as well: see `TreePlan.regrouped`."""
+        return {name for tree in self._trees if tree is not None for name in tree.plan.regrouped()}
+
     def has_stored(self) -> bool:
         """True if some of the files have data sets instead of trees."""
         return any(tree is None for tree in self._trees)

@@ -200,7 +200,7 @@ def tree_source(columns: TreeColumns, settings: dict[str, Any], progress: bool |
 
     with columns.naming_trees():
         shape = _core.open_named_chain(columns.named(columns.shapes), options)
-    return _core.late_source(shape, columns.samples, fetch)
+    return _core.late_source(shape, columns.samples, fetch, columns.other_names())
 
 
 def _reopen(

@@ -333,6 +333,30 @@ class TreePlan:
         """Path of the field by path of the branch, if they differ."""
         return {path: place for path, place in _places(self.nodes) if path != place}
 
+    def other_names(self, *, all_: bool = True) -> dict[str, str]:
+        """Path of the field by the name that its branch has in ROOT, where that is no field: "Electron.pt".
+
+        That is the last part of its path. All names include those that lack the object: "x" for "event.x".
+        """
+        found: dict[str, str] = {}
+        fields = {*self.projections(aliases=True), *(node.name for node in self.nodes)}
+        for path, place in self.names().items():
+            above, slash, last = path.rpartition("/")
+            name = re.sub(r"(\[\w+\])+$", "", last.rstrip("."))
+            top = above.partition("/")[0].rstrip(".")
+            if name != place and name not in fields and (all_ or not slash or name.startswith(f"{top}.")):
+                found.setdefault(name, place)
+        return found
+
+    def regrouped(self) -> set[str]:
+        """Collections of arrays that are all fields as well, and members that are."""
+        found: set[str] = set()
+        for node in self._collections():
+            found.update(f"{node.name}.{member}" for member in node.projections.values())
+            if node.members and set(node.members) == set(node.projections.values()):
+                found.add(node.name)
+        return found
+
     def titles(self) -> dict[str, str]:
         """The tree's titles of its branches, by field."""
         found = {}

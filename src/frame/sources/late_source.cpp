@@ -72,10 +72,11 @@ class LateCursor final : public Cursor {
 };
 
 LateSource::LateSource(std::shared_ptr<Source> shape, std::vector<Sample> samples, Fetch fetch,
-                       std::vector<std::shared_ptr<Source>> fetched)
+                       OtherNames other_names, std::vector<std::shared_ptr<Source>> fetched)
     : shape_(std::move(shape)),
       samples_(std::move(samples)),
       fetch_(std::move(fetch)),
+      other_names_(std::move(other_names)),
       fetched_(std::move(fetched)) {
   for (Sample& sample : samples_) {
     sample.first = entries_;
@@ -100,10 +101,15 @@ void LateSource::check(const Source& brought) const {
 std::optional<std::uint32_t> LateSource::find(std::string_view path) {
   const std::lock_guard lock(mutex_);
   if (const auto known = by_path_.find(path); known != by_path_.end()) return known->second;
-  const auto found = shape_->find(path);
+  const auto other = other_names_.find(path);
+  const bool is_other = other != other_names_.end() && !shape_->find(path);
+  std::string field(is_other ? std::string_view(other->second) : path);
+  const auto known = is_other ? by_path_.find(field) : by_path_.end();
+  if (known != by_path_.end()) return by_path_[std::string(path)] = known->second;
+  const auto found = shape_->find(field);
   auto& number = by_path_[std::string(path)];
   if (!found) return number = std::nullopt;
-  columns_.push_back({std::string(path), *found, std::nullopt});
+  columns_.push_back({std::move(field), *found, std::nullopt});
   return number = static_cast<std::uint32_t>(columns_.size() - 1);
 }
 
@@ -226,6 +232,7 @@ std::string LateSource::specification(bool with_index) const {
                                {"entries", sample.entries},
                                {"uri", sample.uri},
                                {"data_set", sample.data_set}});
+  if (!other_names_.empty()) made["other_names"] = other_names_;
   for (const auto& source : fetched_)
     made["fetched"].push_back(nlohmann::json::parse(source->specification(with_index)));
   return made.dump();

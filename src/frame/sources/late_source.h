@@ -27,9 +27,12 @@ class LateSource final : public Source, public std::enable_shared_from_this<Late
   // Returns a source with these columns and the same entries. Called by one thread at a time.
   using Fetch = std::function<std::shared_ptr<Source>(const std::vector<std::string>& paths)>;
 
+  // Paths of columns by other names, such as those of branches that no field can have.
+  using OtherNames = std::map<std::string, std::string, std::less<>>;
+
   // `shape` has the names and types, and equally many samples. `fetched`: columns that are here already.
   LateSource(std::shared_ptr<Source> shape, std::vector<Sample> samples, Fetch fetch,
-             std::vector<std::shared_ptr<Source>> fetched = {});
+             OtherNames other_names = {}, std::vector<std::shared_ptr<Source>> fetched = {});
 
   std::uint64_t entries() const override { return entries_; }
   std::span<const Sample> samples() const override { return samples_; }
@@ -74,6 +77,7 @@ class LateSource final : public Source, public std::enable_shared_from_this<Late
   std::vector<Sample> samples_;
   std::uint64_t entries_ = 0;
   Fetch fetch_;
+  OtherNames other_names_;
   std::uint64_t part_entries_ = PartLimits::of_process().array_entries;
   std::map<std::string, std::optional<std::uint32_t>, std::less<>> by_path_;
 

@@ -80,6 +80,26 @@ TEST(LateSource, BringsWhatAPassNeedsInOneGo) {
   EXPECT_EQ(asked.size(), 2U);
 }
 
+TEST(LateSource, HasOtherNamesOfColumns) {
+  std::vector<Paths> asked;
+  const auto source = std::make_shared<LateSource>(
+      arrays({"a", "b"}, 0), samples_of(10),
+      [&](const Paths& paths) {
+        asked.push_back(paths);
+        return arrays(paths, 10);
+      },
+      LateSource::OtherNames{{"x.a", "a"}, {"b", "a"}, {"c", "d"}});
+  const auto other = source->find("x.a").value();
+  EXPECT_EQ(source->path(other), "a");
+  EXPECT_EQ(source->find("a"), other);
+  EXPECT_EQ(source->path(source->find("b").value()), "b");
+  EXPECT_FALSE(source->find("c"));
+  const std::vector<std::uint32_t> columns = {other};
+  source->prepare(columns);
+  EXPECT_EQ(asked, (std::vector<Paths>{{"a"}}));
+  EXPECT_NE(source->specification(false).find("x.a"), std::string::npos);
+}
+
 TEST(LateSource, RefusesWhatDoesNotFit) {
   const auto with = [](std::shared_ptr<Source> brought) {
     const auto source =

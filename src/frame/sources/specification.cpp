@@ -53,6 +53,7 @@ std::shared_ptr<Source> make_late(const nlohmann::json& json) {
   std::vector<std::shared_ptr<Source>> fetched;
   for (const nlohmann::json& each : json.at("fetched")) fetched.push_back(make_source(each));
   return std::make_shared<LateSource>(make_source(json.at("shape")), std::move(samples), nullptr,
+                                      json.value("other_names", LateSource::OtherNames{}),
                                       std::move(fetched));
 }
 

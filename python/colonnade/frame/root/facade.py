@@ -148,7 +148,9 @@ class RDataFrame:
         """Columns with a default value, and where they stand among the defined ones."""
 
     def _set_up(self) -> None:
-        self._frame._session.setup = _setup
+        session = self._frame._session
+        session.setup = _setup
+        session.hidden |= session.regrouped
 
     def AsDataFrame(self) -> DataFrame:
         """Return the same node as `colonnade.DataFrame`."""
@@ -521,12 +523,13 @@ class RDataFrame:
         """Return the names of all columns, in alphabetical order.
 
         The members of a record stand beside it; those of a record without a class replace it. Columns of friends have
-        the name of the friend in front.
+        the name of the friend in front, those of TTrees the names of their branches.
         """
         names = self._frame.column_names
         parents = {name.rpartition(".")[0] for name in names}
         shown = [name for name in names if name not in parents or "{" not in self._frame.column_type(name)]
-        return sorted(self._of_friends(shown))
+        branches = {column: branch for branch, column in self._frame._session.branches.items()}
+        return sorted({branches.get(name, name) for name in self._of_friends(shown)})
 
     def GetDefinedColumnNames(self) -> list[str]:
         """Return the columns that were defined or have a default value, without aliases."""
@@ -648,7 +651,10 @@ class RDataFrame:
     def _visible(self) -> list[str]:
         """The names of `GetColumnNames`, without unusable ones."""
         top = set(self._of_friends(self._frame._select(None)))  # it warns
-        return [name for name in self.GetColumnNames() if not top.isdisjoint(_beginnings(name))]
+        columns = self._frame._session.branches
+        return [
+            name for name in self.GetColumnNames() if not top.isdisjoint(_beginnings(columns.get(name, name)))
+        ]
 
     def _of_friends(self, names: list[str]) -> list[str]:
         """The names, of columns of friends with the friend in front; what is defined under such a name is beside it."""
@@ -672,14 +678,16 @@ class RDataFrame:
             return cast("list[str]", _names(columns))
         if self.HasColumn(columns):
             return [columns]
+        # As ROOT completes it: of alternatives, the first has the beginning, and the last has the end.
+        pattern = f"{'' if columns.startswith('^') else '^'}{columns}{'' if columns.endswith('$') else '$'}"
         try:
             re.compile(columns)
         except re.error as error:
             raise UsageError(
                 f"'{columns}' is not a regular expression: {error}", "'.*' for all columns"
             ) from None
-        found = [name for name in every() if re.fullmatch(columns, name)]
-        found = found or [name for name in self.GetColumnNames() if re.fullmatch(columns, name)]
+        found = [name for name in every() if re.search(pattern, name)]
+        found = found or [name for name in self.GetColumnNames() if re.search(pattern, name)]
         if not found:
             raise NotFoundError(f"no column matches the regular expression '{columns}'")
         return found
