@@ -658,7 +658,11 @@ def test_threads(file, monkeypatch):
     assert (ROOT.GetThreadPoolSize(), RDataFrame("Events", file).GetNSlots()) == (3, 3)
     ROOT.DisableImplicitMT()
     assert not ROOT.IsImplicitMTEnabled()
+    assert ROOT.GetThreadPoolSize() == 0
     assert RDataFrame("Events", file).GetNSlots() == 1
+    ROOT.EnableImplicitMT(1)
+    assert ROOT.IsImplicitMTEnabled()
+    assert ROOT.GetThreadPoolSize() == RDataFrame("Events", file).GetNSlots() == 1
     ROOT.EnableImplicitMT()
     assert ROOT.GetThreadPoolSize() == len(os.sched_getaffinity(0))
 

@@ -221,7 +221,9 @@ def test_branches_have_their_own_names(tmp_path):
     names = ["Muon_pt", "Muon_q", "e.pt", "e_pt", "nMuon"]
     assert rdf.GetColumnNames() == list(rdf.AsNumpy()) == names
     assert rdf.Redefine("e.pt", "1.").GetColumnNames() == names
-    assert rdf.GetColumnType("e.pt") == "double"
+    types = ["ROOT::VecOps::RVec<Double_t>", "ROOT::VecOps::RVec<Long64_t>", "Double_t", "Double_t", "Int_t"]
+    assert [rdf.GetColumnType(name) for name in names] == types
+    assert rdf.Define("d", "2 * e.pt").GetColumnType("d") == "double"
     assert rdf.Snapshot("s", str(tmp_path / "s.root"), ["e.pt", "nMuon"]).GetColumnNames() == [
         "e_pt",
         "nMuon",
@@ -236,6 +238,7 @@ def test_branches_have_their_own_names(tmp_path):
     chain.AddFriend(other, "f")
     both = ROOT.RDataFrame(chain)
     assert both.GetColumnNames() == sorted([*names, *(f"f.{name}" for name in names)])
+    assert both.GetColumnType("f.e.pt") == both.Alias("a", "f.e_pt").GetColumnType("a") == "Double_t"
     assert both.Define("d", "f.e.pt - e.pt").Sum("d").GetValue() == 30
 
 

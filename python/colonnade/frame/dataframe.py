@@ -195,6 +195,8 @@ class DataFrame(Actions):
             if of_trees is not None:
                 named = of_trees.other_names(all_=False)
                 session.branches |= {prefix + branch: prefix + column for branch, column in named.items()}
+                named_as_leaf = of_trees.leaf_types()
+                session.leaf_types |= {prefix + column: is_leaf for column, is_leaf in named_as_leaf.items()}
                 session.regrouped |= {prefix + column for column in of_trees.regrouped()}
         session.friends = list(friends or {})
         if isinstance(whole, DataSet) and whole._selection is not None:

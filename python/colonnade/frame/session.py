@@ -149,6 +149,8 @@ class Session:
         """The names of friends, by which their columns can be called, too."""
         self.branches: dict[str, str] = {}
         """Columns of TTrees by the names of their branches, which are not those of fields."""
+        self.leaf_types: dict[str, bool] = {}
+        """By column of TTrees, whether ROOT names its type as that of a leaf: "Int_t"."""
         self.regrouped: set[str] = set()
         """Collections of arrays of TTrees that are columns as well."""
         self.joined: set[str] = set()

@@ -800,6 +800,13 @@ class TreeColumns:
             found = {**(tree.plan.other_names(all_=all_) if tree is not None else {}), **found}
         return found
 
+    def leaf_types(self) -> dict[str, bool]:
+        """See `TreePlan.leaf_types`."""
+        found: dict[str, bool] = {}
+        for tree in self._trees:
+            found = {**(tree.plan.leaf_types() if tree is not None else {}), **found}
+        return found
+
     def regrouped(self) -> set[str]:
         """Columns whose arrays are columns as well: see `TreePlan.regrouped`."""
         return {name for tree in self._trees if tree is not None for name in tree.plan.regrouped()}

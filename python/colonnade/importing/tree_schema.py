@@ -348,6 +348,17 @@ class TreePlan:
                 found.setdefault(name, place)
         return found
 
+    def leaf_types(self) -> dict[str, bool]:
+        """By field, whether ROOT names its type as that of a leaf, "Int_t", and not of a class, "vector<int>"."""
+        found: dict[str, bool] = {}
+        named = {leaf.path: is_named_as_leaf(leaf.branch) for leaf in self.leaves()}
+        for path, place in _places(self.nodes):
+            found[place] = named.get(path, True)
+        for node in self._collections():
+            for name, member in node.projections.items():
+                found[name] = named[node.members[member].path]
+        return found
+
     def regrouped(self) -> set[str]:
         """Collections of arrays that are all fields as well, and members that are."""
         found: set[str] = set()
@@ -762,6 +773,11 @@ def type_name_of(branch: Any) -> str:
         return str(branch.typename or "")
     except Exception:  # uproot fails on unknown types, and on objects with some members
         return str(branch.member("fClassName", none_if_missing=True) or "unknown")
+
+
+def is_named_as_leaf(branch: Any) -> bool:
+    """Return whether a branch has numbers of its own, not an object of a class."""
+    return re.search(r"[<:]|string|String", type_name_of(branch)) is None
 
 
 # ---- Splitting and counting

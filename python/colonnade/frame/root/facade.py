@@ -51,6 +51,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
 _threads = 0
+_enabled = True
 _setup = ""
 """The pickled function that workers call first."""
 
@@ -60,23 +61,24 @@ _setup = ""
 
 def EnableImplicitMT(threads: int = 0) -> None:
     """Set the number of threads of new RDataFrames; 0: one per processor, the default."""
-    global _threads  # noqa: PLW0603
-    _threads = thread_count(threads)
+    global _threads, _enabled
+    _threads, _enabled = thread_count(threads), True
 
 
 def DisableImplicitMT() -> None:
     """Let new RDataFrames use one thread."""
-    EnableImplicitMT(1)
+    global _threads, _enabled
+    _threads, _enabled = 1, False
 
 
 def IsImplicitMTEnabled() -> bool:
-    """Return whether an RDataFrame made now uses several threads."""
-    return _threads != 1
+    """Return whether several threads are enabled, as they are until they are disabled; perhaps only one."""
+    return _enabled
 
 
 def GetThreadPoolSize() -> int:
-    """Return how many threads an RDataFrame made now uses."""
-    return _threads or len(os.sched_getaffinity(0))
+    """Return how many threads an RDataFrame made now uses; 0, as in ROOT, if several are disabled."""
+    return (_threads or len(os.sched_getaffinity(0))) if _enabled else 0
 
 
 _ADVICE = {
@@ -543,14 +545,18 @@ class RDataFrame:
     def GetColumnType(self, column: str) -> str:
         """Return the C++ name of a column's type, where lists are "ROOT::VecOps::RVec<float>".
 
-        Numbers of defined columns and of arrays are "int", "unsigned char", ..., those of files "std::int32_t", ...
+        Numbers of defined columns and of arrays are "int", "unsigned char", ..., those of files "std::int32_t", ...;
+        of TTrees those of leaves are "Int_t", ..., and those of vectors "int", ...
         """
-        found = self._frame.column_type(column).replace("std::vector<", "ROOT::VecOps::RVec<")
+        type_name = self._frame.column_type(column)
+        found = type_name.replace("std::vector<", "ROOT::VecOps::RVec<")
         column = self._unaliased(column)
         if column == "rdfentry_":
             return "ULong64_t"
         if column in (*self.GetDefinedColumnNames(), "rdfslot_"):
             return _as_declared(found)
+        if (is_leaf := self._leaf_type(column)) is not None:
+            return _of_leaf(found) if is_leaf else _of_class(type_name)
         return found if self.GetNFiles() else _as_declared(_LONG.get(found, found))
 
     def GetFilterNames(self) -> list[str]:
@@ -619,6 +625,16 @@ class RDataFrame:
         while isinstance(column, str) and column in aliases:
             column = aliases[column]
         return column
+
+    def _leaf_type(self, column: str) -> bool | None:
+        """See `Session.leaf_types`; None of other columns."""
+        session = self._frame._session
+        for prefix in ("", *(f"{friend}." for friend in session.friends)):
+            name = session.branches.get(prefix + column, prefix + column)
+            found = [session.leaf_types[each] for each in _beginnings(name) if each in session.leaf_types]
+            if found:
+                return found[-1]
+        return None
 
     def _graph_names(self, x: Any, y: Any) -> dict[str, str]:
         x, y = self._unaliased(x), self._unaliased(y)
@@ -773,6 +789,33 @@ _DECLARED = {
 
 # Of arrays in memory, as ROOT names those of NumPy.
 _LONG = {"std::int64_t": "Long64_t", "std::uint64_t": "ULong64_t"}
+
+
+_OF_LEAVES = {
+    "bool": "Bool_t",
+    "float": "Float_t",
+    "double": "Double_t",
+    "std::int8_t": "Char_t",
+    "std::uint8_t": "UChar_t",
+    "std::int16_t": "Short_t",
+    "std::uint16_t": "UShort_t",
+    "std::int32_t": "Int_t",
+    "std::uint32_t": "UInt_t",
+    "std::int64_t": "Long64_t",
+    "std::uint64_t": "ULong64_t",
+}
+
+
+def _of_leaf(name: str) -> str:
+    """The name of a type as ROOT has it for a leaf of a TTree."""
+    return re.sub(r"\bstd::u?int\d+_t|\b(?:bool|float|double)\b", lambda found: _OF_LEAVES[found[0]], name)
+
+
+def _of_class(name: str) -> str:
+    """The name of the type of a column of a TTree whose branch has objects of a class."""
+    inside = name.removeprefix("std::vector<")
+    inner = re.sub(r"std::(u?int\d+)_t", lambda found: _DECLARED[found[1]], inside).replace("std::", "")
+    return inner if inside == name else f"ROOT::VecOps::RVec<{inner}"
 
 
 def _as_declared(name: str) -> str:
