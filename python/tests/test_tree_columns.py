@@ -224,6 +224,10 @@ def test_branches_have_their_own_names(tmp_path):
     types = ["ROOT::VecOps::RVec<Double_t>", "ROOT::VecOps::RVec<Long64_t>", "Double_t", "Double_t", "Int_t"]
     assert [rdf.GetColumnType(name) for name in names] == types
     assert rdf.Define("d", "2 * e.pt").GetColumnType("d") == "double"
+    muon = rdf.Define("Muon", "Muon_pt[Muon_q > 0]")
+    assert [rdf.HasColumn("Muon"), muon.HasColumn("Muon")] == [False, True]
+    assert muon.GetColumnNames() == ["Muon", *names]
+    assert muon.Define("s", "Sum(Muon)").Sum("s").GetValue() == muon.Sum("Muon").GetValue() == 4
     assert rdf.Snapshot("s", str(tmp_path / "s.root"), ["e.pt", "nMuon"]).GetColumnNames() == [
         "e_pt",
         "nMuon",

@@ -103,14 +103,13 @@ std::optional<std::uint32_t> LateSource::find(std::string_view path) {
   if (const auto known = by_path_.find(path); known != by_path_.end()) return known->second;
   const auto other = other_names_.find(path);
   const bool is_other = other != other_names_.end() && !shape_->find(path);
-  std::string field(is_other ? std::string_view(other->second) : path);
-  const auto known = is_other ? by_path_.find(field) : by_path_.end();
-  if (known != by_path_.end()) return by_path_[std::string(path)] = known->second;
-  const auto found = shape_->find(field);
-  auto& number = by_path_[std::string(path)];
-  if (!found) return number = std::nullopt;
-  columns_.push_back({std::move(field), *found, std::nullopt});
-  return number = static_cast<std::uint32_t>(columns_.size() - 1);
+  const std::string field(is_other ? std::string_view(other->second) : path);
+  if (!by_path_.contains(field)) {
+    const auto found = shape_->find(field);
+    by_path_[field] = found ? std::optional(static_cast<std::uint32_t>(columns_.size())) : std::nullopt;
+    if (found) columns_.push_back({field, *found, std::nullopt});
+  }
+  return by_path_[std::string(path)] = by_path_[field];
 }
 
 std::vector<Part> LateSource::parts(std::uint64_t first, std::uint64_t last) const {

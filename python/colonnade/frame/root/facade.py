@@ -189,7 +189,8 @@ class RDataFrame:
         `extra_args` has values of parameters of the callable that are no columns.
         """
         value, options = self._callable(value, columns, extra_args)
-        return self._at(self._frame.define(name, value, **options))
+        define = self._frame.redefine if self._is_regrouped(name) else self._frame.define
+        return self._at(define(name, value, **options))
 
     @also_named(expression="value")
     def Redefine(self, name: str, value: Any, columns: Sequence[str] | None = None) -> RDataFrame:
@@ -577,7 +578,7 @@ class RDataFrame:
     @also_named(columnName="name")
     def HasColumn(self, name: str) -> bool:
         """Return whether there is already a column of that name."""
-        if not self._frame.has_column(name):
+        if not self._frame.has_column(name) or self._is_regrouped(name):
             return False
         # The sample, and "#x", are only in expressions, for ROOT; only sources have sizes as columns.
         of = name.removeprefix("#").removeprefix("R_rdf_sizeof_")
@@ -625,6 +626,10 @@ class RDataFrame:
         while isinstance(column, str) and column in aliases:
             column = aliases[column]
         return column
+
+    def _is_regrouped(self, name: str) -> bool:
+        """Whether a column is one for us alone: see `Session.regrouped`."""
+        return name in self._frame._session.regrouped and name not in self._frame.defined_column_names
 
     def _leaf_type(self, column: str) -> bool | None:
         """See `Session.leaf_types`; None of other columns."""
