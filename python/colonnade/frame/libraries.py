@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from colonnade import _core
 from colonnade.annotations import checked
@@ -48,6 +48,9 @@ class CppFunction(ABC):
         names = [f"x{k}" for k in range(len(arrays))]
         df = DataFrame.from_arrays(dict(zip(names, arrays, strict=True)))
         return df.define("result", self, columns=names).to_awkward(["result"])["result"]
+
+
+F = TypeVar("F", bound=CppFunction)
 
 
 @dataclass(frozen=True)
@@ -94,19 +97,12 @@ class LibraryFunction(CppFunction):
         return _core.Definition.of_library(self.library, self.name, list(columns), payload)
 
 
-class Functions(Mapping[str, TextFunction]):
-    """The functions of a text, by name, and as attributes."""
+class _FunctionMapping(Mapping[str, F]):
+    """Functions by name, and as attributes."""
 
-    def __init__(self, text: str) -> None:
-        """Define functions; see `functions`."""
-        self._functions: dict[str, TextFunction] = {}
-        self.overloads: Counter[str] = Counter()
-        """How many functions have each name; the first one is in the mapping, and calls take that which fits."""
-        for name, result, parameters in _core.text_functions(text):
-            self.overloads[name] += 1
-            self._functions.setdefault(name, TextFunction(name, result, tuple(parameters), text))
+    _functions: dict[str, F]
 
-    def __getitem__(self, name: str) -> TextFunction:
+    def __getitem__(self, name: str) -> F:
         return self._functions[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -115,19 +111,32 @@ class Functions(Mapping[str, TextFunction]):
     def __len__(self) -> int:
         return len(self._functions)
 
-    def __getattr__(self, name: str) -> TextFunction:
+    def __getattr__(self, name: str) -> F:
         if name.startswith("_") or name not in self._functions:
-            raise AttributeError(f"the text has no function '{name}'")
+            raise AttributeError(f"{self!r} has no function '{name}'")
         return self._functions[name]
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._functions]
 
+
+class Functions(_FunctionMapping[TextFunction]):
+    """The functions of a text, by name, and as attributes."""
+
+    def __init__(self, text: str) -> None:
+        """Define functions; see `functions`."""
+        self._functions = {}
+        self.overloads: Counter[str] = Counter()
+        """How many functions have each name; the first one is in the mapping, and calls take that which fits."""
+        for name, result, parameters in _core.text_functions(text):
+            self.overloads[name] += 1
+            self._functions.setdefault(name, TextFunction(name, result, tuple(parameters), text))
+
     def __repr__(self) -> str:
         return f"<Functions: {', '.join(self._functions)}>"
 
 
-class Library(Mapping[str, LibraryFunction]):
+class Library(_FunctionMapping[LibraryFunction]):
     """The functions of a library, by name, and as attributes."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -139,23 +148,6 @@ class Library(Mapping[str, LibraryFunction]):
             name: LibraryFunction(name, result, tuple(parameters), self.path, self.version)
             for name, result, parameters in functions
         }
-
-    def __getitem__(self, name: str) -> LibraryFunction:
-        return self._functions[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._functions)
-
-    def __len__(self) -> int:
-        return len(self._functions)
-
-    def __getattr__(self, name: str) -> LibraryFunction:
-        if name.startswith("_") or name not in self._functions:
-            raise AttributeError(f"the library '{self.path}' has no function '{name}'")
-        return self._functions[name]
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._functions]
 
     def __repr__(self) -> str:
         return f"<Library {self.path!r} {self.version}: {', '.join(self._functions) or 'no functions'}>"

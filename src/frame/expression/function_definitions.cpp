@@ -147,8 +147,10 @@ void Parser::function(FunctionSyntax made, FunctionsSyntax& into) {
   const std::size_t around = variables_.size();
   const Token& open = take();
   if (!accept(")")) {
-    do made.parameters.push_back(parameter());
-    while (accept(","));
+    do {
+      made.parameters.push_back(parameter());
+      if (accept("=")) made.parameters.back().preset = expression();
+    } while (accept(","));
     expect(")", open);
   }
   for (const std::string_view word : {"const", "noexcept"})
@@ -201,8 +203,7 @@ FunctionSyntax::Parameter Parser::parameter() {
     variable.name = here().text;
     made.name = take().text;
   }
-  if (accept("=")) made.preset = expression();
-  variables_.push_back(variable);
+  add_variable(variable, here().range);
   return made;
 }
 

@@ -323,8 +323,8 @@ TEST(ParseErrors, SayWhatCannotChange) {
             "'m' cannot be changed");
   EXPECT_EQ(message("int n = 0; return Map(x, [&](float v) { n += 1; return v; });").substr(0, 38),
             "a lambda cannot change 'n' around it\n ");
-  EXPECT_EQ(message("return Map(x, [](const float& v) { v += 1; return v; });").substr(0, 40),
-            "'v' cannot be changed: it is a parameter");
+  EXPECT_EQ(message("return Map(x, [](const float& v) { v += 1; return v; });").substr(0, 34),
+            "'v' cannot be changed: it is const");
   EXPECT_EQ(message("return Map(x, [](float v) { v += 1; return v; });").substr(0, 9), "no error:");
   EXPECT_EQ(message("for (const auto& v : x) v = 1; return 2;").substr(0, 36),
             "'v' cannot be changed: it is const\n ");

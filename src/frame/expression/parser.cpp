@@ -293,7 +293,17 @@ NodeIndex Parser::lambda() {
   while (here().kind == Token::Kind::name || here().is("&") || here().is("=") || here().is(",")) take();
   expect("]", open);
   SyntaxNode head;
-  const std::vector<Variable> parameters = parameters_of(head);
+  const std::size_t around = variables_.size();
+  const Token& bracket = here();
+  if (accept("(") && !accept(")")) {
+    do {
+      FunctionSyntax::Parameter given = parameter();
+      if (given.name.empty()) fail_here("the name of a parameter");
+      head.template_types.push_back(std::move(given.type));
+      head.parameters.push_back(std::move(given.name));
+    } while (accept(","));
+    expect(")", bracket);
+  }
   if (accept("->")) {
     const auto type = type_at(at_);
     if (!type) fail_here("the type of the result");
@@ -303,14 +313,13 @@ NodeIndex Parser::lambda() {
   const Token& brace = here();
   if (!accept("{")) fail_here("'{'");
   if (++nesting_ > most_nested) fail(brace.range, "lambdas are nested too deeply");
-  const std::size_t around = std::exchange(own_variables_, variables_.size());
+  const std::size_t own = std::exchange(own_variables_, around);
   const unsigned loops = std::exchange(loops_, 0);
-  variables_.insert(variables_.end(), parameters.begin(), parameters.end());
   const NodeIndex body = statements(true);
   expect("}", brace);
   --nesting_;
-  leave_scope(own_variables_);
-  own_variables_ = around;
+  leave_scope(around);
+  own_variables_ = own;
   loops_ = loops;
   SyntaxNode node = make(NodeKind::lambda, from(open.range), {body});
   node.whole = node.mark;
@@ -318,27 +327,6 @@ NodeIndex Parser::lambda() {
   node.template_types = std::move(head.template_types);
   node.type = std::move(head.type);
   return add(std::move(node));
-}
-
-// Those that are no references and not const are variables of the body.
-std::vector<Parser::Variable> Parser::parameters_of(SyntaxNode& node) {
-  std::vector<Variable> parameters;
-  const Token& open = here();
-  if (!accept("(") || accept(")")) return parameters;
-  do {
-    const auto type = type_at(at_);
-    if (!type) fail_here("the type of a parameter");
-    Variable parameter;
-    for (; at_ < type->end; ++at_)
-      if (here().is("&") || here().is_name("const")) parameter.fixed_as = "it is a parameter";
-    if (here().kind != Token::Kind::name) fail_here("the name of a parameter");
-    parameter.name = here().text;
-    parameters.push_back(parameter);
-    node.template_types.push_back(type->name);
-    node.parameters.emplace_back(take().text);
-  } while (accept(","));
-  expect(")", open);
-  return parameters;
 }
 
 // ---- Names: of columns, functions, types

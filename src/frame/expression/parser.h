@@ -67,7 +67,6 @@ class Parser {
   NodeIndex static_cast_of(std::size_t name);
   NodeIndex list();
   NodeIndex lambda();
-  std::vector<Variable> parameters_of(SyntaxNode& node);
   std::vector<NodeIndex> items(std::string_view close, const Token& open);
 
   // ---- Statements (statements.cpp)
@@ -79,6 +78,7 @@ class Parser {
   void declaration(const Type& type, std::vector<Step>& steps);
   void initializer(Step& step);
   void declare(Variable variable, Step step, std::vector<Step>& steps);
+  void add_variable(const Variable& variable, TextRange mark);
   void fix_variables(std::size_t begin, std::size_t end, std::string_view reason);
   void leave_scope(std::size_t around);
   std::size_t variable(const Token& name) const;

@@ -129,11 +129,14 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
 }
 
 void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
-  if (variables_.size() == most_variables)
-    fail(step.mark, fmt::format("more than {} variables", most_variables));
   variable.depth = step.value ? syntax_.nodes[*step.value].depth + 1 : 1;
-  variables_.push_back(variable);
+  add_variable(variable, step.mark);
   steps.push_back(std::move(step));
+}
+
+void Parser::add_variable(const Variable& variable, TextRange mark) {
+  if (variables_.size() == most_variables) fail(mark, fmt::format("more than {} variables", most_variables));
+  variables_.push_back(variable);
 }
 
 // What is named by the tokens from `begin` to `end`, but not as an index, stays until the scope ends.
