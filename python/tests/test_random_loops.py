@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import colonnade
+from colonnade import DataFrame
 
 ROWS = 300
 PROGRAMS = 60
@@ -37,8 +38,10 @@ static Floats v[ROWS];
 class Program:
     """Statements in the scope of the columns `f`, `n` and `v`: a number, an integer, and a list of numbers."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, functions: int = 0) -> None:
+        """`functions`: the number of functions f0, f1, ... that it can call."""
         self.random = random.Random(seed)
+        self.functions = functions
         self.scopes: list[list[tuple[str, str]]] = [[("f", "float"), ("n", "int"), ("v", "list")]]
         self.fixed = {"f", "n", "v"}
         self.names = 0
@@ -81,6 +84,10 @@ class Program:
         if depth == 0 or self.chance(0.3):
             return self.random.choice([*self.known("float"), "0.5f", "2.f", "-1.25f"])
         kind = self.random.randrange(6)
+        if self.functions > 0 and self.chance(0.1):
+            name = self.random.choice(self.known("list"))
+            arguments = f"{self.number(depth - 1)}, {self.integer(depth - 1)}, {name}"
+            return f"(float)f{self.random.randrange(self.functions)}({arguments})"
         if kind == 0:
             return f"(float){self.integer(depth - 1)}"
         if kind == 1:
@@ -244,10 +251,14 @@ class Program:
 
 
 def compiled(
-    programs: list[str], rows: dict[str, np.ndarray], lists: list[np.ndarray], folder: Path
+    programs: list[str],
+    rows: dict[str, np.ndarray],
+    lists: list[np.ndarray],
+    folder: Path,
+    functions: str = "",
 ) -> np.ndarray:
     """What the compiler makes of them: for each program, a number per row."""
-    lines = [HEAD.replace("ROWS", str(ROWS))]
+    lines = [HEAD.replace("ROWS", str(ROWS)), functions]
     for number, text in enumerate(programs):
         lines.append(f"static double p{number}(const float f, const int n, const Floats& v) {{ {text} }}")
     lines.append('int main(int, char** arguments) {\n  std::FILE* in = std::fopen(arguments[1], "rb");')
@@ -277,22 +288,27 @@ def compiled(
     return np.frombuffer(done.stdout).reshape(len(programs), ROWS)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_loops_do_what_a_compiler_makes_of_them(seed, tmp_path):
+def events(seed: int, folder: Path) -> tuple[dict[str, np.ndarray], list[np.ndarray], DataFrame]:
     rng = np.random.default_rng(seed)
     rows = {
         "f": rng.normal(0, 2, ROWS).astype(np.float32),
         "n": rng.integers(-3, 9, ROWS).astype(np.int32),
     }
     lists = [rng.normal(1, 2, size).astype(np.float32) for size in rng.integers(0, 7, ROWS)]
-    programs = [Program(1000 * seed + number).text() for number in range(PROGRAMS)]
-    expected = compiled(programs, rows, lists, tmp_path)
-
     with colonnade.create(
-        tmp_path / "rows.root", "Events", {"f": "float", "n": "std::int32_t", "v": "std::vector<float>"}
+        folder / "rows.root", "Events", {"f": "float", "n": "std::int32_t", "v": "std::vector<float>"}
     ) as writer:
         writer.extend({**rows, "v": lists})
-    frame = colonnade.DataFrame("Events", tmp_path / "rows.root", block_entries=64)
+    return rows, lists, DataFrame("Events", folder / "rows.root", block_entries=64)
+
+
+def mismatches(
+    frame: DataFrame,
+    programs: list[str],
+    expected: np.ndarray,
+    rows: dict[str, np.ndarray],
+    lists: list[np.ndarray],
+) -> list[str]:
     wrong = []
     for text, values in zip(programs, expected, strict=True):
         try:
@@ -307,4 +323,29 @@ def test_loops_do_what_a_compiler_makes_of_them(seed, tmp_path):
                 f"{text}\n    row {row}: {ours[row]}, not {values[row]};"
                 f" f={rows['f'][row]}, n={rows['n'][row]}, v={lists[row]}"
             )
+    return wrong
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_loops_do_what_a_compiler_makes_of_them(seed, tmp_path):
+    rows, lists, frame = events(seed, tmp_path)
+    programs = [Program(1000 * seed + number).text() for number in range(PROGRAMS)]
+    expected = compiled(programs, rows, lists, tmp_path)
+    wrong = mismatches(frame, programs, expected, rows, lists)
     assert not wrong, f"seed {seed}: {len(wrong)} programs\n" + "\n".join(wrong[:10])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_functions_do_what_a_compiler_makes_of_them(seed, tmp_path):
+    """Each calls those before it."""
+    rows, lists, frame = events(seed, tmp_path)
+    kinds = ["std::vector<float>", "const std::vector<float>&"]
+    functions = "\n".join(
+        f"double f{number}(float f, int n, {kinds[number % 2]} v) {{ {Program(7000 * seed + number, number).text()} }}"
+        for number in range(5)
+    )
+    programs = [f"return f{number}(f, n, v);" for number in range(5)]
+    expected = compiled(programs, rows, lists, tmp_path, functions)
+    frame.with_functions(colonnade.functions(functions))
+    wrong = mismatches(frame, programs, expected, rows, lists)
+    assert not wrong, f"seed {seed}: {len(wrong)} of these\n{functions}\n" + "\n".join(wrong)
