@@ -1,6 +1,6 @@
-// Fuzzes expression texts, and texts that define functions: any text binds, or is an Error with a reason; bound
-// texts are computed for a few rows, and give values or an Error, or are interrupted. Binding one again adds
-// nothing.
+// Fuzzes expression texts, and texts that define functions: any text binds, or is an Error with a reason;
+// bound texts are computed for a few rows, and give values or an Error, or are interrupted. Binding one again
+// adds nothing.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

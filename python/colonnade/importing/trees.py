@@ -934,7 +934,7 @@ def _mended() -> dict[type, type]:
                 found = super().basket_array(*mended, *arguments, **named)
             if not isinstance(found, np.ndarray):
                 return found
-            return ak.Array(content_of(self.awkward_form(branch.file), found))
+            return ak.Array(content_of(self.awkward_form(branch.file), list(found)))
 
     class Strided(kinds.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
         """Looks how objects are stored.

@@ -228,7 +228,7 @@ def count_of(rows: Rows) -> int:
     return column.rows() if isinstance(column, Jagged) else len(column)
 
 
-def converter(library: ArrayLibrary) -> Any:
+def converter(library: object) -> Any:
     """Return the function that converts a NumPy array to an array of a library; for NumPy it does not copy.
 
     Raises:
