@@ -242,6 +242,7 @@ bench-remote:
 
 bench-frame: bench-programs
 	$(PYTHON_ENV) benchmarks/frame.py --build build/bench $(BENCH_OPTIONS)
+	$(PYTHON_ENV) benchmarks/loops.py
 
 bench-combine: setup-bench
 	$(MAKE) --no-print-directory python-package

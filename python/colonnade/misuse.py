@@ -19,6 +19,7 @@ __all__ = [
     "advised",
     "check_order",
     "column_name",
+    "cpp_text",
     "files_of",
     "function_of",
     "is_unicode",
@@ -94,6 +95,15 @@ def column_name(name: object, what: str = "column") -> str:
     if not isinstance(name, str):
         raise TypeMismatchError(f"{shown(name)} is not the name of a {what}", "a string")
     return _encodable(name, what)
+
+
+def cpp_text(text: object) -> str:
+    """Return a text of C++; raises `TypeMismatchError` for what is none."""
+    if not isinstance(text, str):
+        raise TypeMismatchError(f"{shown(text)} is not a text of C++", "a string")
+    if not is_unicode(text):
+        raise TypeMismatchError("a text of C++ is not valid Unicode", "a string without surrogates")
+    return text
 
 
 def _encodable(name: str, what: str) -> str:

@@ -24,6 +24,7 @@ from .frame.root.facade import (
     RDataFrame,
 )
 from .frame.root.models import RCompressionSetting
+from .misuse import cpp_text
 
 __all__ = [
     "RDF",
@@ -138,8 +139,9 @@ class gInterpreter(metaclass=_Namespace):  # noqa: N801
     @staticmethod
     def ProcessLine(line: str) -> int:
         """Load the file of `.L file`, or define the functions of the line, and return 0."""
-        if line.strip().startswith(".L "):
-            _declared.declare_files(line.strip()[3:].strip().rstrip("+"))
+        line = cpp_text(line).strip()
+        if line.startswith(".L "):
+            _declared.declare_files(line[3:].strip().rstrip("+"))
         else:
             _declared.declare(line)
         return 0

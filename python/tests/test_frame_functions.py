@@ -577,6 +577,13 @@ VECTORS["ROOT::Math::XYZVector(d, f, p).DeltaR(ROOT::Math::XYZVector(p, p, u))"]
     else None
 )
 
+VECTORS["ROOT::Math::XYZVector(d, f, p).Mag()"] = lambda r: math.hypot(r.d, r.f, r.p)
+VECTORS["ROOT::Math::XYZVector(d, f, p).Perp()"] = lambda r: math.hypot(r.d, r.f)
+VECTORS[f"{V}.Mag()"] = lambda r: v(r).m
+VECTORS[f"{V}.PseudoRapidity() - {V}.Eta()"] = lambda r: 0.0
+VECTORS[f"{V}.DeltaPhi({W})"] = lambda r: wrap(v(r).phi - w(r).phi)
+VECTORS["TLorentzVector(d, f, u, 1000.0).Perp()"] = lambda r: math.hypot(r.d, r.f)
+
 PHYSICS = {
     "DeltaPhi(u * 3, d / 10)": lambda r: wrap(r.d / 10 - r.u * 3),
     "DeltaPhi(phi, eta)": lambda r: [wrap(b - a) for a, b in zip(r.phi, r.eta, strict=True)],
@@ -748,7 +755,7 @@ def test_wrong_values_name_the_entry(expression, problem):
         ("Map(x, [](double v) { return w; })", "there is no column 'w'"),
         ("Map(x, [](Muon v) { return v; })", "unknown type 'Muon'"),
         ("Map(x, [](std::string v) { return v; })", "does not convert"),
-        ("Map(x, [](double v) { v; })", "only declarations, assignments to variables, 'if' and 'return'"),
+        ("Map(x, [](double v) { v; })", "loops, 'if' and 'return' are statements"),
         ("Filter(x, [](double v) { return std::to_string(v); })", "a condition must be a bool or a number"),
         ("clamp(x, 1.0)", "argument"),
         ("to_string(x)", "needs one number"),

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from colonnade import _core
 from colonnade.annotations import checked
 from colonnade.errors import UsageError
-from colonnade.misuse import path_text
+from colonnade.misuse import cpp_text, path_text
 
 __all__ = [
     "CppFunction",
@@ -128,7 +128,7 @@ class Functions(_FunctionMapping[TextFunction]):
         self._functions = {}
         self.overloads: Counter[str] = Counter()
         """How many functions have each name; the first one is in the mapping, and calls take that which fits."""
-        for name, result, parameters in _core.text_functions(text):
+        for name, result, parameters in _core.text_functions(cpp_text(text)):
             self.overloads[name] += 1
             self._functions.setdefault(name, TextFunction(name, result, tuple(parameters), text))
 
@@ -193,7 +193,7 @@ def functions(text: str) -> Functions:
         A mapping from names to functions, which are attributes, too: `f = colonnade.functions(text); f.twice`.
 
     Raises:
-        UsageError, TypeMismatchError, NotFoundError: the text is wrong; the error marks the place.
+        UsageError, TypeMismatchError, NotFoundError: the text is wrong, or none; the error marks the place.
     """
     found = Functions(text)
     if not found:

@@ -11,6 +11,7 @@ from colonnade.errors import NotFoundError, UsageError
 from colonnade.frame.dataframe import DataFrame, add_functions
 from colonnade.frame.libraries import Functions, TextFunction
 from colonnade.frame.session import Session
+from colonnade.misuse import cpp_text, files_of, path_text
 
 __all__ = ["declare", "declare_files", "declared", "lend_declared"]
 
@@ -33,7 +34,7 @@ def declare(text: str) -> bool:
     Raises:
         UsageError, TypeMismatchError, NotFoundError: the text is wrong, or a function is declared already.
     """
-    text = _with_files(text, set())
+    text = _with_files(cpp_text(text), set())
     if text in _texts:
         return True
     known = Functions("\n".join([*_texts, text]))
@@ -54,8 +55,10 @@ def declare(text: str) -> bool:
 
 def declare_files(paths: str | Iterable[str]) -> None:
     """Define the functions of files."""
-    for path in [paths] if isinstance(paths, str) else paths:
-        declare(_text_of(path))
+    for path in files_of(
+        [paths] if isinstance(paths, str) else paths, "the path of a file, or a list of them"
+    ):
+        declare(_text_of(path_text(path)))
 
 
 def _text_of(path: str) -> str:

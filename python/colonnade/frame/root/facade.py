@@ -627,9 +627,10 @@ class RDataFrame:
             column = aliases[column]
         return column
 
-    def _is_regrouped(self, name: str) -> bool:
+    def _is_regrouped(self, name: object) -> bool:
         """Whether a column is one for us alone: see `Session.regrouped`."""
-        return name in self._frame._session.regrouped and name not in self._frame.defined_column_names
+        is_one = isinstance(name, str) and name in self._frame._session.regrouped
+        return is_one and name not in self._frame.defined_column_names
 
     def _leaf_type(self, column: str) -> bool | None:
         """See `Session.leaf_types`; None of other columns."""
