@@ -262,7 +262,7 @@ def test_plans_know_the_library(tmp_path: Path) -> None:
     texts = set()
     for content in ("first", "second"):
         file.write_text(content)
-        texts.add(pickled((LibraryFunction(str(file), "1.2", "f", "double", ()),), "f"))
+        texts.add(pickled((LibraryFunction("f", "double", (), str(file), "1.2"),), "f"))
     assert len(texts) == 2
 
 
