@@ -348,4 +348,4 @@ def test_functions_do_what_a_compiler_makes_of_them(seed, tmp_path):
     expected = compiled(programs, rows, lists, tmp_path, functions)
     frame.with_functions(colonnade.functions(functions))
     wrong = mismatches(frame, programs, expected, rows, lists)
-    assert not wrong, f"seed {seed}: {len(wrong)} of these\n{functions}\n" + "\n".join(wrong)
+    assert not wrong, f"seed {seed}: {len(wrong)} functions differ\n{functions}\n" + "\n".join(wrong)

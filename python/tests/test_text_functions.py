@@ -121,7 +121,7 @@ def test_scripts_declare_them(events: Path, tmp_path: Path) -> None:
         ROOT.gInterpreter.Declare("struct A { int x; };")
     with pytest.raises(NotFoundError, match="cannot be read"):
         ROOT.gROOT.LoadMacro(str(tmp_path / "none.C"))
-    with pytest.raises(UsageError, match="already a function 'nine_more' of these parameters"):
+    with pytest.raises(UsageError, match="already a function 'nine_more' with these parameters"):
         ROOT.gInterpreter.Declare("int nine_more(int x) { return x; }")
     with pytest.raises(UsageError, match="'nine_more' is declared already"):
         ROOT.gInterpreter.Declare("double nine_more(double x) { return x; }")

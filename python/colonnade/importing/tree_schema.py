@@ -323,7 +323,7 @@ class TreePlan:
         return {node.counter_name: node.name for node in self._collections() if node.counter is not None}
 
     def counter_paths(self) -> set[str]:
-        """The branches of these counters."""
+        """The paths of the branches that count the items of collections."""
         return {node.counter.path for node in self._collections() if node.counter is not None}
 
     def _collections(self) -> Iterator[_Collection]:

@@ -191,7 +191,7 @@ TEST(TextFunctions, AreRefusedWhenTheyAreDefined) {
   EXPECT_EQ(refusal("namespace a { int f() { return 1; }"), "'{' without its '}'");
   EXPECT_EQ(refusal("template <int N> int f() { return N; }"), "expected 'typename', got 'int'");
   EXPECT_EQ(refusal("int f(int x) { return 1; } int f(const int& y) { return 2; }"),
-            "there is already a function 'f' of these parameters");
+            "there is already a function 'f' with these parameters");
   EXPECT_EQ(refusal("const int a = b; int f() { return a; }"), "there is no column 'b'");
 }
 

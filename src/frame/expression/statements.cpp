@@ -156,8 +156,11 @@ void Parser::fix_variables(std::size_t begin, std::size_t end, std::string_view 
 
 void Parser::leave_scope(std::size_t around) {
   variables_.resize(around);
-  for (Variable& variable : variables_)
-    if (variable.fixed_at > around) variable.fixed_as = {}, variable.fixed_at = 0;
+  for (Variable& variable : variables_) {
+    if (variable.fixed_at <= around) continue;
+    variable.fixed_as = {};
+    variable.fixed_at = 0;
+  }
 }
 
 // The number of the one that this name means, if it can be changed.

@@ -178,7 +178,7 @@ void TextFunctions::Impl::check(std::size_t number) {
     const FunctionSyntax& before = syntax_.functions[i];
     if (before.name == function.name && std::ranges::equal(before.parameters, function.parameters, is_same))
       throw error_at(ErrorKind::usage, syntax_.nodes.text, function.mark,
-                     fmt::format("there is already a function '{}' of these parameters", function.name));
+                     fmt::format("there is already a function '{}' with these parameters", function.name));
   }
   if (!function.templates.empty()) return;
   for (const auto& [name, type, preset] : function.parameters) {

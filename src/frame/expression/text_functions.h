@@ -33,9 +33,9 @@ class TextFunctions {
   explicit TextFunctions(std::string text);
 
   std::vector<Signature> signatures() const;  // names may be there several times
-  // The kernel of a function for arguments of these types, or of a constant for none. Of several functions of
-  // one name it is the one with these parameters, else the first that takes the arguments. Throws
-  // ErrorKind::not_found, and ErrorKind::type if they do not fit.
+  // The kernel of a function that is called with arguments of these types, or of a constant, which takes
+  // none. Among functions of one name, the one with exactly these parameters is taken, else the first that
+  // accepts the arguments. Throws ErrorKind::not_found, and ErrorKind::type if they do not fit.
   KernelPtr kernel(std::string_view name, std::span<const ValueType> types) const;
 
  private:
