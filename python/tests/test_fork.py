@@ -10,8 +10,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+
+import awkward as ak
 
 from colonnade.importing.tree_columns import _Uses
 from colonnade.locks import ProcessLock
@@ -293,6 +297,27 @@ def test_a_child_does_not_wait_for_locks_of_its_parent() -> None:
         assert status_of_child(lock.__enter__) == 0
     with lock:
         pass
+
+
+def test_a_child_does_not_wait_for_cached_properties_of_its_parent() -> None:
+    layout = ak.Array([{"x": 1}]).layout
+    kind = next(each for each in type(layout).__mro__ if "minmax_depth" in vars(each))
+    lock = vars(vars(kind)["minmax_depth"]).get("lock", nullcontext())  # of Python 3.12 on, there is none
+    is_held, ends = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            is_held.set()
+            ends.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    is_held.wait()
+    try:
+        assert status_of_child(lambda: layout.minmax_depth) == 0
+    finally:
+        ends.set()
+        holder.join()
 
 
 def test_what_a_child_has_open_does_not_stay_locked(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from colonnade.errors import (
     TypeMismatchError,
     UsageError,
 )
+from colonnade.locks import ProcessLock
 
 from .exceptions import sendable
 from .partials import Counters, Failure, Key, Partial, Piece, costs_of, joined
@@ -41,7 +41,7 @@ class LoadedPlan:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self._idle: dict[tuple[int, ...], list[Graph]] = {}
 
     @contextmanager
@@ -188,7 +188,7 @@ class Graph:
 Loaded: TypeAlias = "LoadedPlan | LoadedSurvey"
 
 _plans: OrderedDict[str, Loaded] = OrderedDict()
-_plans_lock = threading.Lock()
+_plans_lock = ProcessLock()
 atexit.register(_plans.clear)  # while there is an interpreter to destroy the callables
 
 

@@ -15,11 +15,12 @@ import pickletools
 import site
 import sys
 import sysconfig
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+
+from colonnade.locks import ProcessLock
 
 __all__ = ["hash_of_file", "sources_in", "use_sources"]
 
@@ -35,7 +36,7 @@ _sent: set[str] = set()
 """Modules of callables that are from this process: its user reloads them."""
 _received: dict[str, str] = {}
 """Modules of callables that this process has unpickled, and their hashes."""
-_lock = threading.Lock()
+_lock = ProcessLock()
 
 
 def sources_in(pickled: bytes) -> dict[str, str]:

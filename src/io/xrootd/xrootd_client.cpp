@@ -9,7 +9,9 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -121,6 +123,7 @@ class Answer final : public XrdHandler {
 
   // `expected`: the bytes of an answer that says none.
   void answer(XrdStatus* status, XrdAnswer* content) override {
+    const XrdAnswering answering;
     const std::unique_ptr<XrdStatus> taken(status);
     const std::unique_ptr<XrdAnswer> bytes(content);
     tell(*taken, bytes.get());
@@ -153,20 +156,51 @@ class Answer final : public XrdHandler {
   std::uint32_t expected_ = 0;
 };
 
-// Files that were closed. An object of the library is not destroyed by its own callback.
-struct Retired {
-  std::mutex mutex;
-  std::vector<std::shared_ptr<XrootdHandle>> handles;
+template <class Request>
+void begin(Answer* handler, Request request) {
+  XrdStatus status;
+  {
+    const XrdForkPause pause;
+    status = request(handler);
+  }
+  if (!status.ok()) handler->refuse(status);
+}
 
-  void add(std::shared_ptr<XrootdHandle> handle) {
-    const std::lock_guard lock(mutex);
-    handles.push_back(std::move(handle));
+// Objects of the library that are no longer used. Its threads let go of one only after its last answer, and
+// if they are the last to do so, they wait for a fork(), which in XrdCl 6 waits for them. So objects stay
+// here until no thread can have them, and are never destroyed by a thread of the library.
+class Retired {
+ public:
+  using Destroy = void (*)(void* object);
+
+  void add(std::unique_ptr<std::byte[]> object, Destroy destroy) {
+    const std::lock_guard lock(mutex_);
+    objects_.push_back({Clock::now(), std::move(object), destroy});
   }
-  void clear() {
-    std::vector<std::shared_ptr<XrootdHandle>> going;
-    const std::lock_guard lock(mutex);
-    going.swap(handles);
+
+  void destroy_old() {
+    std::vector<Object> old;
+    {
+      const std::lock_guard lock(mutex_);
+      const Clock::time_point latest = Clock::now() - std::chrono::seconds(3);
+      while (!objects_.empty() && objects_.front().time < latest) {
+        old.push_back(std::move(objects_.front()));
+        objects_.pop_front();
+      }
+    }
+    for (const Object& object : old) object.destroy(object.memory.get());
   }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Object {
+    Clock::time_point time;
+    std::unique_ptr<std::byte[]> memory;
+    Destroy destroy;
+  };
+
+  std::mutex mutex_;
+  std::deque<Object> objects_;
 };
 
 Retired& retired() {
@@ -198,6 +232,12 @@ class Awaited {
       throw;
     }
     bytes = bytes_;
+    return *status_;
+  }
+  // Until the answer has come.
+  XrdStatus wait() {
+    std::unique_lock lock(mutex_);
+    arrives_.wait(lock, [this] { return status_.has_value(); });
     return *status_;
   }
 
@@ -281,15 +321,17 @@ XrootdHandle::XrootdHandle()
     : api_(&xrd_api()),
       timeout_(xrootd_timeout()),
       memory_(std::make_unique<std::byte[]>(XrdApi::object_size)) {
-  retired().clear();
+  retired().destroy_old();
   api_->make_file(self(), true);
 }
 
 XrootdHandle::~XrootdHandle() {
-  if (process_.is_current())
-    api_->destroy_file(self());
-  else
+  if (!process_.is_current()) {
     static_cast<void>(memory_.release());
+    return;
+  }
+  close();
+  retired().add(std::move(memory_), api_->destroy_file);
 }
 
 std::string XrootdHandle::data_server() {
@@ -298,8 +340,16 @@ std::string XrootdHandle::data_server() {
   return server;
 }
 
+void XrootdHandle::open_later(const std::string& url, int flags, int mode, Done done) {
+  begin(new Answer(*api_, std::move(done), 0),
+        [&](XrdHandler* handler) { return api_->open_later(self(), url, flags, mode, handler, timeout_); });
+}
+
 XrdStatus XrootdHandle::open(const std::string& url, int flags, int mode) {
-  return api_->open(self(), url, flags, mode, timeout_);
+  const auto awaited = std::make_shared<Awaited>();
+  open_later(url, flags, mode,
+             [awaited](const XrdStatus& status, std::uint32_t) { awaited->answer(status, 0); });
+  return awaited->wait();
 }
 
 XrdStatus XrootdHandle::open_to_read(const std::shared_ptr<XrootdHandle>& handle, const std::string& url,
@@ -307,11 +357,8 @@ XrdStatus XrootdHandle::open_to_read(const std::shared_ptr<XrootdHandle>& handle
   XrootdHandle& file = *handle;
   file.api_->set_property(file.self(), "ReadRecovery", "false");
   const auto awaited = std::make_shared<Awaited>();
-  auto* handler = new Answer(
-      *file.api_, [awaited](const XrdStatus& status, std::uint32_t) { awaited->answer(status, 0); }, 0);
-  if (const XrdStatus status = file.api_->open_later(file.self(), url, flags, 0, handler, file.timeout_);
-      !status.ok())
-    handler->refuse(status);
+  file.open_later(url, flags, 0,
+                  [awaited](const XrdStatus& status, std::uint32_t) { awaited->answer(status, 0); });
   std::uint32_t ignored = 0;
   return awaited->wait(ignored, [handle = handle]() mutable { retire(std::move(handle)); });
 }
@@ -331,7 +378,7 @@ XrdStatus XrootdHandle::read_windows(const std::shared_ptr<XrootdHandle>& handle
       ranges.push_back({window.offset, static_cast<std::uint32_t>(window.bytes.size()), window.bytes.data()});
     handle->read_ranges_later(ranges, done);
   }
-  XrdStatus status = awaited->wait(got, [handle = handle]() mutable { retired().add(std::move(handle)); });
+  XrdStatus status = awaited->wait(got, [handle = handle]() mutable { retire(std::move(handle)); });
   windows = std::move(*into);
   return status;
 }
@@ -360,42 +407,37 @@ XrdStatus XrootdHandle::close() {
 }
 
 void XrootdHandle::info_later(DoneInfo done) {
-  auto* handler = new Answer(*api_, std::move(done));
-  if (const XrdStatus status = api_->stat_later(self(), true, handler, timeout_); !status.ok())
-    handler->refuse(status);
+  begin(new Answer(*api_, std::move(done)),
+        [&](XrdHandler* handler) { return api_->stat_later(self(), true, handler, timeout_); });
 }
 
 void XrootdHandle::read_later(std::uint64_t offset, MutableByteSpan into, Done done) {
-  auto* handler = new Answer(*api_, std::move(done), Answer::counted);
-  const XrdStatus status = api_->read_later(self(), offset, static_cast<std::uint32_t>(into.size()),
-                                            into.data(), handler, timeout_);
-  if (!status.ok()) handler->refuse(status);
+  begin(new Answer(*api_, std::move(done), Answer::counted), [&](XrdHandler* handler) {
+    return api_->read_later(self(), offset, static_cast<std::uint32_t>(into.size()), into.data(), handler,
+                            timeout_);
+  });
 }
 
 void XrootdHandle::read_ranges_later(std::span<const XrdRange> ranges, Done done) {
-  auto* handler = new Answer(*api_, std::move(done), 0);
-  if (const XrdStatus status = api_->read_ranges_later(self(), ranges, handler, timeout_); !status.ok())
-    handler->refuse(status);
+  begin(new Answer(*api_, std::move(done), 0),
+        [&](XrdHandler* handler) { return api_->read_ranges_later(self(), ranges, handler, timeout_); });
 }
 
 void XrootdHandle::write_later(std::uint64_t offset, ByteSpan bytes, Done done) {
   const auto size = static_cast<std::uint32_t>(bytes.size());
-  auto* handler = new Answer(*api_, std::move(done), size);
-  if (const XrdStatus status = api_->write_later(self(), offset, size, bytes.data(), handler, timeout_);
-      !status.ok())
-    handler->refuse(status);
+  begin(new Answer(*api_, std::move(done), size), [&](XrdHandler* handler) {
+    return api_->write_later(self(), offset, size, bytes.data(), handler, timeout_);
+  });
 }
 
 void XrootdHandle::retire(std::shared_ptr<XrootdHandle> handle) {
   if (handle == nullptr || !handle->process_.is_current()) return;
   XrootdHandle& closing = *handle;
-  auto* handler = new Answer(
-      *closing.api_,
-      [kept = std::move(handle)](const XrdStatus&, std::uint32_t) mutable { retired().add(std::move(kept)); },
-      0);
-  if (const XrdStatus status = closing.api_->close_later(closing.self(), handler, closing.timeout_);
-      !status.ok())
-    handler->refuse(status);
+  begin(new Answer(
+            *closing.api_, [kept = std::move(handle)](const XrdStatus&, std::uint32_t) {}, 0),
+        [&](XrdHandler* handler) {
+          return closing.api_->close_later(closing.self(), handler, closing.timeout_);
+        });
 }
 
 XrootdServer::XrootdServer(const XrootdPlace& place)
@@ -403,12 +445,14 @@ XrootdServer::XrootdServer(const XrootdPlace& place)
       timeout_(xrootd_timeout()),
       url_(std::make_unique<std::byte[]>(XrdApi::object_size)),
       system_(std::make_unique<std::byte[]>(XrdApi::object_size)) {
+  retired().destroy_old();
   api_->make_url(url_.get(), place.server);
+  const XrdForkPause pause;
   api_->make_system(system_.get(), url_.get(), true);
 }
 
 XrootdServer::~XrootdServer() {
-  api_->destroy_system(system_.get());
+  retired().add(std::move(system_), api_->destroy_system);
   api_->destroy_url(url_.get());
 }
 

@@ -97,6 +97,7 @@ class XrootdHandle {
 
  private:
   void* self() noexcept { return memory_.get(); }
+  void open_later(const std::string& url, int flags, int mode, Done done);
 
   const XrdApi* api_;
   long timeout_;

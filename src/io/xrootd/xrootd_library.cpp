@@ -5,13 +5,17 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
+#include <shared_mutex>
 
 #include "colonnade/error.h"
 
@@ -98,7 +102,6 @@ void find_file(const SymbolFinder& in, XrdApi& api) {
   in.find("_ZN5XrdCl4FileD1Ev", api.destroy_file);
   in.find("_ZN5XrdCl4File11SetPropertyERK" STRING "S8_", api.set_property);
   in.find("_ZNK5XrdCl4File11GetPropertyERK" STRING "RS6_", api.get_property);
-  in.find_timed("_ZN5XrdCl4File4OpenERK" STRING "NS_9OpenFlags5FlagsENS_6Access4ModeE", api.open);
   in.find_timed("_ZN5XrdCl4File4OpenERK" STRING "NS_9OpenFlags5FlagsENS_6Access4ModeE" LATER, api.open_later);
   in.find_timed("_ZN5XrdCl4File4StatEbRPNS_8StatInfoE", api.stat);
   in.find_timed("_ZN5XrdCl4File4StatEb" LATER, api.stat_later);
@@ -185,6 +188,45 @@ long seconds_in(const char* name) {
   return seconds;
 }
 
+// A fork does not wait for ever while others come and go: those that come wait for it.
+struct ForkLock {
+  std::mutex turn;
+  std::shared_mutex mutex;
+
+  void lock() {
+    turn.lock();
+    mutex.lock();
+  }
+  void unlock() {
+    mutex.unlock();
+    turn.unlock();
+  }
+  void lock_shared() {
+    const std::lock_guard lock(turn);
+    mutex.lock_shared();
+  }
+};
+
+// Made again in each child: the parent's threads may be waiting for it.
+alignas(ForkLock) std::array<std::byte, sizeof(ForkLock)> fork_memory;
+
+ForkLock& fork_lock() {
+  return *std::launder(reinterpret_cast<ForkLock*>(fork_memory.data()));
+}
+
+// Called after the library has registered its own handlers, so that a fork waits here before it stops the
+// library's threads.
+void pause_forks_on_request() {
+  new (fork_memory.data()) ForkLock();
+  const int failure = ::pthread_atfork([] { fork_lock().lock(); }, [] { fork_lock().unlock(); },
+                                       [] { new (fork_memory.data()) ForkLock(); });
+  if (failure != 0)
+    throw Error(ErrorKind::resource, fmt::format("forks cannot be watched: {}", std::strerror(failure)),
+                "free memory");
+}
+
+thread_local bool is_answering = false;
+
 constexpr std::array library_names{"libXrdCl.so.6", "libXrdCl.so.3"};
 
 struct AddedFolders {
@@ -229,6 +271,22 @@ void check_free_files() {
 }
 
 }  // namespace
+
+XrdForkPause::XrdForkPause() : holds_(!is_answering) {
+  if (holds_) fork_lock().lock_shared();
+}
+
+XrdForkPause::~XrdForkPause() {
+  if (holds_) fork_lock().mutex.unlock_shared();
+}
+
+XrdAnswering::XrdAnswering() noexcept {
+  is_answering = true;
+}
+
+XrdAnswering::~XrdAnswering() {
+  is_answering = false;
+}
 
 XrdStatus XrdApi::read_ranges_later(void* file, std::span<const XrdRange> ranges, XrdHandler* handler,
                                     long timeout) const {
@@ -280,7 +338,11 @@ XrdApi load_xrootd(std::span<const std::string> libraries) {
 }
 
 const XrdApi& xrd_api() {
-  static const XrdApi api = load_xrootd(candidates());
+  static const XrdApi api = [] {
+    XrdApi loaded = load_xrootd(candidates());
+    pause_forks_on_request();
+    return loaded;
+  }();
   return api;
 }
 

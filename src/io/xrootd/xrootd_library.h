@@ -78,6 +78,29 @@ struct XrdListing {
   };
 };
 
+// While one exists, other threads wait in fork(). For calls that take locks which the library does not
+// release in a forked child: those that look for plug-ins or send requests. Its own threads never wait here,
+// since fork() waits for them.
+class XrdForkPause {
+ public:
+  XrdForkPause();
+  XrdForkPause(const XrdForkPause&) = delete;
+  XrdForkPause& operator=(const XrdForkPause&) = delete;
+  ~XrdForkPause();
+
+ private:
+  bool holds_;
+};
+
+// In a thread of the library, while it delivers an answer.
+class XrdAnswering {
+ public:
+  XrdAnswering() noexcept;
+  XrdAnswering(const XrdAnswering&) = delete;
+  XrdAnswering& operator=(const XrdAnswering&) = delete;
+  ~XrdAnswering();
+};
+
 // What the member functions of XrdCl::File, FileSystem, StatInfo and URL are called with: first the object.
 // Objects are made in memory of at least object_size bytes. Timeouts are in seconds.
 struct XrdApi {
@@ -87,7 +110,6 @@ struct XrdApi {
   void (*destroy_file)(void* file);
   bool (*set_property)(void* file, const std::string& name, const std::string& value);
   bool (*get_property)(const void* file, const std::string& name, std::string& value);
-  XrdStatus (*open)(void* file, const std::string& url, int flags, int mode, long timeout);
   XrdStatus (*open_later)(void* file, const std::string& url, int flags, int mode, XrdHandler*, long timeout);
   XrdStatus (*stat)(void* file, bool force, void*& info, long timeout);
   XrdStatus (*stat_later)(void* file, bool force, XrdHandler*, long timeout);

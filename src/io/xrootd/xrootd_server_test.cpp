@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -306,6 +307,31 @@ TEST(XrootdFiles, AreReadInAForkedChild) {
     reader->read(9000, into);
     EXPECT_TRUE(std::equal(into.begin(), into.end(), bytes.begin() + 9000));
   }
+}
+
+TEST(XrootdFiles, AreReadInChildrenThatAreForkedWhileOtherThreadsRead) {
+  const std::string uri = fresh_uri(false, "busy");
+  const Bytes bytes = pattern(100'000);
+  store(uri, bytes);
+  const auto is_read = [&](std::uint64_t offset) {
+    Bytes into(1000);
+    open_for_reading(uri)->read(offset, into);
+    return std::equal(into.begin(), into.end(), bytes.begin() + static_cast<std::ptrdiff_t>(offset));
+  };
+  ASSERT_TRUE(is_read(0));
+  std::atomic<bool> stop = false;
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i)
+    readers.emplace_back([&] {
+      while (!stop)
+        if (!is_read(3000)) ++failures;
+    });
+  for (int round = 0; round < 50; ++round)
+    EXPECT_EQ(status_of_child([&] { return is_read(7000) ? 0 : 1; }), 0);
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(failures, 0);
 }
 
 TEST(XrootdFiles, CannotBeOpenedWhereThereIsNoServer) {
