@@ -174,13 +174,15 @@ class Retired {
   using Destroy = void (*)(void* object);
 
   void add(std::unique_ptr<std::byte[]> object, Destroy destroy) {
+    const XrdForkPause pause;  // so that no child finds the mutex locked
     const std::lock_guard lock(mutex_);
-    objects_.push_back({Clock::now(), std::move(object), destroy});
+    objects_.push_back({Clock::now(), {}, std::move(object), destroy});
   }
 
   void destroy_old() {
     std::vector<Object> old;
     {
+      const XrdForkPause pause;
       const std::lock_guard lock(mutex_);
       const Clock::time_point latest = Clock::now() - std::chrono::seconds(3);
       while (!objects_.empty() && objects_.front().time < latest) {
@@ -188,13 +190,19 @@ class Retired {
         objects_.pop_front();
       }
     }
-    for (const Object& object : old) object.destroy(object.memory.get());
+    for (Object& object : old) {
+      if (object.process.is_current())
+        object.destroy(object.memory.get());
+      else
+        static_cast<void>(object.memory.release());
+    }
   }
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Object {
     Clock::time_point time;
+    Process process;
     std::unique_ptr<std::byte[]> memory;
     Destroy destroy;
   };
@@ -204,8 +212,8 @@ class Retired {
 };
 
 Retired& retired() {
-  static PerProcess<Retired> all;
-  return all.get();
+  static auto& all = *new Retired;  // threads of the library may use the objects while the process ends
+  return all;
 }
 
 // An answer that a thread waits for. It may come when the thread has left.
@@ -253,10 +261,12 @@ class Awaited {
 class KnownHosts {
  public:
   bool has(const std::string& host) {
+    const XrdForkPause pause;  // so that no child finds the mutex locked
     const std::lock_guard lock(mutex_);
     return hosts_.contains(host);
   }
   void add(const std::string& host) {
+    const XrdForkPause pause;
     const std::lock_guard lock(mutex_);
     hosts_.insert(host);
   }
@@ -303,14 +313,15 @@ Error xrootd_error(const XrdStatus& status, std::string_view action, const std::
 }
 
 void require_host(const XrootdPlace& place) {
-  static PerProcess<KnownHosts> known;
+  static_cast<void>(xrd_api());                // from here on a fork waits for XrdForkPause
+  static KnownHosts& known = *new KnownHosts;  // threads may use it while the process ends
   const std::string host = place.host();
-  if (known.get().has(host)) return;
+  if (known.has(host)) return;
   addrinfo* found = nullptr;
   const int code = ::getaddrinfo(host.c_str(), nullptr, nullptr, &found);
   if (code == 0) {
     ::freeaddrinfo(found);
-    known.get().add(host);
+    known.add(host);
   } else if (code == EAI_NONAME) {
     throw Error(ErrorKind::io, fmt::format("there is no server '{}': no machine has this name", host),
                 "check the name of the server");

@@ -210,6 +210,8 @@ struct ForkLock {
 // Made again in each child: the parent's threads may be waiting for it.
 alignas(ForkLock) std::array<std::byte, sizeof(ForkLock)> fork_memory;
 
+const ForkLock* const first_fork_lock = new (fork_memory.data()) ForkLock();
+
 ForkLock& fork_lock() {
   return *std::launder(reinterpret_cast<ForkLock*>(fork_memory.data()));
 }
@@ -217,7 +219,6 @@ ForkLock& fork_lock() {
 // Called after the library has registered its own handlers, so that a fork waits here before it stops the
 // library's threads.
 void pause_forks_on_request() {
-  new (fork_memory.data()) ForkLock();
   const int failure = ::pthread_atfork([] { fork_lock().lock(); }, [] { fork_lock().unlock(); },
                                        [] { new (fork_memory.data()) ForkLock(); });
   if (failure != 0)
