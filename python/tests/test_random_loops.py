@@ -27,6 +27,7 @@ HEAD = r"""
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <vector>
 using Floats = std::vector<float>;
 static float f[ROWS];
@@ -47,6 +48,8 @@ class Program:
         self.names = 0
         self.loops = 0
         self.depth = 0
+        # Loops that change a string are not run as flat programs.
+        self.is_flat = self.chance(0.6)
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -170,7 +173,9 @@ class Program:
         if not names:
             return ";"
         name = self.random.choice(names)
-        style = self.random.randrange(7)
+        style = self.random.randrange(9)
+        if style > 6:
+            return f"{name}.push_back({self.number()});"
         if style < 2:
             return f"if ({name}.size() < 20) {name}.push_back({self.number()});"
         if style < 4:
@@ -201,7 +206,8 @@ class Program:
         self.loops += 1
         inside = self.block()
         self.loops -= 1
-        return f"{{ ++turns; if (turns > {MOST_TURNS}) break; {inside} }}"
+        word = "" if self.is_flat else 'word = "w"; '
+        return f"{{ ++turns; if (turns > {MOST_TURNS}) break; {word}{inside} }}"
 
     def counted(self) -> str:
         self.names += 1
@@ -247,7 +253,8 @@ class Program:
         ends = [f"(double)({self.number()})", "(double)turns"]
         lists = self.known("list", True)
         ends += [f"({name}.size() > 0 ? (double){name}.back() : (double){name}.size())" for name in lists]
-        return f"int turns = 0; {inside} return {self.random.choice(ends)};"
+        word = "" if self.is_flat else "std::string word; "
+        return f"int turns = 0; {word}{inside} return {self.random.choice(ends)};"
 
 
 def compiled(

@@ -66,10 +66,7 @@ ValuesPtr with_item(const CallContext& context, Arguments arguments) {
   offsets[0] = 0;
   for (std::size_t row = 0; row < rows; ++row) {
     const std::size_t count = view.count(row);
-    if (static_cast<std::uint64_t>(index[row]) >= count)
-      lists::fail_at(context, row,
-                     fmt::format("the index {} is not in a list of {} items", index[row], count),
-                     "check the size of the list first");
+    if (static_cast<std::uint64_t>(index[row]) >= count) fail_to_replace(context, row, index[row], count);
     offsets[row + 1] = offsets[row] + static_cast<std::int64_t>(count);
   }
   const auto total = static_cast<std::size_t>(offsets[rows]);
@@ -105,17 +102,27 @@ ValuesPtr of_size(const CallContext& context, Arguments arguments) {
   });
 }
 
-KernelPtr made(std::string key, const ValueType& list, lists::Body body) {
-  return lists::make_bound({std::move(key), list, {}, std::move(body), true}).kernel;
+}  // namespace
+
+void fail_to_replace(const CallContext& context, std::size_t row, std::int64_t index, std::size_t count) {
+  lists::fail_at(context, row, fmt::format("the index {} is not in a list of {} items", index, count),
+                 "check the size of the list first");
+}
+
+namespace {
+
+KernelPtr made(std::string key, const ValueType& list, lists::Body body,
+               std::optional<FlatCode::Kind> flat = {}) {
+  return lists::make_bound({std::move(key), list, {}, std::move(body), true, flat}).kernel;
 }
 
 }  // namespace
 
 KernelPtr replace_item(const ValueType& list) {
-  return made("replace item", list, with_item);
+  return made("replace item", list, with_item, FlatCode::Kind::replace);
 }
 KernelPtr append_item(const ValueType& list) {
-  return made("append item", list, appended);
+  return made("append item", list, appended, FlatCode::Kind::append);
 }
 KernelPtr remove_last(const ValueType& list) {
   return made("remove last", list, shortened);

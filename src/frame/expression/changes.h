@@ -8,6 +8,9 @@ namespace colonnade::frame {
 
 // Of (list, index of std::int64_t, item): the list with this item at the index.
 KernelPtr replace_item(const ValueType& list);
+// The error for an index that a list of `count` items does not have.
+[[noreturn]] void fail_to_replace(const CallContext& context, std::size_t row, std::int64_t index,
+                                  std::size_t count);
 // Of (list, item)
 KernelPtr append_item(const ValueType& list);
 // Of (list): without its last item

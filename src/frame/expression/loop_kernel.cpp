@@ -7,6 +7,8 @@
 #include "base/interruption.h"
 #include "colonnade/error.h"
 #include "frame/expression/body_run.h"
+#include "frame/expression/flat_program.h"
+#include "frame/expression/flat_run.h"
 #include "frame/expression/members.h"
 #include "frame/values/values.h"
 
@@ -154,10 +156,12 @@ class LoopRun {
 
 class LoopKernel final : public Kernel {
  public:
-  explicit LoopKernel(LoopBody body) : body_(std::move(body)) {}
+  explicit LoopKernel(LoopBody body) : body_(std::move(body)), flat_(flatten(body_)) {}
 
   ValuesPtr run(const CallContext& context, std::span<const ValuesPtr> arguments) const override {
-    return make_record(result_, context.rows.size, LoopRun(body_, context, arguments).run());
+    return make_record(
+        result_, context.rows.size,
+        flat_ != nullptr ? run_flat(*flat_, context, arguments) : LoopRun(body_, context, arguments).run());
   }
   const ValueType& result() const noexcept override { return result_; }
   std::string key() const override { return "loop " + body_.text; }
@@ -165,9 +169,11 @@ class LoopKernel final : public Kernel {
   bool only_where_needed() const noexcept override { return true; }
   bool takes_large_blocks() const noexcept override { return large_blocks_; }
   bool foldable() const noexcept override { return false; }
+  const std::shared_ptr<const FlatProgram>& flat() const noexcept { return flat_; }
 
  private:
   LoopBody body_;
+  std::shared_ptr<const FlatProgram> flat_;
   ValueType result_ = ValueType::record("", body_.members);
   bool large_blocks_ = any_of(*body_.pool, [](const Expression& each) {
     return each.kernel != nullptr && each.kernel->takes_large_blocks();
@@ -175,6 +181,11 @@ class LoopKernel final : public Kernel {
 };
 
 }  // namespace
+
+std::shared_ptr<const FlatProgram> flat_loop(const Kernel& kernel) {
+  const auto* const loop = dynamic_cast<const LoopKernel*>(&kernel);
+  return loop != nullptr ? loop->flat() : nullptr;
+}
 
 KernelPtr loop_kernel(LoopBody body) {
   return std::make_shared<LoopKernel>(std::move(body));

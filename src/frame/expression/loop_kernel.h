@@ -36,6 +36,10 @@ struct LoopBody {
 // what. Its arguments are the inputs.
 KernelPtr loop_kernel(LoopBody body);
 
+struct FlatProgram;
+// The loop of a kernel as a flat program; null for other kernels, and for loops that are none.
+std::shared_ptr<const FlatProgram> flat_loop(const Kernel& kernel);
+
 }  // namespace colonnade::frame
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/interruption.h"
 #include "colonnade/error.h"
+#include "frame/expression/loop_kernel.h"
 #include "frame/expression/testing.h"
 #include "frame/expression/text_functions.h"
 
@@ -35,6 +36,13 @@ class Loops : public ::testing::Test {
     } catch (const Error& caught) {
       return caught.problem();
     }
+  }
+  // Whether the last loop is a flat program.
+  bool is_flat(const std::string& text) {
+    bind(text);
+    for (ExpressionId id = static_cast<ExpressionId>(pool.size()); id-- > 0;)
+      if (pool[id].name == "for") return flat_loop(*pool[id].kernel) != nullptr;
+    return false;
   }
   // The kernel of the last loop, with its arguments for all rows.
   ValuesPtr run_all(const std::string& text, BlockMemory& memory) {
@@ -93,6 +101,73 @@ TEST_F(Loops, ChangeLists) {
             "std::vector<std::int32_t>: {0, 0, 4} {4, 0, 0} {0, 0, 4}");
   EXPECT_EQ(results("auto w = v; std::sort(w.begin(), w.end()); w.emplace_back(0); return w;"),
             "std::vector<float>: {1, 30, 0} {0} {2, 7, 25, 0}");
+}
+
+TEST_F(Loops, AreFlatProgramsOfScalarsAndLists) {
+  for (const char* text :
+       {"float s = 0; for (auto x : v) s += sqrt(x) > 2 ? 0.5f : x; return s;",
+        "int k = 0; do { k += 2; if (k == 4) continue; if (k > 7) break; } while (k < n); return k;",
+        "for (int i = 0; i < n; ++i) for (size_t j = 0; j < v.size(); ++j) if (v[j] > i) return i; return 9;",
+        "ROOT::RVecF w; for (auto x : v) if (x > 2) w.push_back(x); return w;",
+        "auto w = v; for (auto& x : w) x += 1; return w;",
+        "auto w = v; for (size_t i = 1; i < w.size(); ++i) { auto x = w[0]; w[0] = w[i]; w[i] = x; } return "
+        "w;"})
+    EXPECT_TRUE(is_flat(text)) << text;
+  for (const char* text : {"auto w = v; for (auto& x : w) { x += 1; if (x > 2) break; } return w;",
+                           "auto w = v; for (auto x : v) if (w.size() < 9) w.push_back(x); return w;",
+                           "std::string s; for (auto x : v) s = \"a\"; return s;",
+                           "auto w = v; for (auto x : v) { if (x > 2) w = v; w.push_back(x); } return w;"})
+    EXPECT_FALSE(is_flat(text)) << text;
+}
+
+TEST_F(Loops, FailOnlyWhereAnEntryGetsThere) {
+  EXPECT_EQ(results("for (int i = 0; i < 3; ++i) if (i < v.size() && v[i] > 26) return i; return -1;"),
+            "std::int32_t: 1 -1 -1");
+  EXPECT_EQ(results("float s = 0; for (int i = 0; i < n; ++i) s += v.size() > 1 ? v[1] : 0; return s;"),
+            "float: 60 0 10");
+  EXPECT_EQ(results("float s = 0; for (int i = 0; i < n; ++i) s += v[1]; return s;"), "float: 60 0 10");
+  EXPECT_EQ(error("float s = 0; for (int i = 0; i < 2; ++i) s += v[1]; return s;"),
+            "in entry 1, the index 1 is beyond a list of 0 items");
+  EXPECT_EQ(error("float s = 0; for (int i = 0; i < 3; ++i) s += v[1 - i]; return s;"),
+            "in entry 0, the index -1 is negative (the list has 2 items)");
+  EXPECT_EQ(results("int s = 0; for (int i = -1; i < 2; ++i) s += i != 0 ? n / i : 7; return s;"),
+            "std::int32_t: 7 7 7");
+  EXPECT_EQ(results("int s = 0; for (int i = 0; i < n; ++i) s += (1 << i) % n; return s;"),
+            "std::int32_t: 1 0 11");
+  EXPECT_EQ(error("int s = 0; for (int i = 0; i < 2; ++i) s += (n + 7) / i; return s;"),
+            "'/' in entry 0: integer division by zero");
+  EXPECT_EQ(error("int s = 0; for (int i = 0; i < n; ++i) s += 1 << (i * 9); return s;").substr(0, 18),
+            "'<<' in entry 2: s");
+}
+
+TEST_F(Loops, AppendInTheOrderOfTheProgram) {
+  EXPECT_EQ(results("ROOT::RVecI w{9}; for (int i = 0; i < n; ++i) { w.push_back(10 * i); "
+                    "for (int j = 0; j < i; ++j) { if (j == 2) break; w.push_back(10 * i + j + 1); } "
+                    "if (i == 3) break; } return w;"),
+            "std::vector<std::int32_t>: {9, 0, 10, 11} {9} {9, 0, 10, 11, 20, 21, 22, 30, 31, 32}");
+  EXPECT_EQ(results("ROOT::RVecI a, b; int k = 0; for (auto x : v) { if (x > 6) { a.push_back(x); k++; } "
+                    "else b.push_back(k); for (int i = 0; i < k; ++i) { b.push_back(-i); k += i == 4; } "
+                    "if (k > 1) break; a.push_back(100); } a.push_back(b.size()); return a;"),
+            "std::vector<std::int32_t>: {100, 30, 100, 2} {0} {25, 100, 100, 7, 5}");
+  EXPECT_EQ(results("std::vector<double> w; do { w.push_back(w.size()); } while (w.size() < n); return w;"),
+            "std::vector<double>: {0, 1} {0} {0, 1, 2, 3, 4}");
+}
+
+TEST_F(Loops, ReplaceItemsAfterWhatATurnReads) {
+  EXPECT_EQ(
+      results("auto w = v; for (size_t i = 1; i < w.size(); ++i) { auto x = w[0]; w[0] = w[i]; w[i] = x; } "
+              "return w;"),
+      "std::vector<float>: {30, 1} {} {7, 25, 2}");
+  EXPECT_EQ(results("auto w = v; for (auto& x : w) { x += w[0]; if (x > 40) break; } return w;"),
+            "std::vector<float>: {2, 32} {} {50, 2, 7}");
+  EXPECT_EQ(results("std::vector<int> w(3); for (int i = 0; i < n; ++i) w[i % 3] += i; return w;"),
+            "std::vector<std::int32_t>: {0, 1, 0} {0, 0, 0} {3, 5, 2}");
+  EXPECT_EQ(
+      results("auto w = v; for (size_t i = 0; i < w.size(); ++i) for (size_t j = 1; j < w.size() - i; ++j) "
+              "if (w[j - 1] > w[j]) { auto x = w[j]; w[j] = w[j - 1]; w[j - 1] = x; } return w;"),
+      "std::vector<float>: {1, 30} {} {2, 7, 25}");
+  EXPECT_EQ(error("std::vector<int> w(1); for (int i = 0; i < n; ++i) w[i] = 1; return w;"),
+            "in entry 0, the index 1 is not in a list of 1 items");
 }
 
 TEST_F(Loops, TellWrongPlacesAndUses) {

@@ -27,6 +27,7 @@ class MemberKernel : public Kernel {
   }
   const ValueType& result() const noexcept override { return result_; }
   std::string key() const override { return fmt::format("member {}", name_); }
+  std::size_t index() const noexcept { return index_; }
 
  private:
   std::size_t index_;
@@ -55,6 +56,11 @@ ValuesPtr no_values(const ValueType& type) {
 
 KernelPtr member_kernel(const ValueType& type, std::size_t index) {
   return std::make_shared<MemberKernel>(type, index);
+}
+
+std::optional<std::size_t> member_index(const Kernel& kernel) {
+  const auto* member = dynamic_cast<const MemberKernel*>(&kernel);
+  return member != nullptr ? std::optional(member->index()) : std::nullopt;
 }
 
 ValuesPtr empty_list(const ValueType& item) {

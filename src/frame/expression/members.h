@@ -2,6 +2,7 @@
 #ifndef COLONNADE_FRAME_EXPRESSION_MEMBERS_H
 #define COLONNADE_FRAME_EXPRESSION_MEMBERS_H
 
+#include <optional>
 #include <string_view>
 
 #include "colonnade/block.h"
@@ -11,6 +12,8 @@ namespace colonnade::frame {
 // The kernel that extracts member `index` from records of this type, or from the records in lists of this
 // type.
 KernelPtr member_kernel(const ValueType& type, std::size_t index);
+// Its index, if it is one of these.
+std::optional<std::size_t> member_index(const Kernel& kernel);
 
 // One row of a list without items.
 ValuesPtr empty_list(const ValueType& item);

@@ -34,6 +34,7 @@ class BodyKernel final : public Kernel {
   bool takes_large_blocks() const noexcept override { return large_blocks_; }
   // Functions may take long.
   bool foldable() const noexcept override { return is_constant_; }
+  const LambdaBody& body() const noexcept { return body_; }
 
  private:
   LambdaBody body_;
@@ -300,6 +301,11 @@ KernelPtr TextFunctions::kernel(std::string_view name, std::span<const ValueType
   for (std::size_t i = 0; i < syntax.constants.size() && types.empty(); ++i)
     if (syntax.nodes[syntax.constants[i]].text == name) return impl_->constant(i);
   return impl_->kernel(name, types, syntax.functions.size());
+}
+
+const LambdaBody* body_of_function(const Kernel& kernel) {
+  const auto* const function = dynamic_cast<const BodyKernel*>(&kernel);
+  return function != nullptr ? &function->body() : nullptr;
 }
 
 }  // namespace colonnade::frame

@@ -19,6 +19,8 @@
 
 namespace colonnade::frame {
 
+struct LambdaBody;
+
 class TextFunctions {
  public:
   struct Signature {
@@ -42,6 +44,9 @@ class TextFunctions {
   class Impl;
   std::shared_ptr<Impl> impl_;
 };
+
+// The body of a kernel of these functions; null for other kernels.
+const LambdaBody* body_of_function(const Kernel& kernel);
 
 }  // namespace colonnade::frame
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "colonnade/error.h"
+#include "frame/functions/flat_kernel.h"
 #include "frame/functions/optionals.h"
 #include "frame/values/values.h"
 
@@ -109,7 +110,7 @@ class Repeater {
   std::size_t end_ = 0;
 };
 
-class ElementwiseKernel : public Kernel {
+class ElementwiseKernel final : public FlatKernel {
  public:
   ElementwiseKernel(std::string name, ElementSignature signature, std::vector<Input> inputs, ValueType result,
                     bool aligns)
@@ -128,6 +129,13 @@ class ElementwiseKernel : public Kernel {
   const ValueType& result() const noexcept override { return result_; }
   std::string key() const override { return name_; }
   bool only_where_needed() const noexcept override { return only_where_needed_; }
+  std::optional<FlatCode> flat_code() const override {
+    if (depth_ > 0 || aligns_) return std::nullopt;
+    return FlatCode{FlatCode::Kind::loop, signature_.arguments, signature_.loop, signature_.result,
+                    signature_.only_where_needed};
+  }
+  [[noreturn]] void fail(const CallContext& context, std::size_t row,
+                         std::string_view problem) const override;
 
  private:
   Shape shape_of(const CallContext& context, std::span<const ValuesPtr> arguments, bool constant) const;
@@ -140,7 +148,6 @@ class ElementwiseKernel : public Kernel {
   ValuesPtr wrap(ValuesPtr items, std::span<const ValuesPtr> arguments, bool constant,
                  std::size_t rows) const;
   std::size_t deepest(std::span<const ValuesPtr> arguments) const;
-  [[noreturn]] void fail(const CallContext& context, std::size_t row, std::string_view problem) const;
 
   std::string name_;
   ElementSignature signature_;

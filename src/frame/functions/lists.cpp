@@ -89,7 +89,7 @@ ValuesPtr with_size(const Values& values, std::size_t size, bool constant) {
   return changed;
 }
 
-class FunctionKernel final : public Kernel {
+class FunctionKernel final : public FlatKernel {
  public:
   explicit FunctionKernel(Recipe recipe) : recipe_(std::move(recipe)) {}
 
@@ -108,6 +108,15 @@ class FunctionKernel final : public Kernel {
   const ValueType& result() const noexcept override { return recipe_.result; }
   std::string key() const override { return recipe_.key; }
   bool only_where_needed() const noexcept override { return recipe_.may_throw; }
+  std::optional<FlatCode> flat_code() const override {
+    const ValueType& scalar = recipe_.result.is_list() ? recipe_.result.item() : recipe_.result;
+    if (!recipe_.flat || !scalar.is_scalar()) return std::nullopt;
+    return FlatCode{.kind = *recipe_.flat, .result = scalar.element()};
+  }
+  [[noreturn]] void fail(const CallContext& context, std::size_t row,
+                         std::string_view problem) const override {
+    fail_at(context, row, std::string(problem), "filter on the size of the list first");
+  }
 
  private:
   ValuesPtr run_rows(const CallContext& context, std::vector<ValuesPtr> arguments) const {

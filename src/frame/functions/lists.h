@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "frame/expression/function.h"
+#include "frame/functions/flat_kernel.h"
 
 namespace colonnade::frame::lists {
 
@@ -65,6 +66,9 @@ void require_same_sizes(const CallContext& context, const ListView& a, const Lis
                         std::string_view what);
 [[noreturn]] void fail_at(const CallContext& context, std::size_t row, const std::string& problem,
                           const std::string& advice);
+// For an index that a list of `count` items does not have.
+[[noreturn]] void fail_index(const CallContext& context, std::size_t row, std::int64_t index,
+                             std::size_t count);
 
 // More items in one row are a mistake, not an event.
 inline constexpr std::uint64_t most_items = 100'000'000;
@@ -134,6 +138,7 @@ struct Recipe {
   std::vector<KernelPtr> conversions;  // of arguments, before the body gets them; null: none
   Body body;
   bool may_throw = false;
+  std::optional<FlatCode::Kind> flat;  // what the body does, if it is one of these
 };
 Bound make_bound(Recipe recipe);
 

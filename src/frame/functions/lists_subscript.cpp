@@ -5,15 +5,15 @@
 #include "frame/functions/strings.h"
 
 namespace colonnade::frame::lists {
-namespace {
 
-[[noreturn]] void fail_index(const CallContext& context, std::size_t row, std::int64_t index,
-                             std::size_t count) {
+void fail_index(const CallContext& context, std::size_t row, std::int64_t index, std::size_t count) {
   fail_at(context, row,
           index < 0 ? fmt::format("the index {} is negative (the list has {} items)", index, count)
                     : fmt::format("the index {} is beyond a list of {} items", index, count),
           "filter on the size of the list first, or give .at(index, default)");
 }
+
+namespace {
 
 // One item per row, at the index `index_of(row, count)`.
 template <class IndexOf>
@@ -138,8 +138,12 @@ Bound bind_item(const Call& call, std::string key) {
   const auto& index = call.arguments[1].type;
   if (!is_number(index) || !index.is_integer())
     return {nullptr, fmt::format("needs an integer as index, got {}", index.name())};
-  return make_bound(
-      {std::move(key), list.item(), {nullptr, convert(index, ElementType::int64)}, item_at, true});
+  return make_bound({std::move(key),
+                     list.item(),
+                     {nullptr, convert(index, ElementType::int64)},
+                     item_at,
+                     true,
+                     FlatCode::Kind::item});
 }
 
 Bound bind_subscript(const Call& call) {
@@ -178,7 +182,7 @@ Bound bind_end(const Call& call, bool front) {
 }
 
 template <class T>
-Bound bind_size(const Call& call, const char* key, T (*of_count)(std::size_t)) {
+Bound bind_size(const Call& call, const char* key, FlatCode::Kind kind, T (*of_count)(std::size_t)) {
   if (call.arguments[0].type.is_optional())
     return {nullptr, fmt::format("is for lists and strings, got {}; use .has_value(), or .value().size()",
                                  call.arguments[0].type.name())};
@@ -189,7 +193,7 @@ Bound bind_size(const Call& call, const char* key, T (*of_count)(std::size_t)) {
     for (std::size_t row = 0; row < rows; ++row) out[row] = of_count(view.count(row));
     return make_scalars(element_of<T>(), rows, out, std::move(owner));
   };
-  return make_bound({key, element_of<T>(), {}, body});
+  return make_bound({key, element_of<T>(), {}, body, false, kind});
 }
 
 // The size of what a variant of lists holds; 0 if it has no value.
@@ -208,7 +212,7 @@ ValuesPtr size_of_held(const CallContext& context, std::span<const ValuesPtr> ar
 Bound bind_count(const Call& call) {
   if (call.arguments[0].type.is_variant())
     return make_bound({".size", ElementType::uint64, {}, size_of_held});
-  return bind_size<std::uint64_t>(call, ".size",
+  return bind_size<std::uint64_t>(call, ".size", FlatCode::Kind::size,
                                   [](std::size_t count) { return static_cast<std::uint64_t>(count); });
 }
 
@@ -367,14 +371,16 @@ std::vector<Function> subscript_functions() {
       function("size", "size(list)", "V", bind_count),
       function("empty", "empty(list)", "S",
                [](const Call& call) {
-                 return bind_size<bool>(call, ".empty", [](std::size_t count) { return count == 0; });
+                 return bind_size<bool>(call, ".empty", FlatCode::Kind::is_empty,
+                                        [](std::size_t count) { return count == 0; });
                }),
       function(".has_value", "optional.has_value()", "L", bind_has_value),
       function(".value", "optional.value()", "L", bind_value),
       function(".value_or", "optional.value_or(default)", "L*", bind_value_or),
       function(".empty", "list.empty()", "S",
                [](const Call& call) {
-                 return bind_size<bool>(call, ".empty", [](std::size_t count) { return count == 0; });
+                 return bind_size<bool>(call, ".empty", FlatCode::Kind::is_empty,
+                                        [](std::size_t count) { return count == 0; });
                }),
   };
 }
