@@ -428,10 +428,20 @@ def calls_of(path):
             yield name, lambda name=name: getattr(colonnade, name)
 
 
-def number_of_arguments(call):
+PARAMETERS = {}
+"""By the names of calls: looking at them takes as long as calling."""
+
+
+def parameters_of(name, get):
+    if name not in PARAMETERS:
+        PARAMETERS[name] = inspect.signature(get()).parameters
+    return PARAMETERS[name]
+
+
+def number_of_arguments(parameters):
     """How many a call needs, and how many it takes by position."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    given = [one for one in inspect.signature(call).parameters.values() if one.kind in kinds]
+    given = [one for one in parameters.values() if one.kind in kinds]
     return sum(one.default is one.empty for one in given), len(given)
 
 
@@ -458,10 +468,9 @@ def test_every_call_refuses_what_does_not_fit(path, seed, tmp_path, monkeypatch)
     calls = list(calls_of(path))
     for _ in range(1000):
         name, get = rng.choice(calls)
-        call = get()
-        least, most = number_of_arguments(call)
+        least, most = number_of_arguments(parameters_of(name, get))
         given = [rng.choice(ANYTHING) for _ in range(rng.randint(least, max(least, min(most, least + 2))))]
-        try_call(name, call, given, {})
+        try_call(name, get(), given, {})
 
 
 GOOD = {
@@ -474,10 +483,10 @@ GOOD = {
 """Arguments that fit, by the names of parameters."""
 
 
-def options_of(call):
+def options_of(parameters):
     """The options that a call takes by name."""
     names = []
-    for name, one in inspect.signature(call).parameters.items():
+    for name, one in parameters.items():
         if one.kind is one.VAR_KEYWORD:
             names += [*WriteSettings.__annotations__, *ReadSettings.__annotations__]
         elif one.kind is one.KEYWORD_ONLY or one.default is not one.empty:
@@ -492,16 +501,16 @@ def test_every_option_refuses_what_does_not_fit(path, seed, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.root").write_bytes(path.read_bytes())
     rng = random.Random(seed)
-    calls = [(name, get) for name, get in calls_of(path) if options_of(get())]
+    calls = [(name, get) for name, get in calls_of(path) if options_of(parameters_of(name, get))]
     for _ in range(500):
         name, get = rng.choice(calls)
-        call = get()
-        least, _ = number_of_arguments(call)
-        needed = list(inspect.signature(call).parameters)[:least]
+        parameters = parameters_of(name, get)
+        least, _ = number_of_arguments(parameters)
+        needed = list(parameters)[:least]
         given = [GOOD.get(each, rng.choice(ANYTHING)) for each in needed]
-        option = rng.choice(options_of(call))
+        option = rng.choice(options_of(parameters))
         named = {} if option in needed else {option: rng.choice(ANYTHING)}
-        try_call(name, call, given, named)
+        try_call(name, get(), given, named)
 
 
 def test_options_behind_several_arguments_are_checked_by_name(path):
