@@ -1,7 +1,9 @@
 """What all tests share: real servers (tests/servers), for the tests that ask for them."""
 
+import gc
 import os
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,17 @@ settings.load_profile("soak" if SOAK else "ci")
 
 def has_seed(item: pytest.Function) -> bool:
     return "seed" in getattr(getattr(item, "callspec", None), "params", {})
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays until the end: no collection of garbage needs to look at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
