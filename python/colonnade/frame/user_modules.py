@@ -97,6 +97,12 @@ def _nearby() -> set[str]:
 
 
 def _is_installed(path: str) -> bool:
+    return _is_installed_at(path if os.path.isabs(path) else os.path.join(os.getcwd(), path))
+
+
+@lru_cache(maxsize=4096)
+def _is_installed_at(path: str) -> bool:
+    """Whether an absolute path is. Links are followed: for each callable that takes as long as all the rest."""
     return os.path.join(os.path.realpath(path), "").startswith(_INSTALLED)
 
 
