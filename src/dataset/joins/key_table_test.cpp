@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -22,6 +23,10 @@ using Duplicates = KeyTable::Duplicates;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// Up to three values, in an array: a vector for each of 150'000 keys takes most of the time under a
+// sanitizer.
+using Row = std::array<std::uint64_t, 3>;
+
 // Columns that own their values.
 struct Keys {
   std::vector<bool> are_signed;
@@ -32,12 +37,12 @@ struct Keys {
     for (std::size_t k = 0; k < values.size(); ++k) all.push_back({are_signed[k], values[k]});
     return all;
   }
-  std::vector<std::uint64_t> row(std::size_t i) const {
-    std::vector<std::uint64_t> key;
-    for (const auto& column : values) key.push_back(column[i]);
+  Row row(std::size_t i) const {
+    Row key{};
+    for (std::size_t k = 0; k < values.size(); ++k) key[k] = values[k][i];
     return key;
   }
-  void add(const std::vector<std::uint64_t>& key) {
+  void add(const Row& key) {
     for (std::size_t k = 0; k < values.size(); ++k) values[k].push_back(key[k]);
   }
   std::size_t size() const { return values.front().size(); }
@@ -72,11 +77,9 @@ std::vector<std::int64_t> found(const KeyTable& table, const Keys& keys) {
 }
 
 struct RowHash {
-  std::size_t operator()(const std::vector<std::uint64_t>& row) const {
-    return codec::xxh3(std::as_bytes(std::span(row)));
-  }
+  std::size_t operator()(const Row& row) const { return codec::xxh3(std::as_bytes(std::span(row))); }
 };
-using Map = std::unordered_map<std::vector<std::uint64_t>, std::int64_t, RowHash>;
+using Map = std::unordered_map<Row, std::int64_t, RowHash>;
 
 // Keys whose values are below `spread` or around zero, questions about them, and what a map answers.
 struct Case {
@@ -86,11 +89,12 @@ struct Case {
   Case(std::mt19937_64& random, std::size_t columns, std::size_t size, std::uint64_t spread)
       : keys(signed_columns(columns)), asked(signed_columns(columns)) {
     const auto any = [&] {
-      std::vector<std::uint64_t> key;
-      for (std::size_t k = 0; k < columns; ++k) key.push_back(random() % spread - spread / 2);
+      Row key{};
+      for (std::size_t k = 0; k < columns; ++k) key[k] = random() % spread - spread / 2;
       return key;
     };
     Map first;
+    first.reserve(size);
     for (std::size_t i = 0; i < size; ++i) {
       keys.add(any());
       first.emplace(keys.row(i), static_cast<std::int64_t>(i));
@@ -193,8 +197,8 @@ TEST(KeyTable, TakesNoMoreThan24BytesForEachEntry) {
     for (const std::uint64_t spread : spreads) {
       Keys keys = signed_columns(columns);
       for (std::size_t i = 0; i < 100'000; ++i) {
-        std::vector<std::uint64_t> key(columns);
-        for (std::uint64_t& part : key) part = random() % spread;
+        Row key{};
+        for (std::size_t k = 0; k < columns; ++k) key[k] = random() % spread;
         keys.add(key);
       }
       JoinMemory memory;
@@ -214,7 +218,7 @@ TEST(KeyTable, WideKeysThatAreNearlyTheSame) {
     keys.add({mask, mask, mask});
     Keys asked = keys;
     for (std::size_t i = 0; i < 300; ++i) {
-      std::vector<std::uint64_t> key = {random() & mask, random() & mask, random() & mask};
+      Row key = {random() & mask, random() & mask, random() & mask};
       keys.add(key);
       key[i % 3] ^= std::uint64_t{1} << random() % bits;
       asked.add(key);
@@ -222,8 +226,7 @@ TEST(KeyTable, WideKeysThatAreNearlyTheSame) {
       asked.add(key);
       asked.add({key[0] + 1, key[1] - 1, key[2] + mask + 1});
     }
-    for (const std::vector<std::uint64_t>& outside :
-         {std::vector<std::uint64_t>{mask + 1, 0, 0}, {0, mask + 1, 0}, {0, 0, ~std::uint64_t{0}}})
+    for (const Row& outside : {Row{mask + 1, 0, 0}, Row{0, mask + 1, 0}, Row{0, 0, ~std::uint64_t{0}}})
       asked.add(outside);
     Map map;
     for (std::size_t i = 0; i < keys.size(); ++i) map.emplace(keys.row(i), static_cast<std::int64_t>(i));

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <mutex>
 #include <random>
 
@@ -85,6 +86,12 @@ std::unique_ptr<WritableFile> create(const std::string& uri, WriteCalls calls,
 
 // ---- Equal to a model
 
+// In one call: comparing vectors takes most of the time under a sanitizer.
+bool are_same(ByteSpan one, ByteSpan other) {
+  return one.size() == other.size() &&
+         (one.empty() || std::memcmp(one.data(), other.data(), one.size()) == 0);
+}
+
 void change_at_random(WritableFile& file, Bytes& model, std::mt19937& random) {
   const std::vector<std::size_t> most{10, 300, 5000, 70'000, 9'000'000};
   const auto kind = random() % 100;
@@ -108,7 +115,7 @@ void change_at_random(WritableFile& file, Bytes& model, std::mt19937& random) {
     const std::size_t first = random() % (model.size() + 1);
     Bytes back(random() % (model.size() - first + 1));
     file.read(first, back);
-    ASSERT_TRUE(std::equal(back.begin(), back.end(), model.begin() + static_cast<std::ptrdiff_t>(first)));
+    ASSERT_TRUE(are_same(back, ByteSpan(model).subspan(first, back.size())));
   }
   ASSERT_EQ(file.size(), model.size());
 }
@@ -127,15 +134,15 @@ TEST(DirectFile, EqualsAModelAfterAnyWrites) {
       }
       file->publish();
       file->flush();
-      ASSERT_TRUE(content(uri) == model);
+      ASSERT_TRUE(are_same(content(uri), model));
       change_at_random(*file, model, random);
       if (opening == 2) continue;  // the destructor writes as well
       file->close();
-      ASSERT_TRUE(content(uri) == model);
+      ASSERT_TRUE(are_same(content(uri), model));
       const int other = ::open(uri.c_str(), O_RDONLY | O_CLOEXEC);
       ::posix_fadvise(other, 0, 0, POSIX_FADV_DONTNEED);
       ::close(other);
-      ASSERT_TRUE(content(uri) == model);
+      ASSERT_TRUE(are_same(content(uri), model));
     }
   }
 }
