@@ -256,21 +256,6 @@ def test_what_spark_says(line: str, kind: type[Exception]) -> None:
     assert type(error) is kind
 
 
-def test_two_executors_of_spark(file: str, tmp_path: Path) -> None:
-    from spark_cluster import SparkCluster, session_of
-
-    environment = {"COLONNADE_TEST_PART_ENTRIES": "50", "PYTHONPATH": str(Path(__file__).parent)}
-    with SparkCluster(tmp_path / "spark", workers=2) as cluster, session_of(cluster, **environment) as spark:
-        expected, _ = analysis(DataFrame("Events", file, threads=1))
-        seen: set[int] = set()
-        for parts in (None, 40, 2):
-            found, pids = analysis(DataFrame("Events", file, executor=spark, npartitions=parts))
-            assert found == expected
-            seen |= pids
-        assert len(seen) >= 2
-        assert spark.sparkContext.defaultParallelism == 2
-
-
 # ---- What travels
 
 

@@ -30,6 +30,7 @@ import numpy as np
 import psutil
 import pytest
 from faulty_engine import Faulty
+from test_engines import analysis
 from test_random_graphs import PART_ENTRIES, Case, outcome
 
 import colonnade
@@ -339,10 +340,36 @@ def children(*words: str) -> list[psutil.Process]:
     return found
 
 
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A cluster of two workers with a core each: starting one takes longer than all that is done with it."""
+    from spark_cluster import SparkCluster, session_of
+
+    folder = tmp_path_factory.mktemp("spark")
+    environment = {
+        "COLONNADE_TEST_PART_ENTRIES": str(PART_ENTRIES),
+        "PYTHONPATH": str(Path(__file__).parent),
+    }
+    with SparkCluster(folder, workers=2) as cluster, session_of(cluster, **environment) as session:
+        yield session
+
+
+def test_two_executors_of_spark(spark: Any, tmp_path: Path) -> None:
+    file = str(tmp_path / "f.root")
+    with colonnade.create(file, "Events") as writer:
+        writer.extend({"x": np.random.default_rng(1).normal(size=2000)})
+    expected, _ = analysis(DataFrame("Events", file, threads=1))
+    seen: set[int] = set()
+    for parts in (None, 40, 2):
+        found, pids = analysis(DataFrame("Events", file, executor=spark, npartitions=parts))
+        assert found == expected
+        seen |= pids
+    assert len(seen) >= 2
+    assert spark.sparkContext.defaultParallelism == 2
+
+
 @pytest.fixture(params=["processes", "dask", "spark"])
-def cluster(
-    request: pytest.FixtureRequest, tmp_path: Path, small_parts: None
-) -> Iterator[tuple[Any, tuple[str, ...]]]:
+def cluster(request: pytest.FixtureRequest, small_parts: None) -> Iterator[tuple[Any, tuple[str, ...]]]:
     """An engine, and words in the commands of its workers."""
     if request.param == "processes":
         engine = Processes(2)
@@ -367,17 +394,7 @@ def cluster(
             workers.adapt(minimum=2, maximum=2)
             yield client, ("spawn_main",)
     else:
-        from spark_cluster import SparkCluster, session_of
-
-        environment = {
-            "COLONNADE_TEST_PART_ENTRIES": str(PART_ENTRIES),
-            "PYTHONPATH": str(Path(__file__).parent),
-        }
-        with (
-            SparkCluster(tmp_path / "spark", workers=2) as spark,
-            session_of(spark, **environment) as session,
-        ):
-            yield session, ("pyspark.daemon",)
+        yield request.getfixturevalue("spark"), ("pyspark.daemon",)
 
 
 @pytest.mark.parametrize("seed", [0])
