@@ -15,6 +15,7 @@ from .frame.root import chains as _chains
 from .frame.root import declared as _declared
 from .frame.root import facade as _facade
 from .frame.root import models as _models
+from .frame.root import specification as _specification
 from .frame.root.chains import TChain
 from .frame.root.facade import (
     DisableImplicitMT,
@@ -28,11 +29,13 @@ from .misuse import cpp_text
 
 __all__ = [
     "RDF",
+    "TH1",
     "DisableImplicitMT",
     "EnableImplicitMT",
     "Experimental",
     "GetThreadPoolSize",
     "IsImplicitMTEnabled",
+    "PyConfig",
     "RCompressionSetting",
     "RDataFrame",
     "TChain",
@@ -54,9 +57,6 @@ _ADVICE = {
     "DistributeFiles": "the engine's own way, as client.upload_file or SparkContext.addFile; or a shared file system",
     "MakeCsvDataFrame": "RDF.FromArrow(pyarrow.csv.read_csv(...))",
     "MakeNumpyDataFrame": "RDF.FromNumpy",
-    "RDatasetSpec": "RDF.Experimental.FromSpec with a specification in JSON",
-    "RMetaData": "RDF.Experimental.FromSpec, whose samples have metadata",
-    "RSample": "RDF.Experimental.FromSpec with a specification in JSON",
     "Calc": f"C++ code cannot be run; {_DECLARED}",
     "gSystem": "colonnade.library, for functions of C++ from a shared library",
     "gStyle": _PLOTS,
@@ -76,12 +76,25 @@ _ADVICE = {
 _ADVICE |= dict.fromkeys(("RVecB", "RVecD", "RVecF", "RVecI", "RVecU"), _ADVICE["RVec"])
 _ADVICE |= dict.fromkeys(("TH1F", "TH1I", "TH2D", "TH2F", "TH3D"), _ADVICE["TH1D"])
 
+_LEVELS = {
+    "kPrint": 0,
+    "kInfo": 1000,
+    "kWarning": 2000,
+    "kError": 3000,
+    "kBreak": 4000,
+    "kSysError": 5000,
+    "kFatal": 6000,
+}
+"""Of messages: scripts choose those that ROOT prints by `ROOT.gErrorIgnoreLevel`, which has no effect here."""
+
 
 def __getattr__(name: str) -> Any:
     if name == "ROOT":  # the namespace, as in ROOT.ROOT.EnableImplicitMT()
         return sys.modules[__name__]
     if name.startswith("_"):
         raise AttributeError(name)
+    if name in _LEVELS:
+        return _LEVELS[name]
     if function := _declared.declared(name):
         return function
     raise MissingNameError(
@@ -102,6 +115,22 @@ class _Namespace(type):
         raise MissingNameError(
             f"colonnade.root.{cls.__name__.strip('_')} has no {name}", _ADVICE.get(name, "")
         )
+
+
+class PyConfig(metaclass=_Namespace):
+    """How Python uses ROOT: what scripts set has no effect."""
+
+
+class TH1(metaclass=_Namespace):
+    """What scripts set for all histograms."""
+
+    @staticmethod
+    def AddDirectory(add: bool = True) -> None:
+        """Do nothing: histograms are in no directory."""
+
+    @staticmethod
+    def SetDefaultSumw2(store: bool = True) -> None:
+        """Do nothing: histograms with weights have the sums of their squares."""
 
 
 class gROOT(metaclass=_Namespace):  # noqa: N801
@@ -223,6 +252,9 @@ class _Experimental(metaclass=_Namespace):
 
     Distributed = _Distributed
     FromSpec = staticmethod(_facade.FromSpec)
+    RDatasetSpec = _specification.RDatasetSpec
+    RMetaData = _specification.RMetaData
+    RSample = _specification.RSample
     VariationsFor = staticmethod(_facade.VariationsFor)
 
     @staticmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import re
 
 import awkward as ak
@@ -175,9 +176,19 @@ def test_histograms(frame):
     assert frame.Histo1D("x").GetXaxis().GetNbins() == 128
     assert frame.Histo1D("x", "w").GetSumOfWeights() == pytest.approx(W.sum())
     edges = frame.Histo1D(("h", "t", 2, [0.0, 1.0, 3.0]), "x").GetValue()
-    assert edges.GetXaxis().IsVariableBinSize()
+    uneven = edges.GetXaxis()
+    assert uneven.IsVariableBinSize()
+    assert [uneven.GetBinWidth(k) for k in range(4)] == [1.5, 1, 2, 1.5]
+    assert [uneven.GetBinCenter(k) for k in range(4)] == [-0.75, 0.5, 2, 3.75]
+    fine = frame.Histo1D(("h", "t", 57, 0.5, 2.7), "x").GetXaxis()  # to the last bit as in ROOT
+    assert (fine.GetBinCenter(15), fine.GetBinWidth(52)) == (1.0596491228070177, 0.03859649122807018)
     model = ROOT.RDF.TH1DModel("h", "t", 10, -2, 2)
     np.testing.assert_array_equal(frame.Histo1D(model, "x").values(), reference.values())
+    named = ROOT.RDF.TH1DModel("h", xup=2, xlow=-2, nbinsx=10, title="t")
+    assert named == model == pickle.loads(pickle.dumps(named))
+    assert (named.fName, named.fTitle) == ("h", "t")
+    with pytest.raises(colonnade.UsageError, match="no 'bins'; try: name, title"):
+        ROOT.RDF.TH1DModel("h", "t", bins=10)
     assert "<svg" in h._repr_html_()
     assert repr(h) == "<HistogramView 'h': 10 bins, 1500 entries>"
     assert h.kind == "COUNT"
@@ -683,7 +694,6 @@ def test_threads(file, monkeypatch):
         (lambda f: ROOT.gROOT.GetClass("A"), "gROOT has no GetClass", ""),
         (lambda f: ROOT.RVecF([1.0]), "no RVecF", "numpy.array"),
         (lambda f: ROOT.std.map, "std has no map", ""),
-        (lambda f: ROOT.RDF.Experimental.RSample("a", "b", "c"), "no RSample", "FromSpec"),
         (lambda f: ROOT.TFile, "no TFile", "colonnade.open"),
         (lambda f: ROOT.RDF.FromCSV("f.csv"), "RDF has no FromCSV", "pyarrow"),
         (lambda f: ROOT.RDF.Experimental.FromJSON("f.json"), "Experimental has no FromJSON", ""),

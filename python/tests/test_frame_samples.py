@@ -170,6 +170,40 @@ def test_roots_spelling(path: Path) -> None:
     assert sorted(set(values["n"].tolist())) == [5, 7, 12]
 
 
+def test_samples_by_calls(path: Path, specification: dict[str, Any], tmp_path: Path) -> None:
+    names = root.RDF.Experimental
+    spec = names.RDatasetSpec()
+    for name, each in specification["samples"].items():
+        metadata = names.RMetaData()
+        for key, value in each["metadata"].items():
+            metadata.Add(key, value)
+        spec.AddSample(names.RSample(name, each["trees"], each["files"], metadata))
+    df = root.RDataFrame(spec).DefinePerSample("xsec", 'rdfsampleinfo_.GetD("xsec")')
+    np.testing.assert_array_equal(df.AsNumpy(["xsec"])["xsec"], EXPECTED)
+    assert root.RDataFrame(spec.WithGlobalRange((3, 20))).Count().GetValue() == 17
+
+    with colonnade.create(tmp_path / "friend.root", "More") as writer:
+        writer.extend({"y": np.arange(23) * 10.0})
+    df = root.RDataFrame(spec.WithGlobalFriends("More", f"{tmp_path}/friend.root", "f"))
+    assert df.Sum("f.y").GetValue() == sum(range(3, 20)) * 10
+
+    values = [metadata.GetS("kind"), metadata.GetI("none", 4), metadata.Dump("kind")]
+    assert values == ["mc", 4, '"mc"']
+    other = names.RSample("other", [("a", "a.root"), ("b", "b.root")])
+    assert (other.GetTreeNames(), other.GetFileNameGlobs()) == (["a", "b"], ["a.root", "b.root"])
+    for call, problem in (
+        (lambda: names.RSample("a"), "needs a data set"),
+        (lambda: names.RSample("a", "b", 3), "3 is not the path"),
+        (lambda: metadata.GetD("none"), "no 'none' in the metadata"),
+        (lambda: metadata.GetI("kind"), "is 'mc', and not of type int"),
+        (lambda: spec.AddSample(names.RSample("signal", "a", "b")), "a sample 'signal' already"),
+        (lambda: spec.AddSample(3), "3 is no sample"),
+        (lambda: spec.Nothing, "no Nothing; try: AddSample"),
+    ):
+        with pytest.raises(colonnade.Error, match=problem):
+            call()
+
+
 @pytest.mark.parametrize("options", [{}, {"executor": 1}])
 def test_expressions_ask_samples_as_in_root(path: Path, options: dict[str, Any]) -> None:
     df = root.RDF.Experimental.FromSpec(str(path), **options)

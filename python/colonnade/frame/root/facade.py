@@ -27,6 +27,7 @@ from .histograms import GraphView, HistogramView, ManyAxesView, ProfileView, Sta
 from .models import histogram_tuple, is_model, profile_tuple, snapshot_settings
 from .results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
 from .samples import of_sample, with_answers
+from .specification import RDatasetSpec
 from .spelling import also_named, with_extra
 from .templates import Templated
 
@@ -122,8 +123,14 @@ class RDataFrame:
         if isinstance(name, TChain):
             friends = {**{each: of.pairs() for each, of in name.friends.items()}, **(friends or {})}
             name, files, columns = "", name.pairs(), columns or files
-        if isinstance(name, DataFrame):
-            self._frame: DataFrame = name
+        if isinstance(name, RDatasetSpec):
+            self._frame: DataFrame = DataFrame.from_spec(
+                name.content, threads=_threads, executor=executor, npartitions=npartitions
+            )
+            self._set_up()
+            columns = columns or files
+        elif isinstance(name, DataFrame):
+            self._frame = name
         else:
             if not isinstance(name, str | int | np.integer):
                 raise UnsupportedError(
@@ -359,9 +366,8 @@ class RDataFrame:
     def Histo1D(self, *arguments: Any) -> RResultPtr[HistogramView]:
         """Fill a histogram: `Histo1D(("h", "title", 100, 0, 200), "x", "weight")`, or `Histo1D("x")`."""
         model, columns = _model_and_columns(arguments)
-        if not columns:
-            columns = [self._default(None)]
-        return self._histogram(model or _automatic_model(columns), columns, 1)
+        model = model or _automatic_model(columns)
+        return self._histogram(model, columns or [self._default(None)], 1)
 
     @Templated
     def Histo2D(self, *arguments: Any) -> RResultPtr[HistogramView]:
@@ -850,7 +856,7 @@ def _model_and_columns(arguments: Sequence[Any]) -> tuple[Any, list[Any]]:
 
 def _automatic_model(columns: list[Any]) -> tuple[Any, ...]:
     """The model of a histogram for which none is given: 128 bins over the range of the values."""
-    x, *weights = map(str, columns)
+    x, *weights = map(str, columns or [""])
     if not weights:
         return x, f"{x};{x};count", 128, 0, 0
     return f"{x}_weighted_{weights[0]}", f"{x}, weights: {weights[0]};{x};count * {weights[0]}", 128, 0, 0

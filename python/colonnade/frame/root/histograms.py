@@ -71,20 +71,23 @@ class AxisView:
 
     def GetBinLowEdge(self, number: int) -> float:
         """Return the lower edge of a bin; bins beyond the axis have the mean width, as in ROOT."""
-        return self._edge(number - 1)
+        return float(self._edges[number - 1]) if self._has_edges(number) else self._along(number - 1)
 
     def GetBinUpEdge(self, number: int) -> float:
         """Return the upper edge of a bin."""
-        return self._edge(number)
+        return float(self._edges[number]) if self._has_edges(number) else self._along(number)
 
     def GetBinCenter(self, number: int) -> float:
         """Return the middle of a bin."""
-        return (self._edge(number - 1) + self._edge(number)) / 2
+        if self._has_edges(number):
+            return self.GetBinLowEdge(number) + 0.5 * self.GetBinWidth(number)
+        return self._along(number - 0.5)
 
     def GetBinWidth(self, number: int) -> float:
         """Return the width of a bin."""
-        inside = min(max(number, 1), self.GetNbins())
-        return float(self._edges[inside] - self._edges[inside - 1])
+        if self._has_edges(number):
+            return float(self._edges[number] - self._edges[number - 1])
+        return self._mean_width()
 
     def FindBin(self, value: float) -> int:
         """Return the bin of a value."""
@@ -104,11 +107,15 @@ class AxisView:
 
     GetName = GetTitle
 
-    def _edge(self, number: int) -> float:
-        if 0 <= number < len(self._edges):
-            return float(self._edges[number])
-        width = (self.GetXmax() - self.GetXmin()) / self.GetNbins()
-        return self.GetXmin() + number * width
+    def _has_edges(self, number: int) -> bool:
+        return not self._regular and 1 <= number <= self.GetNbins()
+
+    def _along(self, bins: float) -> float:
+        """A place on the axis, in bins of the mean width."""
+        return self.GetXmin() + bins * self._mean_width()
+
+    def _mean_width(self) -> float:
+        return (self.GetXmax() - self.GetXmin()) / self.GetNbins()
 
     def __getattr__(self, name: str) -> NoReturn:
         refuse("an axis", name, "the axes of to_hist()")
@@ -298,6 +305,30 @@ class _Binned(ABC):
         found = np.flatnonzero((contents[first : last + 1] > threshold).any(axis=1))
         return first + int(found[which]) if len(found) else -1
 
+    def Integral(self, *ranges: int | str) -> float:
+        """Return the sum of the contents of bins, (first, last) for each axis; of all inner bins if left out.
+
+        If the last argument is "width", contents are multiplied by the sizes of their bins.
+        """
+        bounds = [each for each in ranges if not isinstance(each, str)]
+        values = self._summable()
+        if "width" in "".join(each for each in ranges if isinstance(each, str)).lower():
+            for k, axis in enumerate(self._axes):
+                widths = np.array([axis.GetBinWidth(number) for number in range(self._shape[k])])
+                values = values * np.expand_dims(widths, [j for j in range(len(self._shape)) if j != k])
+        if not bounds:
+            return float(self._inner(values).sum())
+        if len(bounds) != 2 * len(self._shape):
+            raise UsageError(f"an integral over {len(self._shape)} axes has {2 * len(self._shape)} bounds")
+        chosen = []
+        for k, size in enumerate(self._shape):
+            first, last = bounds[2 * k], bounds[2 * k + 1]
+            last = (
+                size - 1 if last < first else min(last, size - 1)
+            )  # as ROOT reads a range that ends before it starts
+            chosen.append(slice(max(first, 0), last + 1))
+        return float(values[tuple(chosen)].sum())
+
     def GetBinErrorLow(self, *bins: int) -> float:
         """Return the error of a bin: the same in both directions."""
         return self.GetBinError(*bins)
@@ -404,30 +435,6 @@ class HistogramView(_Binned):
             for k, value in enumerate(found):
                 stats[k] = float(value)
         return found
-
-    def Integral(self, *ranges: int | str) -> float:
-        """Return the sum of the contents of bins, (first, last) for each axis; of all inner bins if left out.
-
-        If the last argument is "width", contents are multiplied by the sizes of their bins.
-        """
-        bounds = [each for each in ranges if not isinstance(each, str)]
-        values = self._summable()
-        if "width" in "".join(each for each in ranges if isinstance(each, str)).lower():
-            for k, axis in enumerate(self._axes):
-                widths = np.array([axis.GetBinWidth(number) for number in range(self._shape[k])])
-                values = values * np.expand_dims(widths, [j for j in range(len(self._shape)) if j != k])
-        if not bounds:
-            return float(self._inner(values).sum())
-        if len(bounds) != 2 * len(self._shape):
-            raise UsageError(f"an integral over {len(self._shape)} axes has {2 * len(self._shape)} bounds")
-        chosen = []
-        for k, size in enumerate(self._shape):
-            first, last = bounds[2 * k], bounds[2 * k + 1]
-            last = (
-                size - 1 if last < first else min(last, size - 1)
-            )  # as ROOT reads a range that ends before it starts
-            chosen.append(slice(max(first, 0), last + 1))
-        return float(values[tuple(chosen)].sum())
 
     def GetMean(self, axis: int = 1) -> float:
         """Return the mean along an axis, counted from 1."""
@@ -635,10 +642,6 @@ class ProfileView(_Binned):
         """Return the sum of the contents, without underflow and overflow."""
         return float(self._inner(self._summable()).sum())
 
-    def Integral(self) -> float:
-        """Return the sum of the contents, without underflow and overflow."""
-        return self.GetSumOfWeights()
-
     # ---- Of the coordinates and of what is averaged, within the axes
 
     def GetEffectiveEntries(self) -> float:
@@ -814,7 +817,7 @@ class StatsView:
         """Print the statistics."""
         s = self.stats
         print(
-            f" OBJ: TStatistic\t  \t Mean = {s.mean:.4g} +- {self.GetMeanErr():.4g} \t RMS = {s.stddev:.5g} "
+            f" OBJ: TStatistic\t  \t Mean = {s.mean:.5g} +- {self.GetMeanErr():.4g} \t RMS = {s.stddev:.5g} "
             f"\t Count = {s.count} \t Min = {s.min:.5g} \t Max = {s.max:.5g}"
         )
 

@@ -30,13 +30,39 @@ __all__ = [
 ]
 
 
+_PARAMETERS = (
+    *("name", "title", "dim", "nbins", "xmin", "xmax"),
+    *("nbinsx", "xlow", "xup", "xbins", "nbinsy", "ylow", "yup", "ybins", "nbinsz", "zlow", "zup", "zbins"),
+    "option",
+)
+"""ROOT's names of the parameters of models, in their order; those of a range or of edges."""
+
+
 class _Model(tuple[Any, ...]):
-    """A model, represented as a tuple."""
+    """A model, represented as a tuple. Arguments can have ROOT's names: `TH1DModel("h", "t", nbinsx=10, ...)`."""
 
     __slots__ = ()
 
-    def __new__(cls, *arguments: Any) -> _Model:
-        return super().__new__(cls, arguments)
+    def __new__(cls, *arguments: Any, **named: Any) -> _Model:
+        unknown = [name for name in named if name not in _PARAMETERS]
+        if unknown:
+            raise UsageError(f"a model has no {unknown[0]!r}", ", ".join(_PARAMETERS))
+        return super().__new__(
+            cls, (*arguments, *(named[name] for name in sorted(named, key=_PARAMETERS.index)))
+        )
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    @property
+    def fName(self) -> str:
+        """The name."""
+        return str(self[0])
+
+    @property
+    def fTitle(self) -> str:
+        """The title, with those of the axes."""
+        return str(self[1])
 
 
 class TH1DModel(_Model):

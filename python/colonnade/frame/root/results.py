@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, NoReturn, TypeVar
 
+import numpy as np
+
 from colonnade.frame.results import Cut, Display, Report, Result, Variations
 from colonnade.misuse import function_of
 
@@ -116,6 +118,10 @@ class RResultMap(Generic[T]):
         return repr(self._variations)
 
 
+def _percentage(passed: int, of: int) -> float:
+    return float(np.float32(100) * (np.float32(passed) / np.float32(of))) if of else float("nan")
+
+
 class CutView:
     """A line of a cut flow with the methods of TCutInfo."""
 
@@ -135,8 +141,8 @@ class CutView:
         return self.cut.passed
 
     def GetEff(self) -> float:
-        """Return the percentage that passed."""
-        return 100 * self.cut.efficiency
+        """Return the percentage that passed, in single precision."""
+        return _percentage(self.cut.passed, self.cut.all)
 
     def __repr__(self) -> str:
         return repr(self.cut)
@@ -154,10 +160,12 @@ class ReportView:
 
     def AsString(self) -> str:
         """Return the cut flow as ROOT prints it, one filter per line."""
+        total = self.report[0].all if len(self.report) else 0
         return "".join(
             f"{cut.name:<20}: pass={cut.passed:<10} all={cut.all:<10} -- "
-            f"eff={100 * cut.efficiency:.2f} % cumulative eff={100 * cumulative:.2f} %\n"
-            for cut, cumulative in self.report._rows()
+            f"eff={_percentage(cut.passed, cut.all):.2f} % "
+            f"cumulative eff={_percentage(cut.passed, total):.2f} %\n"
+            for cut in self.report
         )
 
     def At(self, name: str) -> CutView:
