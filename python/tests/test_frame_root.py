@@ -768,6 +768,24 @@ def test_display_is_drawn_as_in_root(capsys):
     assert (first, last) == ("<td>0</td><td>0</td>", "<td>3</td><td>3</td>")
 
 
+def test_display_of_wide_rows():
+    frame = colonnade.RDataFrame(1)
+    for size in (30, 20, 31, 35, 36, 98):
+        frame = frame.Define("c" * size, "1")
+
+    def shown(*sizes):
+        lines = frame.Display(["c" * size for size in sizes]).AsString().splitlines()
+        return [len(cell.strip()) for cell in lines[1].split("|")[1:-1]], lines[3][-8:]
+
+    assert shown(30, 20, 31) == ([3, 30, 20, 31], "      | ")
+    frame = frame.Define("x", "1")
+    assert frame.Display(["c" * 30, "c" * 20, "c" * 31, "x"]).AsString().splitlines()[3].endswith(" | 1 | ")
+    for last, kept in ((35, [35]), (36, [])):  # a line has 100 characters
+        assert shown(30, 20, last, 98)[0] == [3, 30, 20, *kept, 3]
+    assert shown(30, 20, 35, 98)[1] == "| ... | "
+    assert shown(98, 30)[0] == [3, 98, 3]
+
+
 def test_types_and_getters_have_roots_names(capsys):
     frame = colonnade.RDataFrame(4).Define("x", "1.5 * rdfentry_").Define("v", "ROOT::RVecF{1.f, 2.f}")
     assert frame.GetColumnType("v") == "ROOT::VecOps::RVec<float>"

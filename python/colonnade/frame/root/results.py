@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
@@ -206,6 +207,12 @@ class DisplayView:
         shown, every = self._rows(most_items), self._rows(self._most_items) + self._rows(None)
         # A column is as wide as all of its items, and as the dots behind the first ones, as in ROOT.
         widths = [max(len(line) for row in every for line in row[k]) for k in range(len(shown[0]))]
+        # Columns that a line of 100 characters has no room for are dots, in all lines.
+        room = sum(total <= 100 for total in accumulate(width + 3 for width in widths))
+        kept = max(room, 2)
+        if kept < len(widths):
+            widths = [*widths[:kept], 3]
+            shown = [[*row[:kept], ["..."] * max(map(len, row))] for row in shown]
         rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
         return rule + "".join(_drawn(row, widths) + rule for row in shown)
 
