@@ -186,6 +186,10 @@ class vector(list[Any]):  # noqa: N801
 
     push_back = list.append
 
+    def data(self) -> list[Any]:
+        """Return the items, as for the edges of a model."""
+        return self
+
     def size(self) -> int:
         """Return the number of items."""
         return len(self)

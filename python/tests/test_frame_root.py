@@ -111,6 +111,9 @@ def test_transformations(frame):
     assert frame.Alias("z", "x").Max("z").GetValue() == X.max()
     assert frame.Alias("z", "x").Redefine("x", "z + 1").Max("z").GetValue() == X.max() + 1
     assert frame.Range(10).Count().GetValue() == 10
+    assert frame.Range(end=9, stride=3).Count().GetValue() == 3
+    with pytest.raises(colonnade.UsageError, match="a range needs its end"):
+        frame.Range()
     assert frame.Range(5, 50, 5).Count().GetValue() == 9
     assert frame.Range(5, 0).Count().GetValue() == ENTRIES - 5
     np.testing.assert_array_equal(frame.Range(3).Take("rdfentry_").GetValue(), [0, 1, 2])
@@ -178,6 +181,7 @@ def test_histograms(frame):
     edges = frame.Histo1D(("h", "t", 2, [0.0, 1.0, 3.0]), "x").GetValue()
     uneven = edges.GetXaxis()
     assert uneven.IsVariableBinSize()
+    assert (uneven.GetFirst(), uneven.GetLast()) == (1, 2)
     assert [uneven.GetBinWidth(k) for k in range(4)] == [1.5, 1, 2, 1.5]
     assert [uneven.GetBinCenter(k) for k in range(4)] == [-0.75, 0.5, 2, 3.75]
     fine = frame.Histo1D(("h", "t", 57, 0.5, 2.7), "x").GetXaxis()  # to the last bit as in ROOT

@@ -125,3 +125,42 @@ def test_scripts_declare_them(events: Path, tmp_path: Path) -> None:
         ROOT.gInterpreter.Declare("int nine_more(int x) { return x; }")
     with pytest.raises(UsageError, match="'nine_more' is declared already"):
         ROOT.gInterpreter.Declare("double nine_more(double x) { return x; }")
+
+
+def test_names_of_types_are_declared_again_and_in_bodies() -> None:
+    once = "using declared_list = const ROOT::RVecF&; typedef ROOT::RVecF declared_floats;"
+    ROOT.gInterpreter.Declare(once + "float declared_sum(declared_list v) { return Sum(v); }")
+    ROOT.gInterpreter.Declare(
+        once
+        + """declared_floats declared_half(declared_list v) {
+            using namespace ROOT::VecOps;
+            using T = int; { using T = double; T t = 0.5; if (t == 0) return v; }
+            T two = 2.5; return v / two;
+        }
+        bool declared_of(unsigned int slot, const ROOT::RDF::RSampleInfo& id) { return id.Contains("a"); }"""
+    )
+    df = ROOT.RDataFrame(2).Define("v", "ROOT::RVecF{1, 5}")
+    df = df.Define("s", "declared_sum(declared_half(v))").DefinePerSample(
+        "of", "declared_of(rdfslot_, rdfsampleinfo_)"
+    )
+    assert df.AsNumpy(["s"])["s"].tolist() == [3, 3]
+    assert df.GetColumnType("of") == "bool"
+
+
+def test_special_variables_in_loops_and_lambdas() -> None:
+    df = ROOT.RDataFrame(3).Define(
+        "v", "ROOT::RVecD w; for (int i = 0; i < rdfentry_; ++i) w.push_back(i + rdfentry_); return w;"
+    )
+    df = df.Define(
+        "u", "Map(v, [](double x) { return x + Sum(Map(v, [](double y) { return rdfentry_; })); })"
+    )
+    assert [list(each) for each in df.AsNumpy(["v"])["v"]] == [[], [1], [2, 3]]
+    assert [list(each) for each in df.AsNumpy(["u"])["u"]] == [[], [2], [6, 7]]
+
+
+def test_variations_in_braces() -> None:
+    df = (
+        ROOT.RDataFrame(2).Define("w", "2. * rdfentry_").Vary("w", "ROOT::RVecD{w * ROOT::RVecF{0.5f, 2}}", 2)
+    )
+    sums = ROOT.RDF.Experimental.VariationsFor(df.Sum("w"))
+    assert {name: sums[name] for name in sums.GetKeys()} == {"nominal": 2, "w:0": 1, "w:1": 4}

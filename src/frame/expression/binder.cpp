@@ -105,6 +105,10 @@ std::optional<Binder::Items> Binder::items_of(NodeIndex index) {
         !node->braces && node->children.size() == 1 && syntax_[node->children.front()].kind == NodeKind::list;
     if (wraps) node = &syntax_[node->children.front()];
     if (!wraps && !node->braces) return std::nullopt;
+    // RVecF{x} of a list x is a copy.
+    if (!wraps && node->children.size() == 1 && syntax_[node->children.front()].kind != NodeKind::list &&
+        this->type(bind(node->children.front())).depth() == type->depth())
+      return std::nullopt;
   } else if (node->kind != NodeKind::list) {
     return std::nullopt;
   }

@@ -51,6 +51,7 @@ class Binder {
   ExpressionId member(NodeIndex index);
   ExpressionId member_of(const SyntaxNode& node, ExpressionId object);
   std::optional<ExpressionId> look_up(const SyntaxNode& node, std::string_view path);
+  ExpressionId special(Op op) const;
   std::optional<ExpressionId> size_of_list(const SyntaxNode& node, std::string_view path);
   [[noreturn]] void unknown_column(const SyntaxNode& node, std::string_view path) const;
   struct Local {

@@ -97,8 +97,13 @@ ExpressionId Binder::name(NodeIndex index) {
   unknown_column(node, node.text);
 }
 
+ExpressionId Binder::special(Op op) const {
+  const auto found = scope_.find_special(op);
+  return found ? *found : pool_.special(op);
+}
+
 std::optional<ExpressionId> Binder::look_up(const SyntaxNode& node, std::string_view path) {
-  if (const auto special = special_op(path)) return pool_.special(*special);
+  if (const auto op = special_op(path)) return special(*op);
   if (const auto found = at(node.whole, [&] { return scope_.find(path); })) return found;
   return path.starts_with('#') ? size_of_list(node, path.substr(1)) : std::nullopt;
 }

@@ -87,6 +87,11 @@ class Scope {
   // Longer names are looked up first: "jets.pt", then "jets" with its member pt.
   virtual std::optional<ExpressionId> find(std::string_view name) const = 0;
   virtual std::vector<std::string> names() const = 0;  // for messages
+  // The entry, slot or sample, if the scope has it as another expression than ExpressionPool::special().
+  virtual std::optional<ExpressionId> find_special(Op op) const {
+    static_cast<void>(op);
+    return std::nullopt;
+  }
   // Functions of the graph in addition to those of the language; null if there is none of this name.
   virtual const Function* find_function(std::string_view name) const {
     static_cast<void>(name);

@@ -218,6 +218,7 @@ TEST_F(Expressions, GiveTheItemsOfVariations) {
   EXPECT_EQ(items("ROOT::RVecF({d, n})"), "float;float;");
   EXPECT_EQ(items("auto y = x; return ROOT::RVecF{y, y};"), "float;float;");
   EXPECT_EQ(items("pt * 2"), "std::vector<float>;");
+  EXPECT_EQ(items("ROOT::RVecD{pt * 2}"), "std::vector<double>;");
   EXPECT_EQ(items("{pt * 2, pt}"), "std::vector<float>;std::vector<float>;");
   EXPECT_EQ(items("ROOT::RVec<ROOT::RVecI>{{}, {n}}"),
             "std::vector<std::int32_t>;std::vector<std::int32_t>;");

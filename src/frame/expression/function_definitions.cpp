@@ -58,16 +58,16 @@ void Parser::run(FunctionsSyntax& into, const TemplateTypes* chosen) {
 
 void Parser::definition(FunctionsSyntax& into) {
   if (accept(";")) return;
-  if (here().is_name("using") || here().is_name("typedef")) return alias();
+  if (here().is_name("using") || here().is_name("typedef")) return alias(false);
   if (here().is_name("namespace")) return name_space(into);
   FunctionSyntax made;
   if (here().is_name("template")) {
     made.templates = template_names();
     if (template_types_ != nullptr && template_types_->function == into.functions.size()) {
       for (const auto& [name, type] : template_types_->types) {
-        std::vector<Token> written = tokens_of(into.types.emplace_back(type));
-        written.pop_back();  // the end
-        replace_names(name, written);
+        std::vector<Token> by = tokens_of(into.types.emplace_back(type));
+        by.pop_back();  // the end
+        replace_names(name, by, false);
       }
       made.templates.clear();
     }
@@ -208,7 +208,7 @@ FunctionSyntax::Parameter Parser::parameter() {
 }
 
 // using namespace a; using a::b; using name = type; typedef type name;
-void Parser::alias() {
+void Parser::alias(bool in_block) {
   const Token& word = take();
   const std::size_t begin = at_;
   std::size_t end = at_;
@@ -217,26 +217,48 @@ void Parser::alias() {
   at_ = end + 1;
   if (token(begin).is_name("namespace")) return;  // std and those of ROOT are known without it
   const bool is_using = word.is_name("using");
-  const std::size_t name = is_using ? begin : end - 1;
-  std::size_t from = is_using ? begin + 2 : begin;
-  const std::size_t to = is_using ? end : end - 1;
-  if (is_using && !token(begin + 1).is("=")) from = begin;  // its last name alone
-  const bool is_name = is_using && from == begin;
+  std::size_t name = is_using ? begin : end - 1;
+  while (!is_using && name > begin && end_of_written(name - 1) == end) --name;
+  const std::size_t behind = end_of_written(name);
+  const bool is_name = is_using && !token(behind).is("=");  // its last name alone
+  const std::size_t from = is_using && !is_name ? behind + 1 : begin;
+  const std::size_t to = is_using ? end : name;
   const auto type = type_at(from);
+  if (!type && is_name) return;  // a function, which is known without it
   if (!type || type->end != to) fail(token(from).range, "a type should be here");
   if (++aliases_ > most_aliases) fail(word.range, fmt::format("more than {} names for types", most_aliases));
-  const Token alias = token(is_name ? end - 1 : name);
-  if (is_name && type_of_name(alias.text)) return;
-  replace_names(alias.text, {tokens_.begin() + static_cast<std::ptrdiff_t>(from),
-                             tokens_.begin() + static_cast<std::ptrdiff_t>(to)});
+  const std::string_view alias = is_name ? token(end - 1).text : written(name);
+  if (is_name && type_of_name(alias)) return;
+  replace_names(alias,
+                {tokens_.begin() + static_cast<std::ptrdiff_t>(from),
+                 tokens_.begin() + static_cast<std::ptrdiff_t>(to)},
+                in_block);
 }
 
-// In what follows; but not as part of a longer name, or behind a dot.
-void Parser::replace_names(std::string_view name, const std::vector<Token>& by) {
+// What the text has at a token, which may have been replaced by several.
+std::string_view Parser::written(std::size_t at) const {
+  const TextRange range = token(at).range;
+  return std::string_view(syntax_.text).substr(range.begin, range.end - range.begin);
+}
+
+std::size_t Parser::end_of_written(std::size_t at) const {
+  const TextRange range = token(at).range;
+  while (++at < tokens_.size() && tokens_[at].range.begin == range.begin &&
+         tokens_[at].range.end == range.end) {
+  }
+  return at;
+}
+
+// In what follows, or in the rest of the block; but not as part of a longer name, or behind a dot.
+void Parser::replace_names(std::string_view name, const std::vector<Token>& by, bool in_block) {
   std::vector<Token> rest;
+  int blocks = 0;
   for (std::size_t i = at_; i < tokens_.size(); ++i) {
+    if (tokens_[i].is("{")) ++blocks;
+    if (tokens_[i].is("}")) --blocks;
+    const bool is_outside = in_block && blocks < 0;
     const bool is_part = i > 0 && (tokens_[i - 1].is("::") || tokens_[i - 1].is("."));
-    if (!tokens_[i].is_name(name) || is_part) {
+    if (tokens_[i].is_quoted || written(i) != name || is_part || is_outside) {
       rest.push_back(tokens_[i]);
       continue;
     }
@@ -244,6 +266,7 @@ void Parser::replace_names(std::string_view name, const std::vector<Token>& by) 
       each.range = tokens_[i].range;
       rest.push_back(std::move(each));
     }
+    i = end_of_written(i) - 1;
     if (rest.size() > most_tokens)
       fail(tokens_[i].range, "the text is too long once its names for types are written out");
   }

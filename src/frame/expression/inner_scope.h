@@ -30,6 +30,7 @@ class InnerScope final : public Scope {
     const auto found = outside_.scope_.find(name);
     return found ? std::optional(capture(*found)) : std::nullopt;
   }
+  std::optional<ExpressionId> find_special(Op op) const override { return capture(outside_.special(op)); }
   std::vector<std::string> names() const override { return outside_.scope_.names(); }
   const Function* find_function(std::string_view name) const override {
     return outside_.scope_.find_function(name);

@@ -71,6 +71,10 @@ TEST_F(Loops, ChangeVariables) {
             "std::int32_t: 8 0 22");
   EXPECT_EQ(results("int c = 0; for (auto x : {1, 2, 3}) for (char d : \"ab\"s) c += x; return c;"),
             "std::int32_t: 12 12 12");
+  EXPECT_EQ(
+      results(
+          "double s = 0; for (int i = 0; i < rdfentry_; ++i) for (int k : {1, 2}) s += rdfentry_; return s;"),
+      "double: 0 2 8");
 }
 
 TEST_F(Loops, EndByBreakContinueAndReturn) {
@@ -84,6 +88,13 @@ TEST_F(Loops, EndByBreakContinueAndReturn) {
       results("int last; int k = 0; while (k < n) { last = k; k += 2; if (last == 2) break; } return k;"),
       "std::int32_t: 2 0 4");
   EXPECT_EQ(results("while (true) { if (n > 1) return 1; return 2.5; }"), "double: 1 2.5 1");
+}
+
+TEST_F(Loops, NameTypesOfTheirBlock) {
+  EXPECT_EQ(
+      results("using namespace ROOT::VecOps; using std::sqrt; using F = float; F s = 0; "
+              "for (auto x : v) { using F = double; F y = x; s += y; } typedef RVec<F> L; return L{s}; "),
+      "std::vector<float>: {31} {0} {34}");
 }
 
 TEST_F(Loops, ChangeLists) {
@@ -245,6 +256,14 @@ TEST(TextFunctions, SayWhatTheyAre) {
       "double");
   EXPECT_EQ(functions.kernel("a::count", std::vector{floats})->result().name(), "std::int32_t");
   EXPECT_THROW(functions.kernel("first", std::vector{ValueType(ElementType::int32)}), Error);
+  const TextFunctions again(
+      "using A = const std::vector<float>&; float f(A x) { using A = double; typedef int B; A y = B(2.5); "
+      "return y; }"
+      "using A = const std::vector<float>&; typedef std::vector<float> C; typedef std::vector<float> C; C "
+      "g(A x) { "
+      "return x; }");
+  EXPECT_EQ(again.kernel("f", std::vector{floats})->result().name(), "float");
+  EXPECT_EQ(again.kernel("g", std::vector{floats})->result().name(), "std::vector<float>");
   EXPECT_THROW(functions.kernel("none", {}), Error);
 }
 

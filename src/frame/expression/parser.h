@@ -135,8 +135,10 @@ class Parser {
   void function(FunctionSyntax made, FunctionsSyntax& into);
   FunctionSyntax::Parameter parameter();
   void skip_body(const Token& brace);
-  void alias();
-  void replace_names(std::string_view name, const std::vector<Token>& by);
+  void alias(bool in_block);
+  std::string_view written(std::size_t at) const;
+  std::size_t end_of_written(std::size_t at) const;
+  void replace_names(std::string_view name, const std::vector<Token>& by, bool in_block);
 
   // ---- Types (types.cpp)
   std::optional<Type> type_at(std::size_t at) const;

@@ -25,7 +25,7 @@ bool is_reference(const Token& token) {
 }  // namespace
 
 bool Parser::starts_statements() const {
-  for (const std::string_view word : {"return", "if", "auto", "const", "switch"})
+  for (const std::string_view word : {"return", "if", "auto", "const", "switch", "using", "typedef"})
     if (here().is_name(word)) return true;
   return starts_loop() || declared_type().has_value();
 }
@@ -74,6 +74,8 @@ void Parser::statement(Block& block) {
     const Block inner = branch();
     block.ends = !inner.leads_on();
     add_step(block, body_of(inner));
+  } else if (here().is_name("using") || here().is_name("typedef")) {
+    alias(true);
   } else if (accept(";")) {
     return;
   } else if (const auto type = declared_type()) {

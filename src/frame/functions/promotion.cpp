@@ -236,7 +236,9 @@ std::optional<ValueType> type_of(std::string_view name, int depth) {
   name = bare_name(name);
   if (const auto element = look_up(named_elements, name)) return ValueType(*element);
   if (const auto item = look_up(named_lists, name)) return ValueType::list(*item);
-  for (const std::string_view text : {"string", "string_view", "TString", "char*", "char *"})
+  // rdfsampleinfo_ is a text.
+  for (const std::string_view text : {"string", "string_view", "TString", "char*", "char *", "RSampleInfo",
+                                      "RDF::RSampleInfo", "ROOT::RDF::RSampleInfo"})
     if (name == text) return ValueType::string();
   if (auto integer = integer_of_words(name)) return integer;
   if (auto vector = vector_class_of_name(name)) return vector;

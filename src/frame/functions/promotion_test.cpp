@@ -103,7 +103,9 @@ TEST(TypeNames, OfListsAndStrings) {
   expect_type({"ROOT::RVecULL", "RVec<unsigned long long>"}, ValueType::list(ElementType::uint64));
   expect_type({"RVec<RVec<float>>", "std::vector<std::vector<float> >", "RVec<ROOT::RVecF>"},
               ValueType::list(floats));
-  expect_type({"std::string", "string", "std::string_view", "const char*", "TString"}, ValueType::string());
+  expect_type({"std::string", "string", "std::string_view", "const char*", "TString",
+               "const ROOT::RDF::RSampleInfo&"},
+              ValueType::string());
   expect_type({"std::vector<std::string>"}, ValueType::list(ValueType::string()));
 }
 

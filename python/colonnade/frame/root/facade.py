@@ -283,9 +283,11 @@ class RDataFrame:
         made._with_default = [*self._with_default, (len(self.GetDefinedColumnNames()), column)]
         return made
 
-    def Range(self, begin: int, end: int | None = None, stride: int = 1) -> RDataFrame:
+    def Range(self, begin: int | None = None, end: int | None = None, stride: int = 1) -> RDataFrame:
         """Keep a range of the entries that reach this node: `Range(end)`, `Range(begin, end, stride)`; 0: no end."""
-        return self._at(self._frame.range(begin, end, stride))
+        if begin is None and end is None:
+            raise UsageError("a range needs its end", "Range(1000)")
+        return self._at(self._frame.range(0 if begin is None else begin, end, stride))
 
     @also_named(colName="columns", colNames="columns", expression="values")
     def Vary(self, columns: Any, values: Any, *arguments: Any, **options: Any) -> RDataFrame:

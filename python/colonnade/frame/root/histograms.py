@@ -61,6 +61,14 @@ class AxisView:
         """Return the number of bins, without underflow and overflow."""
         return len(self._edges) - 1
 
+    def GetFirst(self) -> int:
+        """Return the number of the first bin: 1."""
+        return 1
+
+    def GetLast(self) -> int:
+        """Return the number of the last bin."""
+        return self.GetNbins()
+
     def GetXmin(self) -> float:
         """Return the lower edge of the first bin."""
         return float(self._edges[0])
