@@ -945,3 +945,71 @@ def test_graphs_are_named_after_columns_not_aliases():
     for graph in (frame.Graph("b", "y"), frame.GraphAsymmErrors("b", "y", "x", "x", "x", "x")):
         assert (graph.GetName(), graph.GetTitle()) == ("y_vs_x", "y vs x")
     assert frame.Histo1D("a").GetName() == "a"
+
+
+class Vector:
+    """What a `std::vector` of ROOT's has."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, place):
+        return self.items[place]
+
+
+class Object:
+    """An object of ROOT's with getters of these values and fields."""
+
+    def __init__(self, fields=(), **values):
+        self.__dict__ |= dict(fields) | {name: lambda value=value: value for name, value in values.items()}
+
+
+def axis_of(*edges):
+    even = len(edges) == 3
+    return Object(
+        {"GetBinLowEdge": lambda k: edges[k - 1]},
+        GetNbins=edges[0] if even else len(edges) - 1,
+        GetXmin=edges[even],
+        GetXmax=edges[-1],
+        IsVariableBinSize=not even,
+    )
+
+
+def test_objects_of_root_itself(file, frame):
+    """`import ROOT` beside `colonnade.RDataFrame`."""
+    assert RDataFrame("Events", Vector([file]), Vector(["x"])).Mean().GetValue() == pytest.approx(X.mean())
+    assert list(frame.AsNumpy(Vector(["x"]))) == ["x"]
+    fields = {"fName": "h", "fTitle": "t", "fNbinsX": 4}
+    regular = {**fields, "fBinXEdges": Vector([]), "fXLow": -2.0, "fXUp": 2.0}
+    edges = {**fields, "fBinXEdges": [-2.0, -1.0, 0.0, 1.0, 2.0], "fXLow": 0.0, "fXUp": 0.0}
+    of_histogram = {"GetName": "h", "GetTitle": "t", "GetNbinsX": 4, "GetYaxis": None, "GetZaxis": None}
+    axes = [axis_of(4, -2.0, 2.0), axis_of(-2.0, -1.0, 0.0, 1.0, 2.0)]
+    histograms = [Object(**of_histogram, GetDimension=1, GetXaxis=axis) for axis in axes]
+    expected = frame.Histo1D(("h", "t", 4, -2, 2), "x", "w").values()
+    for model in (Object(regular), Object(edges), *histograms):
+        h = frame.Histo1D(model, "x", "w").GetValue()
+        assert (h.GetName(), h.GetTitle()) == ("h", "t")
+        np.testing.assert_array_equal(h.values(), expected)
+    of_any = {"fName": "h", "fTitle": "t", "fDim": 1, "fNbins": [4], "fXmin": [-2.0], "fXmax": [2.0]}
+    for more in ([], [-2.0, -1.0, 0.0, 1.0, 2.0]):
+        h = frame.HistoND(Object({**of_any, "fBinEdges": [Vector(more)]}), Vector(["x", "w"]))
+        np.testing.assert_array_equal(h.values(), expected)
+    profile = frame.Profile1D(("h", "t", 4, -2, 2, 0.6, 1.2, "s"), "x", "w")
+    limits = {"fYLow": 0.6, "fYUp": 1.2, "fOption": "s"}
+    getters = {**of_histogram, "GetYmin": 0.6, "GetYmax": 1.2, "GetErrorOption": "s"}
+    of_object = Object(**getters, GetDimension=1, GetXaxis=axes[0])
+    for model in (Object({**regular, **limits}), of_object):
+        np.testing.assert_array_equal(frame.Profile1D(model, "x", "w").values(), profile.values())
+
+    files = [Object(GetName="Events", GetTitle=file)] * 2
+    friends = [Object(GetName="f", GetTree=Object(GetListOfFiles=files, GetListOfFriends=None))]
+    chain = RDataFrame(Object(GetListOfFiles=files, GetListOfFriends=friends))
+    assert chain.Define("d", "f.x - x").Sum("d").GetValue() == 0
+    assert chain.Count().GetValue() == 2 * ENTRIES
+    tree = Object(GetName="Events", GetListOfFriends=None, GetCurrentFile=Object(GetName=file))
+    assert RDataFrame(tree).Count().GetValue() == ENTRIES
+    with pytest.raises(colonnade.UnsupportedError, match="the tree 'Events' is in no file"):
+        RDataFrame(Object(GetName="Events", GetListOfFriends=None, GetCurrentFile=None))

@@ -25,6 +25,7 @@ from .chains import TChain
 from .declared import lend_declared
 from .histograms import GraphView, HistogramView, ManyAxesView, ProfileView, StatsView, refuse
 from .models import histogram_tuple, is_model, profile_tuple, snapshot_settings
+from .objects import chain_of, is_chain, model_of, names_of
 from .results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
 from .samples import of_sample, with_answers
 from .specification import RDatasetSpec
@@ -123,6 +124,9 @@ class RDataFrame:
         if isinstance(name, TChain):
             friends = {**{each: of.pairs() for each, of in name.friends.items()}, **(friends or {})}
             name, files, columns = "", name.pairs(), columns or files
+        elif is_chain(name):
+            pairs, beside = chain_of(name)
+            name, files, columns, friends = "", pairs, columns or files, {**beside, **(friends or {})}
         if isinstance(name, RDatasetSpec):
             self._frame: DataFrame = DataFrame.from_spec(
                 name.content, threads=_threads, executor=executor, npartitions=npartitions
@@ -140,7 +144,7 @@ class RDataFrame:
             listed = (
                 files
                 if files is None or isinstance(files, str | os.PathLike)
-                else files_of(files, 'RDataFrame("Events", "f.root"), or a list of files')
+                else files_of(names_of(files), 'RDataFrame("Events", "f.root"), or a list of files')
             )
             self._frame = DataFrame(
                 name,
@@ -152,7 +156,7 @@ class RDataFrame:
             )
             self._set_up()
         lend_declared(self._frame)
-        self._columns = list(columns or [])
+        self._columns = _listed(columns) if columns else []
         self._with_default: list[tuple[int, str]] = []
         """Columns with a default value, and where they stand among the defined ones."""
 
@@ -387,6 +391,7 @@ class RDataFrame:
         self, model: Sequence[Any], columns: Sequence[Any], weight: Any = None
     ) -> RResultPtr[HistogramView]:
         """Fill a histogram with any number of axes; a column more than axes is the weight."""
+        model = model_of(model)
         named = _listed(columns)
         listed = [*named, *([] if weight is None else [weight])]
         has_dimensions = isinstance(model, Sequence) and len(model) > 3 and isinstance(model[3], Sequence)
@@ -779,6 +784,7 @@ def _names(columns: Any) -> Any:
     """Texts of any kind, one or several: ROOT's strings, too."""
     if isinstance(columns, str):
         return columns
+    columns = names_of(columns)
     if not isinstance(columns, Iterable) or isinstance(columns, bytes):
         raise TypeMismatchError(f"{columns!r} is not the name of a column", "a name, or a list of names")
     return [str(each) for each in columns]
@@ -850,7 +856,7 @@ def _listed(columns: Any) -> list[str]:
 
 
 def _model_and_columns(arguments: Sequence[Any]) -> tuple[Any, list[Any]]:
-    listed = list(arguments)
+    listed = [model_of(each) for each in arguments[:1]] + list(arguments[1:])
     if listed and (is_model(listed[0]) or hasattr(listed[0], "edges")):
         return listed[0], listed[1:]
     return None, listed
