@@ -6,14 +6,15 @@
 #include <mutex>
 #include <utility>
 
+#include "base/process.h"
 #include "base/redacted.h"
 
 namespace colonnade {
 namespace {
 
 std::mutex& handler_mutex() {
-  static std::mutex mutex;
-  return mutex;
+  static PerProcess<std::mutex> mutex;
+  return mutex.get();
 }
 
 WarningHandler& current_handler() {

@@ -164,5 +164,23 @@ TEST(ReadQueues, OfAForkedChildAreItsOwn) {
   other.join();
 }
 
+TEST(MemoryFiles, AreReadAndWrittenByAForkedChild) {
+  const auto works = [](const std::string& own) {
+    store_memory_file(own, pattern(5000));
+    Bytes bytes(1000);
+    open_for_reading(own)->read(3000, bytes);
+    remove_memory_file(own);
+    return holds(bytes, 3000);
+  };
+  std::atomic<bool> ends = false;
+  std::thread other([&] {
+    while (!ends) EXPECT_TRUE(works("memory:of_the_parent"));
+  });
+  for (int i = 0; i < 50; ++i)
+    EXPECT_EQ(status_of_child([&] { return works("memory:of_a_child") ? 0 : 1; }), 0);
+  ends = true;
+  other.join();
+}
+
 }  // namespace
 }  // namespace colonnade::io

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "base/made_once.h"
+
 namespace colonnade::frame {
 namespace {
 
@@ -45,8 +47,8 @@ std::vector<std::string> FunctionTable::names(bool methods) const {
 }
 
 const FunctionTable& standard_functions() {
-  static const FunctionTable table(assemble());
-  return table;
+  static MadeOnce<FunctionTable> table;
+  return table.get([] { return FunctionTable(assemble()); });
 }
 
 const std::vector<Function>& all_functions() {

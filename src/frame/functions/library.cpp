@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/process.h"
 #include "colonnade/column_type.h"
 #include "colonnade/error.h"
 #include "colonnade/functions.h"
@@ -169,10 +170,14 @@ class LibraryKernel final : public Kernel {
 }  // namespace
 
 std::shared_ptr<const FunctionLibrary> FunctionLibrary::open(const std::string& path) {
-  static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const FunctionLibrary>> known;
-  const std::lock_guard lock(mutex);
-  auto& library = known[path];
+  struct Known {
+    std::mutex mutex;
+    std::map<std::string, std::shared_ptr<const FunctionLibrary>> libraries;
+  };
+  static PerProcess<Known> all;
+  Known& known = all.get();
+  const std::lock_guard lock(known.mutex);
+  auto& library = known.libraries[path];
   if (!library) library = load(path);
   return library;
 }

@@ -79,11 +79,16 @@ Runtime& Runtime::start(const std::string& uri) {
   if (const pid_t process = all.process; process != 0 && process != ::getpid()) fail_in_child(uri);
   const std::lock_guard lock(all.mutex);
   if (!all.runtime) {
-    std::unique_ptr<Runtime> runtime(new Runtime(uri));
-    if (const int code = runtime->api_.init(); code != 0)
-      throw call_error(uri, "reach DAOS (daos_init)", code);
-    all.process = ::getpid();
-    all.runtime = std::move(runtime);
+    all.process = ::getpid();  // first: a child that is forked meanwhile would wait for the mutex
+    try {
+      std::unique_ptr<Runtime> runtime(new Runtime(uri));
+      if (const int code = runtime->api_.init(); code != 0)
+        throw call_error(uri, "reach DAOS (daos_init)", code);
+      all.runtime = std::move(runtime);
+    } catch (...) {
+      all.process = 0;
+      throw;
+    }
     if (!std::exchange(all.ends_with_process, true)) std::atexit([] { finish(); });
   }
   return *all.runtime;
@@ -91,7 +96,7 @@ Runtime& Runtime::start(const std::string& uri) {
 
 bool Runtime::finish() noexcept {
   Global& all = global();
-  if (all.process != ::getpid()) return false;
+  if (all.process != ::getpid() || !all.runtime) return false;
   all.runtime->drop_answered();
   const std::lock_guard lock(all.mutex);
   if (all.users != 0 || !all.abandoned_queues.empty()) return false;

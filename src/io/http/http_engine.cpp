@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/fork_pause.h"
 #include "base/process.h"
 #include "base/start_thread.h"
 #include "io/http/http_attempts.h"
@@ -88,6 +89,7 @@ using Clock = HttpTransfer::Clock;
 constexpr std::size_t most_spare_handles = 64;
 
 void initialise_curl() {
+  const ForkPause pause;
   static const CURLcode code = ::curl_global_init(CURL_GLOBAL_DEFAULT);
   if (code != CURLE_OK)
     throw Error(ErrorKind::resource, fmt::format("cannot start libcurl: {}", ::curl_easy_strerror(code)));
@@ -193,7 +195,10 @@ class HttpEngine::Loop {
     while (take_inbox()) {
       begin_waiting();
       int running = 0;
-      ::curl_multi_perform(multi_, &running);
+      {
+        const ForkPause pause;  // children need the same locks of OpenSSL
+        ::curl_multi_perform(multi_, &running);
+      }
       if (collect()) continue;  // there may be new ones
       ::curl_multi_poll(multi_, nullptr, 0, milliseconds_to_sleep(), nullptr);
     }
@@ -251,6 +256,7 @@ class HttpEngine::Loop {
     requests_.fetch_add(1, std::memory_order_relaxed);
     transfer.begun = Clock::now();
     if (spare_.empty()) {
+      const ForkPause pause;
       transfer.easy = ::curl_easy_init();
     } else {
       transfer.easy = spare_.back();

@@ -12,6 +12,8 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "base/fork_pause.h"
+
 namespace colonnade::io {
 namespace {
 
@@ -46,6 +48,7 @@ std::string_view name_in(std::string_view uri) noexcept {
 
 std::shared_ptr<Buffer> find_buffer(const std::string& uri, bool make) {
   Registry& all = registry();
+  const ForkPause pause;
   const std::lock_guard lock(all.mutex);
   const std::string_view name = name_in(uri);
   if (const auto found = all.buffers.find(name); found != all.buffers.end()) return found->second;
@@ -59,6 +62,7 @@ std::shared_ptr<Buffer> find_buffer(const std::string& uri, bool make) {
 std::vector<std::string> names_that_begin(std::string_view start) {
   std::vector<std::string> names;
   Registry& all = registry();
+  const ForkPause pause;
   const std::lock_guard lock(all.mutex);
   for (auto at = all.buffers.lower_bound(start); at != all.buffers.end() && at->first.starts_with(start);
        ++at)
@@ -80,6 +84,7 @@ class MemoryFile final : public RandomAccessFile {
  public:
   MemoryFile(std::string uri, std::shared_ptr<Buffer> buffer)
       : uri_(std::move(uri)), buffer_(std::move(buffer)) {
+    const ForkPause pause;
     const std::shared_lock lock(buffer_->mutex);
     size_ = buffer_->bytes.size();
     version_ = fmt::format("{}-{}", buffer_->number, buffer_->changes);
@@ -89,6 +94,7 @@ class MemoryFile final : public RandomAccessFile {
   std::string version() const override { return version_; }
   IoTraits traits() const noexcept override { return {.worthwhile_gap = 0}; }
   void read(std::uint64_t offset, MutableByteSpan into) const override {
+    const ForkPause pause;
     const std::shared_lock lock(buffer_->mutex);
     const std::uint64_t end = offset + into.size();
     if (end >= offset && end <= size_ && end > buffer_->bytes.size())
@@ -116,6 +122,7 @@ class MemoryWritableFile final : public WritableFile {
 
   // Makes this the writer of a buffer; false: there is one.
   bool lock(std::shared_ptr<Buffer> buffer) noexcept {
+    const ForkPause pause;
     const std::unique_lock lock(buffer->mutex);
     if (std::exchange(buffer->has_writer, true)) return false;
     buffer_ = std::move(buffer);
@@ -125,16 +132,19 @@ class MemoryWritableFile final : public WritableFile {
   const std::string& uri() const noexcept override { return uri_; }
   std::uint64_t size() const override {
     Buffer& open = buffer();
+    const ForkPause pause;
     const std::shared_lock lock(open.mutex);
     return open.bytes.size();
   }
   void read(std::uint64_t offset, MutableByteSpan into) const override {
     Buffer& open = buffer();
+    const ForkPause pause;
     const std::shared_lock lock(open.mutex);
     copy_out(open, uri_, offset, into);
   }
   void write(std::uint64_t offset, ByteSpan bytes) override {
     Buffer& open = buffer();
+    const ForkPause pause;
     const std::unique_lock lock(open.mutex);
     if (offset > open.bytes.max_size() - bytes.size())
       throw Error(ErrorKind::resource,
@@ -146,6 +156,7 @@ class MemoryWritableFile final : public WritableFile {
   }
   void truncate(std::uint64_t size) override {
     Buffer& open = buffer();
+    const ForkPause pause;
     const std::unique_lock lock(open.mutex);
     ++open.changes;
     open.bytes.resize(size);
@@ -162,6 +173,7 @@ class MemoryWritableFile final : public WritableFile {
   void release() noexcept {
     if (!buffer_) return;
     {
+      const ForkPause pause;
       const std::unique_lock lock(buffer_->mutex);
       buffer_->has_writer = false;
     }
@@ -187,6 +199,7 @@ class MemoryFileSystem final : public FileSystem {
   std::string path_of(const std::string& uri) override { return std::string(name_in(uri)); }
   bool exists(const std::string& path, const std::string&) override {
     Registry& all = registry();
+    const ForkPause pause;
     const std::lock_guard lock(all.mutex);
     return all.buffers.contains(path);
   }
@@ -199,11 +212,13 @@ class MemoryFileSystem final : public FileSystem {
   }
   void rename(const std::string& from, const std::string& to, const std::string&) override {
     Registry& all = registry();
+    const ForkPause pause;
     const std::lock_guard lock(all.mutex);
     move(all, from, to);
   }
   bool rename_new(const std::string& from, const std::string& to, const std::string&) override {
     Registry& all = registry();
+    const ForkPause pause;
     const std::lock_guard lock(all.mutex);
     if (all.buffers.contains(to)) return false;
     move(all, from, to);
@@ -254,18 +269,21 @@ std::vector<std::string> list_memory_files(const std::string& prefix) {
 
 Bytes memory_file_content(const std::string& uri) {
   const std::shared_ptr<Buffer> buffer = find_buffer(uri, false);
+  const ForkPause pause;
   const std::shared_lock lock(buffer->mutex);
   return buffer->bytes;
 }
 
 void store_memory_file(const std::string& uri, ByteSpan content) {
   const std::shared_ptr<Buffer> buffer = find_buffer(uri, true);
+  const ForkPause pause;
   const std::unique_lock lock(buffer->mutex);
   buffer->bytes.assign(content.begin(), content.end());
 }
 
 void remove_memory_file(const std::string& uri) noexcept {
   Registry& all = registry();
+  const ForkPause pause;
   const std::lock_guard lock(all.mutex);
   if (const auto found = all.buffers.find(name_in(uri)); found != all.buffers.end()) all.buffers.erase(found);
 }

@@ -11,6 +11,7 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "base/fork_pause.h"
 #include "io/object_checks.h"
 
 namespace colonnade::io {
@@ -49,6 +50,7 @@ std::string name_in(const std::string& uri) {
 
 std::shared_ptr<Content> find_store(const std::string& uri, bool make) {
   Registry& all = registry();
+  const ForkPause pause;
   const std::lock_guard lock(all.mutex);
   const std::string name = name_in(uri);
   if (const auto found = all.stores.find(name); found != all.stores.end()) return found->second;
@@ -66,6 +68,7 @@ class MemoryStore final : public ObjectStore {
 
   const std::string& uri() const noexcept override { return uri_; }
   StoreTraits traits() const noexcept override {
+    const ForkPause pause;
     const std::shared_lock lock(content_->mutex);
     return content_->traits;
   }
@@ -96,6 +99,7 @@ class MemoryStore final : public ObjectStore {
       values.emplace_back(ValueAddress{object, dkey, item.akey},
                           std::make_shared<const Bytes>(std::move(value)));
     }
+    const ForkPause pause;
     const std::unique_lock lock(content_->mutex);
     for (auto& [address, bytes] : values) {
       content_->counts.updated_bytes += bytes->size();
@@ -122,6 +126,7 @@ class MemoryStore final : public ObjectStore {
     count([](StoreCounts& counts) { ++counts.puts; });
     check_value_size(uri_, traits(), address, value.size());
     auto bytes = std::make_shared<const Bytes>(value.begin(), value.end());
+    const ForkPause pause;
     const std::unique_lock lock(content_->mutex);
     const auto found = content_->values.find(address);
     const bool there = found != content_->values.end();
@@ -134,6 +139,7 @@ class MemoryStore final : public ObjectStore {
   std::vector<std::uint64_t> list_dkeys(const ObjectId& object) const override {
     count([](StoreCounts& counts) { ++counts.lists; });
     std::vector<std::uint64_t> keys;
+    const ForkPause pause;
     const std::shared_lock lock(content_->mutex);
     for (auto at = content_->values.lower_bound({object, 0, 0});
          at != content_->values.end() && at->first.object == object; ++at)
@@ -144,6 +150,7 @@ class MemoryStore final : public ObjectStore {
   std::vector<std::uint64_t> list_akeys(const ObjectId& object, std::uint64_t dkey) const override {
     count([](StoreCounts& counts) { ++counts.lists; });
     std::vector<std::uint64_t> keys;
+    const ForkPause pause;
     const std::shared_lock lock(content_->mutex);
     for (auto at = content_->values.lower_bound({object, dkey, 0});
          at != content_->values.end() && at->first.object == object && at->first.dkey == dkey; ++at)
@@ -152,6 +159,7 @@ class MemoryStore final : public ObjectStore {
   }
 
   void remove(const ValueAddress& address) override {
+    const ForkPause pause;
     const std::unique_lock lock(content_->mutex);
     ++content_->counts.removals;
     content_->values.erase(address);
@@ -159,6 +167,7 @@ class MemoryStore final : public ObjectStore {
 
   void remove_objects(std::uint32_t group, std::uint64_t first, std::uint64_t last) override {
     constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
+    const ForkPause pause;
     const std::unique_lock lock(content_->mutex);
     ++content_->counts.removals;
     if (first > last) return;
@@ -172,6 +181,7 @@ class MemoryStore final : public ObjectStore {
 
  private:
   Value find(const ValueAddress& address) const {
+    const ForkPause pause;
     const std::shared_lock lock(content_->mutex);
     const auto found = content_->values.find(address);
     return found != content_->values.end() ? found->second : Value{};
@@ -179,6 +189,7 @@ class MemoryStore final : public ObjectStore {
 
   template <class Change>
   void count(Change&& change) const {
+    const ForkPause pause;
     const std::unique_lock lock(content_->mutex);
     change(content_->counts);
   }
@@ -194,6 +205,7 @@ std::shared_ptr<ObjectStore> open_memory_store(const std::string& uri, const Sto
   auto store = std::make_shared<MemoryStore>(uri, content);
   Wrap wrap;
   {
+    const ForkPause pause;
     const std::shared_lock lock(content->mutex);
     wrap = content->wrap;
   }
@@ -202,24 +214,28 @@ std::shared_ptr<ObjectStore> open_memory_store(const std::string& uri, const Sto
 
 void set_memory_store_traits(const std::string& uri, const StoreTraits& traits) {
   const std::shared_ptr<Content> content = find_store(uri, true);
+  const ForkPause pause;
   const std::unique_lock lock(content->mutex);
   content->traits = traits;
 }
 
 StoreCounts memory_store_counts(const std::string& uri) {
   const std::shared_ptr<Content> content = find_store(uri, true);
+  const ForkPause pause;
   const std::shared_lock lock(content->mutex);
   return content->counts;
 }
 
 void reset_memory_store_counts(const std::string& uri) {
   const std::shared_ptr<Content> content = find_store(uri, true);
+  const ForkPause pause;
   const std::unique_lock lock(content->mutex);
   content->counts = {};
 }
 
 std::vector<ValueAddress> memory_store_addresses(const std::string& uri) {
   const std::shared_ptr<Content> content = find_store(uri, true);
+  const ForkPause pause;
   const std::shared_lock lock(content->mutex);
   std::vector<ValueAddress> addresses;
   for (const auto& [address, value] : content->values) addresses.push_back(address);
@@ -228,12 +244,14 @@ std::vector<ValueAddress> memory_store_addresses(const std::string& uri) {
 
 void wrap_memory_store(const std::string& uri, Wrap wrap) {
   const std::shared_ptr<Content> content = find_store(uri, true);
+  const ForkPause pause;
   const std::unique_lock lock(content->mutex);
   content->wrap = std::move(wrap);
 }
 
 void remove_memory_store(const std::string& uri) noexcept {
   Registry& all = registry();
+  const ForkPause pause;
   const std::lock_guard lock(all.mutex);
   if (const auto found = all.stores.find(name_in(uri)); found != all.stores.end()) all.stores.erase(found);
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "base/made_once.h"
 #include "colonnade/error.h"
 
 namespace colonnade::io {
@@ -80,8 +81,8 @@ RadosApi load_rados(std::span<const char* const> libraries) {
 
 const RadosApi& rados_api() {
   static constexpr std::array names{"librados.so.2"};
-  static const RadosApi api = load_rados(names);
-  return api;
+  static MadeOnce<RadosApi> api;
+  return api.get([] { return load_rados(names); });
 }
 
 }  // namespace colonnade::io
