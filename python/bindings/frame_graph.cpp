@@ -9,6 +9,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/process.h"
 #include "colonnade/error.h"
 #include "frame/executor/kept_cursors.h"
 #include "frame/graph/graph.h"
@@ -88,6 +90,11 @@ class PyGraph {
   explicit PyGraph(std::shared_ptr<frame::Source> source)
       : graph_(std::make_unique<Graph>(std::move(source))) {}
   explicit PyGraph(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {}
+  ~PyGraph() {
+    if (is_left()) leave_to_parent(graph_);
+  }
+  PyGraph(const PyGraph&) = delete;
+  PyGraph& operator=(const PyGraph&) = delete;
 
   // remake(payload, columns) returns the Definition of a callable; may_use(uri, writes) tells whether the
   // plan may read or write it. None: no callables; any URI.
@@ -129,6 +136,7 @@ class PyGraph {
   void drop(ResultId result) { note({{}, {result}}); }
   void release(NodeId node) { note({{node}, {}}); }
   void note(const Dropped& dropped) {
+    if (is_left()) return;
     {
       const std::lock_guard noting(dropped_mutex_);
       dropped_.nodes.insert(dropped_.nodes.end(), dropped.nodes.begin(), dropped.nodes.end());
@@ -222,8 +230,11 @@ class PyGraph {
   // end, and freed once other threads may use the graph: freeing may run Python code.
   class Turn {
    public:
-    explicit Turn(PyGraph& graph) : Turn((graph.mutex_.lock(), graph), std::adopt_lock) {}
-    Turn(PyGraph& graph, std::adopt_lock_t) : graph_(graph) { graph.user_ = std::this_thread::get_id(); }
+    explicit Turn(PyGraph& graph) : Turn(locked(graph), std::adopt_lock) {}
+    Turn(PyGraph& graph, std::adopt_lock_t) : graph_(graph) {
+      graph.user_ = std::this_thread::get_id();
+      graph.user_process_ = ::getpid();
+    }
     ~Turn() {
       do {
         Graph::Garbage freed;
@@ -233,6 +244,7 @@ class PyGraph {
         const Dropped dropped = graph_.take_dropped();
         for (const ResultId result : dropped.results) free(graph_.graph_->forget(result));
         for (const NodeId node : dropped.nodes) free(graph_.graph_->release(node));
+        graph_.user_process_ = 0;
         graph_.user_ = std::thread::id();
         graph_.mutex_.unlock();
       } while (graph_.has_dropped() && graph_.mutex_.try_lock());
@@ -241,8 +253,22 @@ class PyGraph {
     Turn& operator=(const Turn&) = delete;
 
    private:
+    static PyGraph& locked(PyGraph& graph) {
+      if (graph.is_left())
+        throw Error(ErrorKind::usage,
+                    "another thread was computing with this data frame while the process was forked",
+                    "make another one in the child, or fork while no thread computes");
+      graph.mutex_.lock();
+      return graph;
+    }
+
     PyGraph& graph_;
   };
+  // True if the fork interrupted a thread of the parent, which left the graph half changed.
+  bool is_left() const noexcept {
+    const pid_t process = user_process_;
+    return process != 0 && process != ::getpid();
+  }
   bool has_dropped() {
     const std::lock_guard noting(dropped_mutex_);
     return !dropped_.empty();
@@ -262,6 +288,7 @@ class PyGraph {
   std::vector<std::weak_ptr<std::vector<KeptObject>>> kept_;  // kept by the graph
   std::mutex mutex_;
   std::atomic<std::thread::id> user_;
+  std::atomic<pid_t> user_process_ = 0;  // 0: nobody uses the graph
   std::mutex dropped_mutex_;
   Dropped dropped_;  // still in the graph
 };

@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <map>
-#include <mutex>
 
 #include "dataset/writing/open_writer.h"
 #include "register.h"
+#include "writer_turns.h"
 #include "written_arrays.h"
 
 namespace nb = nanobind;
@@ -47,11 +47,12 @@ class PyFillContext {
   }
   void close() {
     run([](FillContext& context) { context.close(); });
-    const std::lock_guard turn(mutex_);
+    const auto turn = turns_.take();
     context_.reset();
   }
   void discard() noexcept {
-    const std::lock_guard turn(mutex_);
+    if (!turns_.is_here()) return leave_to_parent(context_);
+    const auto turn = turns_.take();
     if (context_) context_->discard();
     context_.reset();
   }
@@ -59,7 +60,7 @@ class PyFillContext {
  private:
   template <class Work>
   void run(Work&& work) {
-    const std::lock_guard turn(mutex_);
+    const auto turn = turns_.take();
     if (!context_) throw Error(ErrorKind::usage, "the context is closed");
     work(*context_);
     entries_ = context_->num_entries();
@@ -67,7 +68,7 @@ class PyFillContext {
 
   std::unique_ptr<FillContext> context_;
   std::atomic<std::uint64_t> entries_ = 0;
-  std::mutex mutex_;
+  WriterTurns turns_;
 };
 
 // Thread-safe; destroying it drops uncommitted data, as for Writer.
@@ -85,7 +86,7 @@ class PyParallelWriter {
   }
   // The same if it was added: Python does not know that if Ctrl-C came at once.
   ParallelAttributeSet& add_attribute_set(const std::string& name, const std::vector<const Field*>& fields) {
-    const std::lock_guard turn(sets_mutex_);
+    const auto turn = turns_.take();
     ParallelAttributeSet*& set = sets_[name];
     if (set == nullptr) set = &writer_->add_attribute_set(make_model(fields, {}), name);
     return *set;
@@ -98,7 +99,7 @@ class PyParallelWriter {
  private:
   std::unique_ptr<ParallelWriter> writer_;
   std::map<std::string, ParallelAttributeSet*> sets_;
-  std::mutex sets_mutex_;
+  WriterTurns turns_;
 };
 
 std::unique_ptr<PyParallelWriter> make_parallel_writer(const std::string& uri, const std::string& name,

@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <map>
-#include <mutex>
 
 #include "codec/compression.h"
 #include "colonnade/attributes.h"
@@ -18,6 +17,7 @@
 #include "dataset/writing/open_writer.h"
 #include "register.h"
 #include "writer_handles.h"
+#include "writer_turns.h"
 #include "written_arrays.h"
 
 namespace nb = nanobind;
@@ -71,14 +71,15 @@ class PyAppender {
     });
   }
   void abandon() {
-    const std::lock_guard turn(mutex_);
+    if (!turns_.is_here()) return leave_to_parent(owned_);
+    const auto turn = turns_.take();
     drop();
   }
 
  private:
   template <class Work>
   void run(Work&& work) {
-    const std::lock_guard turn(mutex_);
+    const auto turn = turns_.take();
     if (appender_ == nullptr) throw Error(ErrorKind::usage, "the data set is closed");
     work(*appender_);
   }
@@ -91,7 +92,7 @@ class PyAppender {
   AttributeAppender* appender_;
   AttributeSets sets_;  // of it
   const std::uint64_t entries_;
-  std::mutex mutex_;
+  WriterTurns turns_;
 };
 
 class PyWriter {
@@ -104,7 +105,7 @@ class PyWriter {
 
   std::uint64_t num_entries() const { return entries_; }
   bool replaces() {
-    const std::lock_guard turn(mutex_);
+    const auto turn = turns_.take();
     return writer_ && writer_->replaces();
   }
 
@@ -139,13 +140,14 @@ class PyWriter {
   }
   void close() {
     run([](Writer& writer) { writer.close(); });
-    const std::lock_guard turn(mutex_);
+    const auto turn = turns_.take();
     writer_.reset();
   }
   // Drops uncommitted data: a writer that is destroyed while an exception is in flight does not
   // commit.
   void abandon() {
-    const std::lock_guard turn(mutex_);
+    if (!turns_.is_here()) return leave_to_parent(writer_);
+    const auto turn = turns_.take();
     if (!writer_) return;
     struct Abandon {};
     try {
@@ -158,7 +160,7 @@ class PyWriter {
  private:
   template <class Work>
   void run(Work&& work) {
-    const std::lock_guard turn(mutex_);
+    const auto turn = turns_.take();
     if (!writer_) throw Error(ErrorKind::usage, "the writer is closed");
     work(*writer_);
     entries_ = writer_->num_entries();
@@ -167,7 +169,7 @@ class PyWriter {
   std::shared_ptr<Writer> writer_;
   AttributeSets sets_;  // of it
   std::atomic<std::uint64_t> entries_ = 0;
-  std::mutex mutex_;
+  WriterTurns turns_;
 };
 
 void register_options(nb::module_& module) {

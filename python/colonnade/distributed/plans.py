@@ -13,7 +13,6 @@ import hashlib
 import itertools
 import json
 import operator
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
@@ -24,6 +23,7 @@ from colonnade import _core
 from colonnade.errors import FormatError, UnsupportedError, UsageError, redacted
 from colonnade.frame.callables import load_callable, pickled, unpickled, without_places
 from colonnade.frame.session import Booking, PythonCalls, Session
+from colonnade.locks import ProcessLock
 from colonnade.misuse import whole_number
 
 from .snapshots import Claim, claimed
@@ -416,7 +416,7 @@ class Plan:
 
 _set_up: set[str] = set()
 """What has been called in this process."""
-_set_up_lock = threading.Lock()
+_set_up_lock = ProcessLock()
 
 _KINDS = {"kind": str, "node": int, "arguments": list, "options": str, "varied": bool}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from colonnade import _core
 from colonnade.arrays.columns import flatten
 from colonnade.errors import UsageError, redacted
+from colonnade.locks import ProcessLock
 from colonnade.misuse import column_name, mapping_of, whole_number
 from colonnade.schema.spec import Spec, infer
 
@@ -240,7 +240,7 @@ class SharedAttributeSet:
         self.name = name
         self.fields: dict[str, _core.Field] = {}
         self.core: _core.ParallelAttributeSet | None = None
-        self._mutex = threading.Lock()
+        self._mutex = ProcessLock()
 
     def make(
         self, core: _core.ParallelWriter, schema: Mapping[str, Spec], *, must_agree: bool = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from colonnade import _core
 from colonnade.annotations import checked, checked_methods
 from colonnade.arrays.columns import PathArray
 from colonnade.errors import Error, UsageError, redacted
+from colonnade.locks import ProcessLock
 from colonnade.misuse import column_name
 from colonnade.reading.opening import PathLike
 from colonnade.schema.spec import Encoding, Spec, build_field
@@ -142,7 +142,7 @@ class ParallelDataSetWriter(Closing):
         self._open: set[int] = set()  # the ids of its open contexts
         self._is_forgotten = False
         self._sets: dict[str, SharedAttributeSet] = {}
-        self._sets_mutex = threading.Lock()
+        self._sets_mutex = ProcessLock()
         self._fields = build_fields(
             schema, encodings_of(encodings), descriptions_of(field_descriptions), whole=True
         )

@@ -99,6 +99,7 @@ std::unique_ptr<Entry> ParallelAttributeSet::make_entry() const {
 }
 
 void ParallelAttributeSet::add(std::size_t context, const IndexRange& entries, Write write) {
+  impl_->data_set->check_process();
   const std::lock_guard lock(impl_->mutex);
   impl_->waiting.push_back({context, impl_->rows++, entries, std::move(write)});
 }

@@ -37,6 +37,11 @@ struct ParallelWriter::Impl {
       data_set.add_cluster(std::move(cluster), context);
   }
 
+  std::unique_lock<std::mutex> turn() {
+    data_set.check_process();  // in a child it may stay locked
+    return std::unique_lock(mutex);
+  }
+
   void close() {
     state->guarded([&] { data_set.close(); });
     state->set_closed();
@@ -262,7 +267,7 @@ bool ParallelWriter::replaces() const noexcept {
 }
 
 std::unique_ptr<FillContext> ParallelWriter::make_fill_context() {
-  const std::lock_guard lock(impl_->mutex);
+  const auto turn = impl_->turn();
   impl_->state->ensure_open();
   auto context = std::make_unique<FillContext::Impl>(impl_, impl_->contexts_made);
   ++impl_->contexts_made;
@@ -270,7 +275,7 @@ std::unique_ptr<FillContext> ParallelWriter::make_fill_context() {
 }
 
 ParallelAttributeSet& ParallelWriter::add_attribute_set(std::unique_ptr<Model> model, std::string_view name) {
-  const std::lock_guard lock(impl_->mutex);
+  const auto turn = impl_->turn();
   impl_->state->ensure_open();
   const ErrorContext where{.uri = impl_->data_set.uri(), .data_set = impl_->data_set.descriptor().name};
   return with_context(where, [&]() -> ParallelAttributeSet& {
@@ -283,17 +288,17 @@ ParallelAttributeSet& ParallelWriter::add_attribute_set(std::unique_ptr<Model> m
 }
 
 void ParallelWriter::commit_staged() {
-  const std::lock_guard lock(impl_->mutex);
+  const auto turn = impl_->turn();
   impl_->state->guarded([&] { impl_->data_set.commit_staged(); });
 }
 
 void ParallelWriter::commit_data_set() {
-  const std::lock_guard lock(impl_->mutex);
+  const auto turn = impl_->turn();
   impl_->state->guarded([&] { impl_->data_set.commit_data_set(); });
 }
 
 void ParallelWriter::close() {
-  const std::lock_guard lock(impl_->mutex);
+  const auto turn = impl_->turn();
   if (impl_->state->closed()) return;
   impl_->state->ensure_open();
   if (const std::size_t open = impl_->contexts_open; open > 0)
@@ -304,6 +309,7 @@ void ParallelWriter::close() {
 }
 
 void ParallelWriter::discard() noexcept {
+  if (!impl_->data_set.is_of_this_process()) return;
   const std::lock_guard lock(impl_->mutex);
   if (impl_->state->closed()) return;
   impl_->discarded = true;
