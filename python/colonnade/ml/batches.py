@@ -510,7 +510,7 @@ def _before_fork() -> None:
 
 
 def _after_fork() -> None:
-    for loading in _forking.held:
+    for loading in getattr(_forking, "held", []):  # none if imported during the fork
         loading.release()
 
 

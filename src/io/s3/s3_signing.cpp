@@ -11,6 +11,8 @@
 #include <openssl/hmac.h>
 #endif
 
+#include "base/fork_pause.h"
+
 namespace colonnade::io {
 namespace {
 
@@ -30,6 +32,7 @@ std::string trimmed(std::string_view value) {
 #ifdef COLONNADE_HAS_HTTP
 
 Bytes digest(const EVP_MD* algorithm, std::span<const ByteSpan> parts) {
+  const ForkPause pause;  // OpenSSL has locks
   const std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context(::EVP_MD_CTX_new(),
                                                                           &::EVP_MD_CTX_free);
   if (context == nullptr || algorithm == nullptr ||
@@ -93,6 +96,7 @@ Bytes md5(ByteSpan bytes) {
 }
 
 Bytes hmac_sha256(ByteSpan key, std::string_view text) {
+  const ForkPause pause;
   Bytes result(32);
   unsigned size = 0;
   const unsigned char* done = ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()),

@@ -15,8 +15,8 @@
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <shared_mutex>
 
+#include "base/writer_preferring_mutex.h"
 #include "colonnade/error.h"
 
 namespace colonnade::io {
@@ -188,39 +188,20 @@ long seconds_in(const char* name) {
   return seconds;
 }
 
-// A fork does not wait for ever while others come and go: those that come wait for it.
-struct ForkLock {
-  std::mutex turn;
-  std::shared_mutex mutex;
-
-  void lock() {
-    turn.lock();
-    mutex.lock();
-  }
-  void unlock() {
-    mutex.unlock();
-    turn.unlock();
-  }
-  void lock_shared() {
-    const std::lock_guard lock(turn);
-    mutex.lock_shared();
-  }
-};
-
 // Made again in each child: the parent's threads may be waiting for it.
-alignas(ForkLock) std::array<std::byte, sizeof(ForkLock)> fork_memory;
+alignas(WriterPreferringMutex) std::array<std::byte, sizeof(WriterPreferringMutex)> fork_memory;
 
-const ForkLock* const first_fork_lock = new (fork_memory.data()) ForkLock();
+const auto* const first_fork_mutex = new (fork_memory.data()) WriterPreferringMutex();
 
-ForkLock& fork_lock() {
-  return *std::launder(reinterpret_cast<ForkLock*>(fork_memory.data()));
+WriterPreferringMutex& fork_mutex() {
+  return *std::launder(reinterpret_cast<WriterPreferringMutex*>(fork_memory.data()));
 }
 
 // Called after the library has registered its own handlers, so that a fork waits here before it stops the
 // library's threads.
 void pause_forks_on_request() {
-  const int failure = ::pthread_atfork([] { fork_lock().lock(); }, [] { fork_lock().unlock(); },
-                                       [] { new (fork_memory.data()) ForkLock(); });
+  const int failure = ::pthread_atfork([] { fork_mutex().lock(); }, [] { fork_mutex().unlock(); },
+                                       [] { new (fork_memory.data()) WriterPreferringMutex(); });
   if (failure != 0)
     throw Error(ErrorKind::resource, fmt::format("forks cannot be watched: {}", std::strerror(failure)),
                 "free memory");
@@ -274,11 +255,11 @@ void check_free_files() {
 }  // namespace
 
 XrdForkPause::XrdForkPause() : holds_(!is_answering) {
-  if (holds_) fork_lock().lock_shared();
+  if (holds_) fork_mutex().lock_shared();
 }
 
 XrdForkPause::~XrdForkPause() {
-  if (holds_) fork_lock().mutex.unlock_shared();
+  if (holds_) fork_mutex().unlock_shared();
 }
 
 XrdAnswering::XrdAnswering() noexcept {

@@ -78,9 +78,10 @@ struct XrdListing {
   };
 };
 
-// While one exists, other threads wait in fork(). For calls that take locks which the library does not
-// release in a forked child: those that look for plug-ins or send requests. Its own threads never wait here,
-// since fork() waits for them.
+// While one exists, other threads wait in fork(): a ForkPause (base/fork_pause.h) that the library's own
+// handlers of forks come after. For calls that take locks which the library does not release in a forked
+// child: those that look for plug-ins or send requests. Its own threads never wait here, since fork() waits
+// for them.
 class XrdForkPause {
  public:
   XrdForkPause();
