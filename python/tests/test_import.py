@@ -36,6 +36,7 @@ LEAVES = FIXTURES / "trees" / "leaf_lists.root"
 MEMBERWISE = FIXTURES / "trees" / "member_by_member.root"
 MAPS = FIXTURES / "trees" / "maps.root"
 COUNTED = FIXTURES / "trees" / "counted_members.root"
+NESTED = FIXTURES / "trees" / "nested_members.root"
 UNSPLIT = FIXTURES / "trees" / "unsplit_objects.root"
 TREES = [path for path in shared("*.root") if "rntuple" not in path.name]
 
@@ -908,6 +909,69 @@ def test_arrays_with_a_counter_in_objects_that_are_not_split(tmp_path):
                 "once": bundle,
                 "counted": counted(e % 4, e),
                 "list": [counted(k, e) for k in few],
+            }
+
+
+def without_tobject(value):
+    """Values without the members of TObject, with those of split items as those of their objects, and pairs alike."""
+    if isinstance(value, list):
+        return [without_tobject(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if list(value) == ["first", "second"]:
+        return tuple(value.values())
+    found = {}
+    for name, each in value.items():
+        if name.startswith("note_"):
+            found.setdefault("note", {})[name.removeprefix("note_")] = without_tobject(each)
+        elif name != "TObject":
+            found[name] = without_tobject(each)
+    for members in (found, found.get("note", {})):
+        for name in ("fUniqueID", "fBits"):
+            members.pop(name, None)
+    return found
+
+
+def test_lists_in_the_items_of_lists(tmp_path):
+    """uproot reads no lists in lists that are stored member by member, nor arrays of objects in the items of lists."""
+
+    def page(e):
+        return {"a": e, "rows": [[e + k] * (k + e % 2) for k in range(e % 3)]}
+
+    def note(e):
+        return {"t": e, "queue": [0.5 * e] * (e % 3), "some": [e]}
+
+    def folder(e):
+        return {
+            "pages": [page(e)] * (e % 3),
+            "two": [page(e), page(e + 1)],
+            "one": [page(e + 2)],
+            "table": [[page(e), page(e + 1)], [page(e + 2), page(e + 3)]],
+            "pairs": [(e, f"p{e}")] * (e % 4),
+            "many": [-1, e, e],
+            "note": note(e),
+            "notes": [note(e), note(e + 1)],
+        }
+
+    with pytest.raises(
+        colonnade.UnsupportedError, match=r"'pointing'.* references to other objects \(TRef\)"
+    ):
+        colonnade.import_tree(NESTED, tmp_path / "whole.root")
+    report = colonnade.import_tree(NESTED, tmp_path / "copy.root", skip_unreadable=True, verify=True)
+    assert [one.branch for one in report.skipped] == ["pointing"]
+    with pytest.warns(colonnade.LeftOutWarning, match="TRef"):
+        opened = colonnade.open(NESTED)
+    for found in (opened, colonnade.open(tmp_path / "copy.root")):
+        for e, entry in enumerate(found.arrays().to_list()):
+            several = [folder(e + k) for k in range((e + 1) % 3)]
+            assert without_tobject(entry) == {
+                "whole": folder(e),
+                "split": folder(e),
+                "once": folder(e),
+                "items": several,
+                "vector": several,
+                "note": note(e),
+                "a_note": note(e),
             }
 
 

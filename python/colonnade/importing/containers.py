@@ -10,7 +10,14 @@ import numpy as np
 from .leaf_lists import leaf_list_of
 from .member_by_member import class_of_clones
 
-__all__ = ["check_counts", "entry_offsets", "interpretation_of", "size_of_enum"]
+__all__ = [
+    "base_class_of",
+    "check_counts",
+    "entry_offsets",
+    "interpretation_of",
+    "like_known",
+    "size_of_enum",
+]
 
 _LIKE = {
     "deque": "vector",
@@ -30,12 +37,17 @@ _LIST_HEADER = 10
 _UNKNOWN = re.compile(rf"\b({'|'.join(_LIKE)})(?=\s*<)")
 
 
+def like_known(name: str) -> str:
+    """Return the type that uproot knows for one that it does not, and ROOT stores in the same way."""
+    return _UNKNOWN.sub(lambda kind: _LIKE[kind[1]], name)
+
+
 def interpretation_of(branch: Any) -> Any:
     """Return uproot's interpretation of a branch, also of what uproot (up to 5.7) does not know."""
     rows = leaf_list_of(branch)
     if rows is not None:
         return rows
-    base = _base_class_of(branch)
+    base = _whole_base_class(branch)
     if base is not None:
         return base
     found = branch.interpretation
@@ -47,7 +59,7 @@ def interpretation_of(branch: Any) -> Any:
         return _lists_of_texts(branch)
     if "Unknown_" not in repr(found) or branch.branches or getattr(branch.streamer, "array_length", 0):
         return found
-    like = _UNKNOWN.sub(lambda kind: _LIKE[kind[1]], name)
+    like = like_known(name)
     if name.endswith("*"):
         return found
     if like == name:
@@ -152,22 +164,28 @@ def _clones(branch: Any) -> Any | None:
     return found
 
 
-def _base_class_of(branch: Any) -> Any | None:
-    """The members of a base class in an object that is split, but not its base classes."""
+def base_class_of(branch: Any) -> str:
+    """Return the name of the base class whose members a branch has, in an object that is split; empty if none."""
     number = branch.member("fID", none_if_missing=True)
-    is_member = number is not None and number >= 0 and branch.member("fType") == 0
-    if not is_member or branch.branches or branch.streamer is not None or branch.count_leaf is not None:
-        return None
+    if number is None or number < 0 or branch.streamer is not None or branch.count_leaf is not None:
+        return ""
     versions = branch.file.streamers.get(str(branch.member("fClassName")), {})
     known = versions.get(branch.member("fClassVersion"))
     if known is None or number >= len(known.elements) or known.elements[number].typename != "BASE":
+        return ""
+    return str(known.elements[number].name)
+
+
+def _whole_base_class(branch: Any) -> Any | None:
+    """The members of a base class in an object that is split, but not its base classes."""
+    if branch.branches or branch.member("fType", none_if_missing=True) != 0:
+        return None
+    name = base_class_of(branch)
+    if name not in branch.file.streamers:
         return None
     from uproot.interpretation.identify import parse_typename
     from uproot.interpretation.objects import AsObjects
 
-    name = str(known.elements[number].name)
-    if name not in branch.file.streamers:
-        return None
     return AsObjects(parse_typename(name, file=branch.file), branch).simplify()
 
 

@@ -30,6 +30,14 @@ _SIZES = {
     **dict.fromkeys((4, 8, 14, 16, 17), 8),
 }
 """Bytes of numbers, by the number of their type in ROOT."""
+_NAMED_SIZES = {
+    **dict.fromkeys(("bool", "char", "signed char", "unsigned char"), 1),
+    **dict.fromkeys(("short", "unsigned short"), 2),
+    **dict.fromkeys(("int", "unsigned int", "float"), 4),
+    **dict.fromkeys(("long", "unsigned long", "Long64_t", "ULong64_t", "long long", "unsigned long long"), 8),
+    "double": 8,
+}
+"""The same by name."""
 _COUNTER = 6
 """ROOT's number of an integer that tells the length of arrays."""
 _OBJECTS = (61, 62)
@@ -101,8 +109,11 @@ def _unknown() -> ValueError:
 
 def _item_of(type_name: str) -> str:
     """The type of the items of a list; empty for other types."""
-    found = re.fullmatch(r"(?:std::)?(?:vector|list|deque|set|multiset)<([^,]*)>", type_name)
-    return found[1].strip() if found else ""
+    found = re.fullmatch(
+        r"(?:std::)?(?:vector|list|deque|forward_list|(?:unordered_)?(?:multi)?set)<(.*)>", type_name
+    )
+    item = found[1].strip() if found else ""
+    return "" if "," in re.sub(r"<.*>", "", item) else item
 
 
 def _pair_of(type_name: str) -> str:
@@ -279,9 +290,12 @@ class _Members:
 
     def item(self, kind: str, source: _Source) -> bytes:
         """A value of a type in a list."""
-        if kind in ("string", "std::string"):
+        if kind in ("string", "std::string", "TString"):
             return source.text()
         inner = _item_of(kind)
+        if inner in _NAMED_SIZES:
+            count = source.count(_NAMED_SIZES[inner])
+            return count.to_bytes(4, "big") + source.take(count * _NAMED_SIZES[inner])
         if inner:
             return _list([self.item(inner, source) for _ in range(source.count(1))])
         if kind not in self._streamers:

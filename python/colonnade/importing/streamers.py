@@ -1,7 +1,8 @@
 """The members of classes in a file, some of which uproot (up to 5.7) misunderstands. It imports uproot.
 
 Of Double32_t and Float16_t it forgets the members before them, and does not know all ways in which they are stored. Of
-arrays of objects, texts and containers it reads one. An enum in a container, stored as an integer, it does not know.
+arrays of objects, texts and containers it reads one. An enum in a container, stored as an integer, it does not know,
+nor some containers.
 The counter of an array it does not always find.
 """
 
@@ -16,12 +17,15 @@ from uproot.interpretation.identify import parse_typename
 from uproot.streamers import Model_TStreamerElement
 
 from .baskets import named_as_its_base
+from .containers import like_known
 from .reduced_precision import is_reduced
 
 __all__ = ["mend_streamers"]
 
 _ENUMS = {3: "<int>", 13: "<unsigned int>"}
 """How an enum is stored, by ROOT's number of that type."""
+_NAMED = ("multimap<", "unordered_map<", "unordered_multimap<")
+"""Fields of split maps have their types."""
 _MAP = re.compile(r"map<[^*]*$")
 _ITEM = re.compile(r"<[^<>,]*>$")
 
@@ -40,7 +44,9 @@ def _mend(element: Any) -> None:
         element.__class__ = _Number
     stored = _ENUMS.get(element.member("fCtype", none_if_missing=True))
     if stored:
-        element.bases[0]._members["fTypeName"] = _ITEM.sub(stored, kind)
+        kind = _ITEM.sub(stored, kind)
+    if element.classname == "TStreamerSTL" and not kind.startswith(_NAMED):
+        element.bases[0]._members["fTypeName"] = like_known(kind)
     if element.classname in _ARRAYS and element.array_length:
         element.__class__ = _ARRAYS[element.classname]
     elif element.classname == "TStreamerBasicPointer":

@@ -66,7 +66,7 @@ __all__ = [
     "trees_of",
 ]
 
-_RULES = 13
+_RULES = 14
 """The version of names, types and values; files imported by another version are not used."""
 _TEMPORARY = "colonnade-trees-"
 _USED = ".used"

@@ -27,13 +27,14 @@ from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import FormatError, NotFoundError, ResourceError, StorageError
 from colonnade.schema.spec import Spec
 
-from .containers import interpretation_of
+from .containers import base_class_of, interpretation_of
 from .leaf_lists import leaf_list_of
 from .reduced_precision import comment_of
 from .whole_objects import (
     ambiguous_class,
     dimensions_of_members,
     has_objects,
+    has_references,
     with_member_dimensions,
     with_shape,
 )
@@ -452,10 +453,12 @@ class _Planner:
         for branch in branches:
             path = above + branch.name
             if branch.branches:
-                node = self._split(branch, path, _member(branch.name, prefix))
+                # ROOT names a base class like the object if that has a dot in its name.
+                base = base_class_of(branch) if above and branch.name == prefix else ""
+                node = self._split(branch, path, base or _member(branch.name, prefix))
                 order += [node] if node else []
                 continue
-            leaf = self._leaf(branch, path)
+            leaf = None if _is_tobject(branch) else self._leaf(branch, path)
             if leaf is None:
                 continue
             counter = by_counter.get(branch.name)
@@ -562,6 +565,11 @@ def is_array_of_containers(branch: Any) -> bool:
     array: Any = getattr(interpretation_of(branch), "model", None)
     is_array = hasattr(array, "speedbump") and hasattr(array.values, "header") and len(array.inner_shape) > 0
     return is_array and getattr(branch.streamer, "array_length", 0) > 0 and branch.count_leaf is None
+
+
+def _is_tobject(branch: Any) -> bool:
+    """True for TObject as the base class of an object that is split, but not its base classes: it has no members."""
+    return base_class_of(branch) == "TObject"
 
 
 def _is_array_of_char(branch: Any) -> bool:
@@ -719,6 +727,8 @@ def _check_objects(branch: Any) -> None:
     """Refuse objects of which uproot would make wrong values."""
     if not has_objects(branch):
         return
+    if has_references(branch):
+        raise _UnfitError("it has references to other objects (TRef), which uproot cannot read")
     name = ambiguous_class(branch)
     if name:
         raise _UnfitError(

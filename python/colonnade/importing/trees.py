@@ -916,6 +916,7 @@ def _as_stored(branch: Any) -> Any:
 def _mended() -> dict[type, type]:
     """Interpretations by those of uproot that they replace."""
     kinds = _uproot().interpretation
+    failures = (NotImplementedError, _uproot().deserialization.DeserializationError)
 
     class Objects(kinds.objects.AsObjects):  # type: ignore[misc, name-defined]
         """Finds where entries begin."""
@@ -928,9 +929,13 @@ def _mended() -> dict[type, type]:
             mended = item_by_item(data, byte_offsets, self, branch.file) or (data, byte_offsets)
             try:
                 found = super().basket_array(*mended, *arguments, **named)
-            except NotImplementedError:  # lists within the objects are stored member by member
+            except failures as error:
+                # Lists within the objects may be stored member by member, of which uproot knows some cases.
                 version = int(branch.member("fClassVersion")) if is_whole(branch) else None
-                mended = within_objects(data, byte_offsets, self, branch.file, version)
+                try:
+                    mended = within_objects(data, byte_offsets, self, branch.file, version)
+                except ValueError:
+                    raise error from None
                 found = super().basket_array(*mended, *arguments, **named)
             if not isinstance(found, np.ndarray):
                 return found

@@ -27,12 +27,14 @@ __all__ = [
     "check_sizes",
     "dimensions_of_members",
     "has_objects",
+    "has_references",
     "is_whole",
     "with_member_dimensions",
     "with_shape",
     "without_header",
 ]
 
+_REFERENCE = re.compile(r"\bTRef(?:Array)?\b")
 _VERSION_OFFSET = 4
 """Of the version in a header, which follows the number of bytes."""
 _HAS_COUNT = 0x40000000
@@ -58,7 +60,8 @@ def without_header(branch: Any) -> Any | None:
     if kind == "AsStridedObjects" and _has_tobject(found):
         return _as_objects()(_headerless(model, branch) if is_whole(branch) else model, branch)
     if kind == "AsObjects" and _has_any_in_lists(branch, model):
-        return _as_objects()(type(model)(False, False, model.values, ()), branch)
+        shape = model.inner_shape or ((1,) if branch.streamer.array_length == 1 else ())
+        return _as_objects()(type(model)(False, False, model.values, shape), branch)
     if kind != "AsObjects" or not is_whole(branch) or not hasattr(model, "class_of_version"):
         return None
     same = copy.copy(found)
@@ -68,8 +71,11 @@ def without_header(branch: Any) -> Any | None:
 
 def _has_any_in_lists(branch: Any, model: Any) -> bool:
     """True for a member of the items of a split vector that is an object, of which each has a header, but no list."""
-    is_object = branch.streamer is not None and branch.streamer.classname == "TStreamerObjectAny"
-    is_list = type(model).__name__ == "AsArray" and model.header and model.inner_shape == ()
+    is_object = branch.streamer is not None and branch.streamer.classname in (
+        "TStreamerObject",
+        "TStreamerObjectAny",
+    )
+    is_list = type(model).__name__ == "AsArray" and model.header
     return (
         is_object and is_list and branch.count_leaf is not None and hasattr(model.values, "class_of_version")
     )
@@ -216,6 +222,14 @@ def with_shape(content: Content, shape: tuple[int, ...]) -> Content:
     for number in range(len(shape) - 1, -1, -1):
         items = ak.contents.RegularArray(items, shape[number], entries * math.prod(shape[:number]))
     return items
+
+
+def has_references(branch: Any) -> bool:
+    """Return whether the objects, or their members, have a TRef, which uproot (up to 5.7) cannot read."""
+    names = [str(branch.typename), *_classes(branch.file, str(branch.typename), set())]
+    streamers = (each for name in names for each in branch.file.streamers.get(name, {}).values())
+    kinds = (str(element.typename) for streamer in streamers for element in streamer.elements)
+    return any(_REFERENCE.search(kind) for kind in (*names, *kinds))
 
 
 def ambiguous_class(branch: Any) -> str:
