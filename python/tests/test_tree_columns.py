@@ -770,3 +770,18 @@ def test_a_tree_that_is_replaced_while_it_is_read(tmp_path, tree):
     random_tree_of_names(tree, entries=10)
     with pytest.raises(colonnade.FormatError, match="open it again"):
         data_set["run"]
+
+
+def test_fields_are_found_by_the_names_of_branches(tmp_path):
+    path = tmp_path / "dots.root"
+    names = ["Info.x", "Info.y", "Info_y"]
+    with uproot.recreate(path) as file:
+        tree = file.mktree("t", dict.fromkeys(names, np.int32))
+        tree.extend({name: np.arange(3, dtype=np.int32) * k for k, name in enumerate(names, 1)})
+    opened = colonnade.open(path)
+    assert [opened[name].to_list() for name in names] == [[0, 1, 2], [0, 2, 4], [0, 2, 4]]
+    assert opened["Info_y_"].to_list() == [0, 3, 6]
+    assert opened.arrays(names[:2]).fields == ["Info_x", "Info_y"]
+    assert opened.select("Info.x").field_names == ["Info_x"]
+    with pytest.raises(colonnade.NotFoundError, match=r"Info\.z"):
+        opened["Info.z"]

@@ -17,6 +17,8 @@ from .tree_columns import TreeColumns
 from .watching import ImportBar
 
 if TYPE_CHECKING:
+    import awkward as ak
+
     from colonnade.reading.attributes import AttributeSets
     from colonnade.schema.fields import FieldInfo
 
@@ -114,6 +116,10 @@ class TreeDataSet(DataSet):
         paths = [info.path for info in self._select(fields).values()]
         return self._together(paths).read_through(paths, step_size=step_size)
 
+    def __getitem__(self, field: str | Sequence[str]) -> ak.Array:
+        """See `DataSet.__getitem__`; the names of branches are fields, too."""
+        return super().__getitem__(self._by_branch(field))
+
     def __repr__(self) -> str:
         count = len(self._select(None, warns=False))
         return f"<TreeDataSet '{self._name}' of '{self._uri}': {self._num_entries} entries, {count} fields>"
@@ -127,6 +133,21 @@ class TreeDataSet(DataSet):
         )
 
     # ---- Inside
+
+    def _select(self, fields: Fields, *, warns: bool = True) -> dict[str, FieldInfo]:
+        return super()._select(None if fields is None else self._by_branch(fields), warns=warns)
+
+    def _by_branch(self, fields: str | Sequence[str]) -> str | Sequence[str]:
+        """Fields in place of the names of their branches, unless a field has that name or path."""
+
+        def place(name: str) -> str:
+            if not isinstance(name, str) or name in self._schema:
+                return name
+            return self._columns.other_names(all_=False).get(name, name)
+
+        if isinstance(fields, str):
+            return place(fields)
+        return [place(name) for name in fields] if isinstance(fields, list | tuple) else fields
 
     def _named_places(self) -> list[tuple[str, str]]:
         return self._columns.places
