@@ -119,6 +119,8 @@ Parser::Target Parser::target() {
   Target found;
   if (const auto alias = alias_of(name)) {
     found = *alias;
+    if (found.variable < own_variables_)
+      fail(name.range, fmt::format("a lambda cannot change '{}' around it", name.text));
   } else {
     found.variable = variable(name);
     found.node = named(name.text, name.range);
@@ -136,21 +138,29 @@ Parser::Target Parser::target() {
 
 // The item of a list that the variable of "for (auto& x : list)" stands for.
 std::optional<Parser::Target> Parser::alias_of(const Token& name) {
-  const auto found = std::ranges::find(variables_.rbegin(), variables_.rend(), name.text, &Variable::name);
-  if (found == variables_.rend() || found->place.empty() || name.is_quoted) return std::nullopt;
-  const std::size_t number = static_cast<std::size_t>(variables_.rend() - found) - 1;
-  if (number < own_variables_) return std::nullopt;
-  const std::string_view list = found->list;
-  const auto of = std::ranges::find(variables_.rbegin(), variables_.rend(), list, &Variable::name);
-  const NodeIndex item =
-      add(make(NodeKind::subscript, name.range, {named(list, name.range), named(found->place, name.range)}));
-  return Target{item, static_cast<std::size_t>(variables_.rend() - of) - 1};
+  const auto found = find_variable(name.text);
+  if (!found || variables_[*found].place.empty() || name.is_quoted) return std::nullopt;
+  const std::size_t list = variables_[*found].list;
+  const NodeIndex item = add(make(NodeKind::subscript, name.range,
+                                  {named(list, name.range), named(variables_[*found].place, name.range)}));
+  return Target{item, list};
 }
 
+// A variable or, if there is none of this name, a column or constant.
 NodeIndex Parser::named(std::string_view name, TextRange mark) {
+  if (const auto number = find_variable(name)) return named(*number, mark);
+  if (named_lambdas_ > 0) uses_.push_back({name, std::nullopt});
   SyntaxNode node = make(NodeKind::name, mark);
-  node.depth = depth_of_variable(name);
   node.text = name;
+  return add(std::move(node));
+}
+
+NodeIndex Parser::named(std::size_t number, TextRange mark) {
+  const Variable& variable = variables_[number];
+  if (named_lambdas_ > 0) uses_.push_back({variable.name, number});
+  SyntaxNode node = make(NodeKind::name, mark);
+  node.depth = variable.depth;
+  node.text = variable.node_name;
   return add(std::move(node));
 }
 

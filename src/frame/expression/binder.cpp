@@ -32,7 +32,9 @@ ExpressionId Binder::bind(NodeIndex index) {
       return list(node, std::nullopt);
     case NodeKind::lambda:
       fail(ErrorKind::usage, node.whole,
-           "a lambda can only be the last argument of Map, Filter, Sort and Argsort");
+           "a lambda can only be called, or be the last argument of Map, Filter, Sort and Argsort");
+    case NodeKind::application:
+      return application(node);
     case NodeKind::let:
       return let(node);
     case NodeKind::body:
@@ -45,6 +47,12 @@ ExpressionId Binder::bind(NodeIndex index) {
       break;
   }
   return body(index);
+}
+
+// What tells a body from others that are bound in a pool.
+std::string Binder::written(const SyntaxNode& node) const {
+  if (syntax_.shares_nodes) return fmt::format("{} of {}", &node - syntax_.nodes.data(), syntax_.text);
+  return syntax_.text.substr(node.whole.begin, node.whole.end - node.whole.begin);
 }
 
 ExpressionId Binder::bind_as(NodeIndex index, const std::optional<ValueType>& type) {

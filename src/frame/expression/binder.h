@@ -45,6 +45,7 @@ class Binder {
   ExpressionId bind(NodeIndex index);
   // Braces become a list of the type; other nodes are not converted.
   ExpressionId bind_as(NodeIndex index, const std::optional<ValueType>& type);
+  std::string written(const SyntaxNode& node) const;
 
   // ---- Names (binder_names.cpp)
   ExpressionId name(NodeIndex index);
@@ -143,11 +144,14 @@ class Binder {
 
   // ---- Lambdas (binder_lambda.cpp)
   friend class InnerScope;
+  ExpressionId application(const SyntaxNode& node);
   bool is_over_items(const SyntaxNode& node) const;
   ExpressionId over_items(const SyntaxNode& node);
   std::vector<ExpressionId> lists_of(const SyntaxNode& node, const SyntaxNode& lambda);
   ExpressionId lambda_body(const SyntaxNode& lambda, ExpressionPool& pool, const InnerScope& scope,
                            std::span<const ExpressionId> lists);
+  std::optional<ValueType> type_in(const SyntaxNode& lambda, const std::string& name) const;
+  ExpressionId result_of(const SyntaxNode& lambda);
   ExpressionId selected(const SyntaxNode& node, std::string_view function, ExpressionId list,
                         ExpressionId by);
   [[noreturn]] void unknown_function(const SyntaxNode& node) const;

@@ -33,7 +33,7 @@ void Binder::assign(const SyntaxNode& node) {
     const SyntaxNode& item = syntax_[targets[i - 1]];
     if (!type(list).is_list() || type(list).is_optional() || !type(bind(item.children[1])).is_integer())
       fail(ErrorKind::type, item.mark,
-           fmt::format("only items of lists can be assigned, by their number; '{}' is {}", name,
+           fmt::format("only items of lists can be assigned, by their number; '{}' is {}", spelled_name(name),
                        type(list).name()));
     const ExpressionId index =
         at(item.mark, [&] { return pool_.convert(bind(item.children[1]), ElementType::int64); });

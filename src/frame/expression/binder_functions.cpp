@@ -22,7 +22,7 @@ ExpressionId Binder::bind_function(const FunctionSyntax& function, std::span<con
     const auto& [name, type_name, preset] = parameters[i];
     if (i >= types.size() && !preset)
       throw Error(ErrorKind::type, fmt::format("'{}' needs a value for '{}', which is argument {}",
-                                               function.name, name, i + 1));
+                                               function.name, spelled_name(name), i + 1));
     const auto wanted = type_name == "auto" ? std::nullopt : type_of_name(type_name);
     if (type_name != "auto" && !wanted)
       fail(ErrorKind::not_found, function.mark, fmt::format("unknown type '{}' of a parameter", type_name));

@@ -1,4 +1,5 @@
-// Map, Filter, Sort and Argsort with lambdas: the body is bound in a pool of its own, see lambda.h.
+// Calls of lambdas; and Map, Filter, Sort and Argsort with them, whose body is bound in a pool of its own:
+// see lambda.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,18 +61,46 @@ ExpressionId Binder::lambda_body(const SyntaxNode& lambda, ExpressionPool& pool,
   for (std::size_t i = 0; i < lambda.parameters.size(); ++i) {
     const ValueType& list = type(lists[std::min(i, lists.size() - 1)]);
     ExpressionId item = pool.column(static_cast<std::uint32_t>(i), list.item());
-    if (const std::string& named = lambda.template_types[i]; named != "auto") {
-      const auto wanted = type_of_name(named);
-      if (!wanted) fail(ErrorKind::not_found, lambda.whole, fmt::format("unknown type '{}'", named));
+    if (const auto wanted = type_in(lambda, lambda.template_types[i]))
       item = at(lambda.whole, [&] { return pool.convert(item, *wanted); });
-    }
     inside.locals_.push_back({lambda.parameters[i], pool[item].type, item});
   }
-  const ExpressionId result = inside.bind(lambda.children.front());
-  if (lambda.type.empty() || lambda.type == "auto") return result;
-  const auto wanted = type_of_name(lambda.type);
-  if (!wanted) fail(ErrorKind::not_found, lambda.whole, fmt::format("unknown type '{}'", lambda.type));
-  return at(lambda.whole, [&] { return pool.convert(result, *wanted); });
+  return inside.result_of(lambda);
+}
+
+// None for "auto".
+std::optional<ValueType> Binder::type_in(const SyntaxNode& lambda, const std::string& name) const {
+  if (name.empty() || name == "auto") return std::nullopt;
+  const auto type = type_of_name(name);
+  if (!type) fail(ErrorKind::not_found, lambda.whole, fmt::format("unknown type '{}'", name));
+  return type;
+}
+
+ExpressionId Binder::result_of(const SyntaxNode& lambda) {
+  const auto wanted = type_in(lambda, lambda.type);
+  const ExpressionId result = bind_as(lambda.children.front(), wanted);
+  return wanted ? at(lambda.whole, [&] { return pool_.convert(result, *wanted); }) : result;
+}
+
+ExpressionId Binder::application(const SyntaxNode& node) {
+  const SyntaxNode& lambda = syntax_[node.children.front()];
+  const std::span<const NodeIndex> given = std::span(node.children).subspan(1);
+  if (given.size() != lambda.parameters.size())
+    fail(ErrorKind::type, node.whole,
+         fmt::format("this lambda takes {}, got {}", counted(lambda.parameters.size(), "argument"),
+                     given.size()));
+  std::vector<Local> arguments;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto wanted = type_in(lambda, lambda.template_types[i]);
+    ExpressionId value = bind_as(given[i], wanted);
+    if (wanted) value = at(syntax_[given[i]].whole, [&] { return pool_.convert(value, *wanted); });
+    arguments.push_back({lambda.parameters[i], type(value), value});
+  }
+  const std::size_t around = locals_.size();
+  std::ranges::copy(arguments, std::back_inserter(locals_));
+  const ExpressionId result = result_of(lambda);
+  locals_.erase(locals_.begin() + static_cast<std::ptrdiff_t>(around), locals_.end());
+  return result;
 }
 
 ExpressionId Binder::over_items(const SyntaxNode& node) {
@@ -89,9 +118,8 @@ ExpressionId Binder::over_items(const SyntaxNode& node) {
 
   const ExpressionId list = arguments.front();
   std::ranges::copy(scope.captured(), std::back_inserter(arguments));
-  const std::string_view written =
-      std::string_view(syntax_.text).substr(lambda.whole.begin, lambda.whole.end - lambda.whole.begin);
-  LambdaBody body{pool, result, lambda.parameters.size(), fmt::format("{} {}", name == "Filter", written)};
+  LambdaBody body{pool, result, lambda.parameters.size(),
+                  fmt::format("{} {}", name == "Filter", written(lambda))};
   if (name == "Map") return pool_.call(map_kernel(std::move(body)), std::move(arguments), "Map");
   if (name == "Filter")
     return selected(node, "operator[]", list,

@@ -42,7 +42,7 @@ void Binder::loop(const SyntaxNode& node, Outcome& outcome) {
   Binder inside(syntax_, *pool, scope, functions_);
   std::vector<ExpressionId> arguments;
   LoopBody body;
-  body.text = syntax_.text.substr(node.whole.begin, node.whole.end - node.whole.begin);
+  body.text = written(node);
   for (const std::size_t place : variables) {
     const Local& outer = locals_[place];
     const ExpressionId column = pool->column(static_cast<std::uint32_t>(arguments.size()), outer.type);

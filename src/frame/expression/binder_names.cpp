@@ -174,7 +174,7 @@ void Binder::unknown_column(const SyntaxNode& node, std::string_view path) const
 
 ExpressionId Binder::value_of(const Local& local) const {
   if (local.value) return *local.value;
-  throw Error(ErrorKind::usage, fmt::format("'{}' may have no value here", local.name),
+  throw Error(ErrorKind::usage, fmt::format("'{}' may have no value here", spelled_name(local.name)),
               "a value where it is declared, or on all paths that lead here");
 }
 

@@ -37,7 +37,8 @@ std::optional<ValuesPtr> array_of_zeros(std::string_view type) {
 void Binder::declare(const SyntaxNode& node) {
   const auto type = node.type == "auto" ? std::nullopt : type_of_name(node.type);
   if (node.type != "auto" && !type)
-    fail(ErrorKind::not_found, node.mark, fmt::format("unknown type '{}' of '{}'", node.type, node.text));
+    fail(ErrorKind::not_found, node.mark,
+         fmt::format("unknown type '{}' of '{}'", node.type, spelled_name(node.text)));
   if (node.children.empty()) {
     locals_.push_back({node.text, *type, default_of(node, *type)});
     return;

@@ -115,10 +115,10 @@ void Parser::name_space(FunctionsSyntax& into) {
     namespace_ += spelled(at_, *end) + "::";
     at_ = *end;
   }
-  const Token& open = here();
+  const TextRange open = here().range;  // names for types move the tokens
   if (!accept("{")) fail_here("'{'");
   while (!accept("}")) {
-    if (here().kind == Token::Kind::end) fail(open.range, "'{' without its '}'");
+    if (here().kind == Token::Kind::end) fail(open, "'{' without its '}'");
     definition(into);
   }
   namespace_ = around;
@@ -200,10 +200,10 @@ FunctionSyntax::Parameter Parser::parameter() {
   FunctionSyntax::Parameter made;
   made.type = type->name;
   if (here().kind == Token::Kind::name) {
-    variable.name = here().text;
-    made.name = take().text;
+    const Token& name = take();
+    variable.name = name.text;
+    made.name = add_variable(variable, name.range);
   }
-  add_variable(variable, here().range);
   return made;
 }
 

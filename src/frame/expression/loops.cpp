@@ -84,7 +84,7 @@ void Parser::range_loop(Block& block, const Type& type) {
   if (is_reference && item.fixed_as.empty()) {
     item.fixed_as = "it is a reference to an item of something that cannot change";
     if (at_ == begin + 2 && is_changeable(token(begin))) {
-      item.list = token(begin).text;
+      item.list = *find_variable(token(begin).text);
       item.place = place_name;
     }
   }

@@ -197,6 +197,8 @@ NodeIndex Parser::postfix() {
       SyntaxNode node = make(NodeKind::subscript, from(token.range), {value, index});
       node.whole.end = node.mark.end;
       value = add(std::move(node));
+    } else if (token.is("(") && syntax_[value].kind == NodeKind::lambda) {
+      value = application(value, syntax_[value].mark, 1);
     } else if (token.is("(")) {
       fail(token.range, "only functions and methods can be called, by their names");
     } else {
@@ -287,48 +289,6 @@ NodeIndex Parser::list() {
   return add(make(NodeKind::list, mark, std::move(children)));
 }
 
-// Captures need not be listed: a lambda sees its whole environment.
-NodeIndex Parser::lambda() {
-  const Token& open = take();
-  while (here().kind == Token::Kind::name || here().is("&") || here().is("=") || here().is(",")) take();
-  expect("]", open);
-  SyntaxNode head;
-  const std::size_t around = variables_.size();
-  const Token& bracket = here();
-  if (accept("(") && !accept(")")) {
-    do {
-      FunctionSyntax::Parameter given = parameter();
-      if (given.name.empty()) fail_here("the name of a parameter");
-      head.template_types.push_back(std::move(given.type));
-      head.parameters.push_back(std::move(given.name));
-    } while (accept(","));
-    expect(")", bracket);
-  }
-  if (accept("->")) {
-    const auto type = type_at(at_);
-    if (!type) fail_here("the type of the result");
-    head.type = type->name;
-    at_ = type->end;
-  }
-  const Token& brace = here();
-  if (!accept("{")) fail_here("'{'");
-  if (++nesting_ > most_nested) fail(brace.range, "lambdas are nested too deeply");
-  const std::size_t own = std::exchange(own_variables_, around);
-  const unsigned loops = std::exchange(loops_, 0);
-  const NodeIndex body = statements(true);
-  expect("}", brace);
-  --nesting_;
-  leave_scope(around);
-  own_variables_ = own;
-  loops_ = loops;
-  SyntaxNode node = make(NodeKind::lambda, from(open.range), {body});
-  node.whole = node.mark;
-  node.parameters = std::move(head.parameters);
-  node.template_types = std::move(head.template_types);
-  node.type = std::move(head.type);
-  return add(std::move(node));
-}
-
 // ---- Names: of columns, functions, types
 
 NodeIndex Parser::name() {
@@ -369,6 +329,9 @@ NodeIndex Parser::name() {
       return call(std::move(text), std::move(types->first), from(begin));
     }
   }
+  const auto known = at_ == first + 1 ? find_variable(text) : std::nullopt;
+  if (known && variables_[*known].closure != nullptr)
+    return closure(*variables_[*known].closure, token(first));
   if (here().is("(") || here().is("{")) return call(std::move(text), {}, from(begin));
   if (at_ == first + 1)
     if (const auto alias = alias_of(token(first))) return alias->node;

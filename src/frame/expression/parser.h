@@ -41,13 +41,28 @@ class Parser {
 
     bool leads_on() const { return !last && !ends; }
   };
+  // A lambda that a variable stands for.
+  struct Closure {
+    NodeIndex lambda = 0;
+    std::vector<std::size_t> variables;     // around it that it uses
+    std::vector<std::string_view> unknown;  // names that are no variables
+    std::size_t size = 0;                   // in nodes, with those of the lambdas that it calls
+  };
   struct Variable {
     std::string_view name;
-    std::string_view fixed_as = {};  // why it cannot be changed; empty: it can
-    std::size_t fixed_at = 0;        // the number of variables with the one that fixed it
-    std::uint32_t depth = 1;         // of its value
-    // Of one that stands for the items of a list: that, and the variable with the place.
-    std::string_view list = {}, place = {};
+    std::string_view node_name = {};  // as nodes have it
+    std::string_view fixed_as = {};   // why it cannot be changed; empty: it can
+    std::size_t fixed_at = 0;         // the number of variables with the one that fixed it
+    std::uint32_t depth = 1;          // of its value
+    // Of one that stands for the items of a list: the number of that, and the variable with the place.
+    std::size_t list = 0;
+    std::string_view place = {};
+    const Closure* closure = nullptr;
+  };
+  // A name within a lambda, and the number of the variable that it means; none if it is no variable.
+  struct Use {
+    std::string_view name;
+    std::optional<std::size_t> variable;
   };
   struct Type {
     std::string name;
@@ -66,8 +81,14 @@ class Parser {
   NodeIndex call(std::string callee, std::vector<std::string> template_types, TextRange mark);
   NodeIndex static_cast_of(std::size_t name);
   NodeIndex list();
-  NodeIndex lambda();
   std::vector<NodeIndex> items(std::string_view close, const Token& open);
+
+  // ---- Lambdas (lambdas.cpp)
+  NodeIndex lambda();
+  bool declares_lambda(const Type& type) const;
+  void lambda_declaration(const Type& type);
+  NodeIndex closure(const Closure& closure, const Token& name);
+  NodeIndex application(NodeIndex lambda, TextRange mark, std::uint32_t depth);
 
   // ---- Statements (statements.cpp)
   bool starts_statements() const;
@@ -78,12 +99,12 @@ class Parser {
   void declaration(const Type& type, std::vector<Step>& steps);
   void initializer(Step& step);
   void declare(Variable variable, Step step, std::vector<Step>& steps);
-  void add_variable(const Variable& variable, TextRange mark);
+  std::string_view add_variable(Variable variable, TextRange mark);
   void fix_variables(std::size_t begin, std::size_t end, std::string_view reason);
   void leave_scope(std::size_t around);
   std::size_t variable(const Token& name) const;
+  std::optional<std::size_t> find_variable(std::string_view name) const;
   bool is_changeable(const Token& name) const;
-  std::uint32_t depth_of_variable(std::string_view name) const;
   void condition(Block& block);
   Block branch();
   NodeIndex result();
@@ -103,6 +124,7 @@ class Parser {
   Target target();
   std::optional<Target> alias_of(const Token& name);
   NodeIndex named(std::string_view name, TextRange mark);
+  NodeIndex named(std::size_t variable, TextRange mark);
   std::size_t algorithm() const;
   NodeIndex rearrangement();
   NodeIndex changed_by_method(const Target& target);
@@ -173,7 +195,11 @@ class Parser {
   unsigned aliases_ = 0;
   bool breaks_ = false;             // the innermost one is left by a break
   std::deque<std::string> hidden_;  // names of variables that no text can spell
-  std::string namespace_;           // with :: at its end
+  std::deque<Closure> closures_;
+  std::vector<Use> uses_;       // within lambdas that have names
+  unsigned named_lambdas_ = 0;  // around this place
+  std::size_t repeated_ = 0;    // nodes of lambdas, for each call
+  std::string namespace_;       // with :: at its end
   const TemplateTypes* template_types_ = nullptr;
 };
 

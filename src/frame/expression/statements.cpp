@@ -103,6 +103,7 @@ NodeIndex Parser::result() {
 
 // float a = 1, b{2}, c(3);
 void Parser::declaration(const Type& type, std::vector<Step>& steps) {
+  if (declares_lambda(type)) return lambda_declaration(type);
   Variable variable;
   for (; at_ < type.end; ++at_) {
     if (here().is_name("const") || here().is_name("constexpr")) variable.fixed_as = "it is const";
@@ -132,13 +133,24 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
 
 void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
   variable.depth = step.value ? syntax_.nodes[*step.value].depth + 1 : 1;
-  add_variable(variable, step.mark);
+  step.name = add_variable(variable, step.mark);
   steps.push_back(std::move(step));
 }
 
-void Parser::add_variable(const Variable& variable, TextRange mark) {
+// Returns its name in nodes.
+std::string_view Parser::add_variable(Variable variable, TextRange mark) {
   if (variables_.size() == most_variables) fail(mark, fmt::format("more than {} variables", most_variables));
+  const bool hides = find_variable(variable.name).has_value();
+  variable.node_name =
+      hides ? hidden_.emplace_back(fmt::format("{} {}", variable.name, hidden_.size())) : variable.name;
   variables_.push_back(variable);
+  return variable.node_name;
+}
+
+std::optional<std::size_t> Parser::find_variable(std::string_view name) const {
+  const auto found = std::ranges::find(variables_.rbegin(), variables_.rend(), name, &Variable::name);
+  if (found == variables_.rend()) return std::nullopt;
+  return static_cast<std::size_t>(variables_.rend() - found) - 1;
 }
 
 // What is named by the tokens from `begin` to `end`, but not as an index, stays until the scope ends.
@@ -181,15 +193,8 @@ std::size_t Parser::variable(const Token& name) const {
 }
 
 bool Parser::is_changeable(const Token& name) const {
-  const auto found = std::ranges::find(variables_.rbegin(), variables_.rend(), name.text, &Variable::name);
-  return found != variables_.rend() && found->fixed_as.empty() &&
-         static_cast<std::size_t>(variables_.rend() - found) > own_variables_;
-}
-
-// The depth of the value that a name stands for: one is made of the values of others.
-std::uint32_t Parser::depth_of_variable(std::string_view name) const {
-  const auto found = std::ranges::find(variables_.rbegin(), variables_.rend(), name, &Variable::name);
-  return found == variables_.rend() ? 1 : found->depth;
+  const auto found = find_variable(name.text);
+  return found && variables_[*found].fixed_as.empty() && *found >= own_variables_;
 }
 
 // {1, 2} or (3, 4) of a declaration. Lists and classes are made of it, as by T{1, 2}; one value is converted.

@@ -31,6 +31,7 @@ enum class NodeKind : std::uint8_t {
   cast,         // text: the type; child
   list,         // {children}
   lambda,       // parameters, template_types: their types, type: of the result or empty; child: the body
+  application,  // children: a lambda, which other nodes may share, and the arguments
   let,          // text: a name, type: its type or "auto"; children: its value, what it is used in
   body,         // children: statements; that of a function ends with a result, or a loop without an end
   declaration,  // of a body; text: a name, type: its type or "auto"; child: its value, if it has one
@@ -41,6 +42,11 @@ enum class NodeKind : std::uint8_t {
   jump,         // of a loop's body; text: break, continue
   result        // of a body; child: the value
 };
+
+// A name as the text spells it. What hides another variable has a number behind it that no text can spell.
+inline std::string_view spelled_name(std::string_view name) {
+  return name.substr(0, name.find(' '));
+}
 
 // The list that a loop goes through, and the place in it: names that no text can spell.
 inline constexpr std::string_view loop_list = "for list";
@@ -65,6 +71,7 @@ struct Formula::Syntax {
   std::string text;
   std::vector<SyntaxNode> nodes;
   NodeIndex root = 0;
+  bool shares_nodes = false;  // what a node means depends on more than its own text
 
   const SyntaxNode& operator[](NodeIndex index) const { return nodes[index]; }
 };

@@ -153,7 +153,7 @@ std::string TextFunctions::Impl::signature_of(const FunctionSyntax& function) {
   std::string parameters;
   for (const auto& [name, type, preset] : function.parameters)
     parameters += fmt::format("{}{}{}{}{}", parameters.empty() ? "" : ", ", type, name.empty() ? "" : " ",
-                              name, preset ? " = ..." : "");
+                              spelled_name(name), preset ? " = ..." : "");
   return fmt::format("{} {}({})", function.result, function.name, parameters);
 }
 
@@ -289,7 +289,7 @@ std::vector<TextFunctions::Signature> TextFunctions::signatures() const {
     for (const auto& [name, type, preset] : function.parameters) found.back().parameters.push_back(type);
   }
   for (std::size_t i = 0; i < impl_->syntax().constants.size(); ++i)
-    found.push_back({impl_->syntax().nodes[impl_->syntax().constants[i]].text,
+    found.push_back({std::string(spelled_name(impl_->syntax().nodes[impl_->syntax().constants[i]].text)),
                      impl_->constant(i)->result().name(),
                      {},
                      true});
@@ -299,7 +299,7 @@ std::vector<TextFunctions::Signature> TextFunctions::signatures() const {
 KernelPtr TextFunctions::kernel(std::string_view name, std::span<const ValueType> types) const {
   const FunctionsSyntax& syntax = impl_->syntax();
   for (std::size_t i = 0; i < syntax.constants.size() && types.empty(); ++i)
-    if (syntax.nodes[syntax.constants[i]].text == name) return impl_->constant(i);
+    if (spelled_name(syntax.nodes[syntax.constants[i]].text) == name) return impl_->constant(i);
   return impl_->kernel(name, types, syntax.functions.size());
 }
 
