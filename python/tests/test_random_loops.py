@@ -27,6 +27,7 @@ HEAD = r"""
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 using Floats = std::vector<float>;
@@ -76,7 +77,18 @@ class Program:
     def integer(self, depth: int = 2) -> str:
         if depth == 0 or self.chance(0.3):
             return self.random.choice([*self.known("int"), str(self.random.randint(0, 5))])
-        kind = self.random.randrange(5)
+        kind = self.random.randrange(7)
+        if kind == 5:
+            name = self.random.choice(self.known("list"))
+            return self.random.choice(
+                [
+                    f"(int)std::count_if({name}.begin(), {name}.end(), {self.test()})",
+                    f"(int)(std::find_if({name}.begin(), {name}.end(), {self.test()}) - {name}.begin())",
+                    f"(int)std::distance({name}.begin(), std::max_element({name}.begin(), {name}.end()))",
+                    f"(int)(std::min_element(std::begin({name}), std::end({name})) - std::begin({name}))",
+                    f"(int)std::count({name}.begin(), {name}.end(), {self.number(0)})",
+                ]
+            )
         if kind == 0:
             return f"(int){self.random.choice(self.known('list'))}.size()"
         if kind == 1:
@@ -91,6 +103,17 @@ class Program:
             name = self.random.choice(self.known("list"))
             arguments = f"{self.number(depth - 1)}, {self.integer(depth - 1)}, {name}"
             return f"(float)f{self.random.randrange(self.functions)}({arguments})"
+        lambdas = self.known("lambda")
+        if lambdas and self.chance(0.2):
+            return f"{self.random.choice(lambdas)}({self.number(depth - 1)}, {self.integer(depth - 1)})"
+        if self.chance(0.05):
+            name = self.random.choice(self.known("list"))
+            start = self.random.choice(["0.f", "(float)f"])
+            add = self.random.choice(["", ", [](float a, float b) { return a + 2 * b; }"])
+            return f"std::accumulate({name}.begin(), {name}.end(), {start}{add})"
+        if self.chance(0.05):
+            name = self.random.choice(self.known("list"))
+            return f"({name}.empty() ? 1.f : *std::max_element({name}.begin(), {name}.end()))"
         if kind == 0:
             return f"(float){self.integer(depth - 1)}"
         if kind == 1:
@@ -100,9 +123,24 @@ class Program:
             return f"({self.condition(depth - 1)} ? {self.number(depth - 1)} : {self.number(depth - 1)})"
         return f"({self.number(depth - 1)} {self.random.choice('+-*')} {self.number(depth - 1)})"
 
+    def test(self) -> str:
+        """A lambda that says whether an item has a property."""
+        self.names += 1
+        name = f"e{self.names}"
+        self.scopes.append([(name, "float")])
+        condition = self.condition(0)
+        self.scopes.pop()
+        return (
+            f"[&]({self.random.choice(['float', 'const float&', 'auto'])} {name}) {{ return {condition}; }}"
+        )
+
     def condition(self, depth: int = 1) -> str:
         if depth > 0 and self.chance(0.3):
             return f"({self.condition(0)} {self.random.choice(['&&', '||'])} {self.condition(0)})"
+        if depth > 0 and self.chance(0.1):
+            name = self.random.choice(self.known("list"))
+            algorithm = self.random.choice(["any_of", "all_of", "none_of"])
+            return f"(std::{algorithm}({name}.begin(), {name}.end(), {self.test()}))"
         if self.chance(0.2):
             name = self.random.choice(self.known("list"))
             return f"({name}.size() > 0 && {name}[0] > {self.number(0)})"
@@ -173,9 +211,31 @@ class Program:
         if not names:
             return ";"
         name = self.random.choice(names)
-        style = self.random.randrange(9)
-        if style > 6:
+        style = self.random.randrange(13)
+        if style > 10:
             return f"{name}.push_back({self.number()});"
+        if style == 7:
+            return f"if ({name}.size() > 1) {name}.erase({name}.begin() + {self.random.randint(0, 1)});"
+        if style == 8:
+            other = self.random.choice(self.known("list"))
+            place = self.random.choice(["begin", "end"])
+            if other == name:
+                return f"if ({name}.size() < 20) {name}.insert({name}.{place}(), {self.number(0)});"
+            return f"if ({name}.size() < 20) {name}.insert({name}.{place}(), {other}.begin(), {other}.end());"
+        if style == 9:
+            order = self.random.choice(
+                ["", ", std::greater<float>()", ", [](float a, float b) { return a > b; }"]
+            )
+            proper = f"std::none_of({name}.begin(), {name}.end(), [](float e) {{ return e != e; }})"
+            return f"if ({proper}) std::sort({name}.begin(), {name}.end(){order});"
+        if style == 10:
+            return self.random.choice(
+                [
+                    f"std::iota({name}.begin(), {name}.end(), {self.integer(0)} & 31);",
+                    f"std::fill({name}.begin(), {name}.end(), {self.number()});",
+                    f"{name}.erase(std::remove_if({name}.begin(), {name}.end(), {self.test()}), {name}.end());",
+                ]
+            )
         if style < 2:
             return f"if ({name}.size() < 20) {name}.push_back({self.number()});"
         if style < 4:

@@ -23,8 +23,8 @@ bool is_step(const Token& token) {
 
 bool changes(const Token& method) {
   for (const std::string_view name :
-       {"push_back", "emplace_back", "pop_back", "clear", "resize", "reserve", "SetPtEtaPhiM", "SetPtEtaPhiE",
-        "SetPxPyPzE", "SetXYZT", "SetXYZM", "SetXYZ"})
+       {"push_back", "emplace_back", "pop_back", "clear", "resize", "reserve", "insert", "erase",
+        "SetPtEtaPhiM", "SetPtEtaPhiE", "SetPxPyPzE", "SetXYZT", "SetXYZM", "SetXYZ"})
     if (method.is_name(name)) return true;
   return false;
 }
@@ -47,41 +47,47 @@ std::size_t Parser::end_of_target(std::size_t at) const {
   return end;
 }
 
-// The name of sort(x.begin(), ...), stable_sort and reverse at this position, or the token itself.
-std::size_t Parser::algorithm() const {
+// Behind the name of sort(x.begin(), ...) and similar ones at this position, or the token itself.
+std::size_t Parser::name_of_rearrangement() const {
   const std::size_t name = here().is_name("std") && token(at_ + 1).is("::") ? at_ + 2 : at_;
-  const bool is_known =
-      token(name).is_name("sort") || token(name).is_name("stable_sort") || token(name).is_name("reverse");
-  if (!is_known || !token(name + 1).is("(")) return at_;
-  const std::size_t end = end_of_target(name + 2);
-  return end != name + 2 && token(end).is(".") && token(end + 1).is_name("begin") ? name + 1 : at_;
+  for (const std::string_view known : {"sort", "stable_sort", "reverse", "iota", "fill"})
+    if (token(name).is_name(known) && token(name + 1).is("(") && range_at(name + 2, false)) return name + 1;
+  return at_;
 }
 
 // sort(x.begin(), x.end(), comparison): x = Sort(x, comparison)
 NodeIndex Parser::rearrangement() {
   const std::size_t begin = at_;
-  at_ = algorithm();
+  at_ = name_of_rearrangement();
   const std::string_view name = token(at_ - 1).text;
   const TextRange mark = token(at_ - 1).range;
   const Token& open = take();
-  const std::size_t first = at_;
+  const Range first = *range_at(at_, false);
+  at_ = first.first;
   const Target changed = target();
-  const std::string object = spelled(first, at_);
-  for (const std::string_view part : {".", "begin", "(", ")", ","}) {
-    if (here().text != part) fail_here(fmt::format("'{}'", part));
-    take();
-  }
-  const std::size_t second = at_;
-  at_ = end_of_target(at_);
-  if (spelled(second, at_) != object)
-    fail(token(second).range, fmt::format("'{}.end()' should be here", object));
-  for (const std::string_view part : {".", "end", "(", ")"}) {
-    if (here().text != part) fail_here(fmt::format("'{}'", part));
-    take();
+  if (at_ != first.last) fail(here().range, "a variable or an item of one should be here");
+  at_ = first.end;
+  if (!accept(",")) fail_here("','");
+  const auto last = range_at(at_, true);
+  const std::string object = spelled(first.first, first.last);
+  if (!last || last->is_reverse != first.is_reverse || spelled(last->first, last->last) != object)
+    fail(here().range, fmt::format("'{}.{}()' should be here", object, first.is_reverse ? "rend" : "end"));
+  at_ = last->end;
+  const auto call = [&](std::string_view function, std::vector<NodeIndex> of) {
+    SyntaxNode node = make(NodeKind::call, mark, std::move(of));
+    node.text = function;
+    return add(std::move(node));
+  };
+  if (name == "iota" || name == "fill") {
+    if (!accept(",")) fail_here("','");
+    const NodeIndex value = expression();
+    expect(")", open);
+    return assigned(changed, token(begin).range, {changed.node, value}, name);
   }
   std::vector<NodeIndex> arguments = {changed.node};
+  if (first.is_reverse && name != "reverse") arguments[0] = call("Reverse", {changed.node});
   bool descends = false;
-  if (accept(",")) {
+  if (name != "reverse" && accept(",")) {
     const auto end = qualified_name_at(at_);
     descends = end && token(*end - 1).is_name("greater");
     while (descends && !here().is(")")) {
@@ -92,19 +98,14 @@ NodeIndex Parser::rearrangement() {
     if (!descends) arguments.push_back(expression());
   }
   expect(")", open);
-  const auto call = [&](std::string_view function, std::vector<NodeIndex> of) {
-    SyntaxNode node = make(NodeKind::call, mark, std::move(of));
-    node.text = function;
-    return add(std::move(node));
-  };
   NodeIndex value = call(name == "reverse" ? "Reverse" : "Sort", std::move(arguments));
-  if (descends) value = call("Reverse", {value});
+  if (descends != (first.is_reverse && name != "reverse")) value = call("Reverse", {value});
   return assigned(changed, token(begin).range, {changed.node, value}, {});
 }
 
 // a = 1; a[i] += 2; ++a; a--; a.push_back(3);
 bool Parser::assigns() const {
-  if (algorithm() != at_) return true;
+  if (name_of_rearrangement() != at_) return true;
   const std::size_t begin = is_step(here()) ? at_ + 1 : at_;
   const std::size_t end = end_of_target(begin);
   if (end == begin) return false;
@@ -149,7 +150,7 @@ std::optional<Parser::Target> Parser::alias_of(const Token& name) {
 // A variable or, if there is none of this name, a column or constant.
 NodeIndex Parser::named(std::string_view name, TextRange mark) {
   if (const auto number = find_variable(name)) return named(*number, mark);
-  if (named_lambdas_ > 0) uses_.push_back({name, std::nullopt});
+  if (named_lambdas_ > 0) uses_.push_back({std::string(name), std::nullopt});
   SyntaxNode node = make(NodeKind::name, mark);
   node.text = name;
   return add(std::move(node));
@@ -157,15 +158,16 @@ NodeIndex Parser::named(std::string_view name, TextRange mark) {
 
 NodeIndex Parser::named(std::size_t number, TextRange mark) {
   const Variable& variable = variables_[number];
-  if (named_lambdas_ > 0) uses_.push_back({variable.name, number});
+  if (named_lambdas_ > 0) uses_.push_back({std::string(variable.name), number});
   SyntaxNode node = make(NodeKind::name, mark);
   node.depth = variable.depth;
   node.text = variable.node_name;
+  node.list = variable.iterates;
   return add(std::move(node));
 }
 
 NodeIndex Parser::assignment() {
-  if (algorithm() != at_) return rearrangement();
+  if (name_of_rearrangement() != at_) return rearrangement();
   const std::size_t begin = at_;
   const bool is_prefix = is_step(here());
   if (is_prefix) take();
@@ -192,6 +194,13 @@ NodeIndex Parser::changed_by_method(const Target& target) {
   const Token& method = take();
   const Token& open = take();
   std::vector<NodeIndex> children = items(")", open);
+  if (method.text == "erase" || method.text == "insert") {
+    if (children.empty() || !is_iterator(children[0]) || !is_same(*syntax_[children[0]].list, target.node))
+      fail(method.range,
+           fmt::format("'{}' takes an iterator of this list first, such as list.begin() + 1", method.text));
+    if (method.text == "erase" && syntax_[children[0]].kind == NodeKind::call)
+      return erased(target, children[0], method.range);
+  }
   children.insert(children.begin(), target.node);
   return assigned(target, method.range, std::move(children), method.text);
 }

@@ -103,6 +103,14 @@ class Binder {
   ExpressionId set_vector(const SyntaxNode& node, const ValueType& vector, std::string_view made);
 
   // ---- Loops (binder_loops.cpp)
+  ExpressionId inserted(const SyntaxNode& node, const ValueType& list, ExpressionId object,
+                        ExpressionId place, std::span<const NodeIndex> range);
+  ExpressionId place_of(NodeIndex index, NodeIndex list);
+  ExpressionId size_of(const SyntaxNode& node, ExpressionId list);
+  ExpressionId numbered(const SyntaxNode& node, ExpressionId list);
+  ExpressionId apply_named(const SyntaxNode& node, std::string_view name,
+                           const std::vector<ExpressionId>& arguments);
+  ExpressionId number(std::int64_t value) { return pool_.constant(make_constant(1, value)); }
   void loop(const SyntaxNode& node, Outcome& outcome);
   std::vector<std::size_t> changed_by(const SyntaxNode& node) const;
   void add_targets(NodeIndex index, std::set<std::string_view>& names) const;

@@ -83,6 +83,57 @@ ExpressionId Binder::set_vector(const SyntaxNode& node, const ValueType& vector,
   return at(node.mark, [&] { return pool_.convert(value, vector); });
 }
 
+// The items of another list between two iterators, which are put before a place.
+ExpressionId Binder::inserted(const SyntaxNode& node, const ValueType& list, ExpressionId object,
+                              ExpressionId place, std::span<const NodeIndex> range) {
+  if (!syntax_[range[0]].list || !syntax_[range[1]].list)
+    fail(ErrorKind::type, syntax_[range[0]].whole, "two iterators of one list should be here");
+  const ExpressionId from = bind(*syntax_[range[0]].list);
+  const ExpressionId converted = at(node.mark, [&] { return pool_.convert(from, list); });
+  return pool_.call(insert_items(list), {object, place, converted, bind(range[0]), bind(range[1])}, "insert");
+}
+
+// What an iterator of this list is.
+ExpressionId Binder::place_of(NodeIndex index, NodeIndex list) {
+  const SyntaxNode& node = syntax_[index];
+  if (!node.list || bind(*node.list) != bind(list))
+    fail(ErrorKind::type, node.whole, "an iterator of the list should be here");
+  return at(node.whole, [&] { return pool_.convert(bind(index), ElementType::int64); });
+}
+
+ExpressionId Binder::size_of(const SyntaxNode& node, ExpressionId list) {
+  return at(node.mark, [&] { return pool_.convert(apply_named(node, ".size", {list}), ElementType::int64); });
+}
+
+// std::iota: from a number on.
+ExpressionId Binder::numbered(const SyntaxNode& node, ExpressionId list) {
+  const ExpressionId first = bind(node.children[1]);
+  if (!type(first).is_integer() || !type(list).item().is_scalar())
+    fail(ErrorKind::type, node.mark,
+         fmt::format("'iota' fills a list of numbers from an integer on, got {} and {}", type(list).name(),
+                     type(first).name()));
+  const ExpressionId start = at(node.mark, [&] { return pool_.convert(first, ElementType::int64); });
+  const ExpressionId places = at(node.mark, [&] {
+    return pool_.convert(apply_named(node, "Enumerate", {list}), ValueType::list(ElementType::int64));
+  });
+  // As a number of the first one's type, of which each is one more.
+  const ExpressionId numbers = at(node.mark, [&] {
+    return pool_.convert(apply_named(node, "operator+", {places, start}), ValueType::list(type(first)));
+  });
+  const ValueType wanted = type(list);
+  return at(node.mark, [&] { return pool_.convert(numbers, wanted); });
+}
+
+ExpressionId Binder::apply_named(const SyntaxNode& node, std::string_view name,
+                                 const std::vector<ExpressionId>& arguments) {
+  const Function* const function = functions_.find(name);
+  std::string why_not = "it is unknown";
+  const auto value =
+      function == nullptr ? std::nullopt : invoke(node, *function, node.text, arguments, {}, why_not);
+  if (!value) fail(ErrorKind::type, node.mark, fmt::format("'{}' cannot be called: {}", node.text, why_not));
+  return *value;
+}
+
 // What a method makes of a list or a vector.
 ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
   const ValueType list = type(object);
@@ -115,6 +166,30 @@ ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
     const ExpressionId item =
         given.size() == 2 ? item_of(given[1], list.item()) : pool_.constant(zero_of(list.item()));
     return pool_.call(resize_list(list), {object, count_of(node, given[0]), item}, node.text);
+  }
+  if (node.text == "fill") {
+    const ExpressionId item = item_of(given[0], list.item());
+    const ExpressionId size = size_of(node, object);
+    return pool_.call(resize_list(list), {pool_.constant(empty_list(list.item())), size, item}, node.text);
+  }
+  if (node.text == "iota") return numbered(node, object);
+  if (node.text == "erase") {
+    require(1, 2);
+    const ExpressionId first = place_of(given[0], node.children.front());
+    const ExpressionId last = given.size() == 2 ? place_of(given[1], node.children.front())
+                                                : apply_named(node, "operator+", {first, number(1)});
+    return pool_.call(erase_items(list), {object, first, last}, node.text);
+  }
+  if (node.text == "insert") {
+    require(2, 3);
+    const ExpressionId place = place_of(given[0], node.children.front());
+    if (given.size() == 2) {
+      const ExpressionId items =
+          pool_.call(append_item(list),
+                     {pool_.constant(empty_list(list.item())), item_of(given[1], list.item())}, node.text);
+      return pool_.call(insert_items(list), {object, place, items, number(0), number(1)}, node.text);
+    }
+    return inserted(node, list, object, place, given.subspan(1));
   }
   if (node.text == "emplace_back" && list.item().is_record() && given.size() != 1) {
     const Function* const make = functions_.find(list.item().class_name());

@@ -187,6 +187,8 @@ ExpressionId Binder::construct(const SyntaxNode& node, const ValueType& type) {
     if (inner.kind == NodeKind::list) return list(inner, type.item());
   }
   if (type.is_list() && node.children.size() <= 2)
+  if (type.is_list() && node.children.size() == 2 && syntax_[node.children[0]].list)
+    return inserted(node, type, pool_.constant(empty_list(type.item())), number(0), node.children);
     if (const auto filled = fill(node, type.item())) return *filled;
   if (node.children.empty()) return pool_.constant(zero_of(type));
   if (node.children.size() != 1)

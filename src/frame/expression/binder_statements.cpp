@@ -8,6 +8,7 @@
 #include <ranges>
 
 #include "frame/expression/binder.h"
+#include "frame/expression/changes.h"
 #include "frame/expression/members.h"
 
 namespace colonnade::frame {
@@ -23,6 +24,7 @@ std::optional<ValuesPtr> array_of_zeros(std::string_view type) {
   std::size_t count = 0;
   const std::string_view digits = type.substr(std::min(comma + 2, type.size()));
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  const std::size_t open = type.find('<');
   if (error != std::errc() || *end != '>' || !list || !list->item().is_scalar() || count > most_array_items)
     return std::nullopt;
   static const std::vector<std::uint64_t> zeros(most_array_items);

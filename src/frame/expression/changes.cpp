@@ -132,3 +132,9 @@ KernelPtr resize_list(const ValueType& list) {
 }
 
 }  // namespace colonnade::frame
+KernelPtr erase_items(const ValueType& list) {
+  return made("erase", list, without_items);
+}
+KernelPtr insert_items(const ValueType& list) {
+  return made("insert", list, with_items);
+}

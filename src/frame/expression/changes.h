@@ -17,6 +17,10 @@ KernelPtr append_item(const ValueType& list);
 KernelPtr remove_last(const ValueType& list);
 // Of (list, size of std::int64_t, item): cut, or with this item behind the others as often as needed.
 KernelPtr resize_list(const ValueType& list);
+// Of (list, first, last), of std::int64_t: without the items from the first to before the last.
+KernelPtr erase_items(const ValueType& list);
+// Of (list, place, from, first, last): with those items of another list of this type before the place.
+KernelPtr insert_items(const ValueType& list);
 
 }  // namespace colonnade::frame
 

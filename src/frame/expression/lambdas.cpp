@@ -11,7 +11,6 @@
 namespace colonnade::frame {
 namespace {
 
-constexpr unsigned most_nested = 256;
 constexpr std::size_t most_repeated = std::size_t{1} << 16;  // nodes of the lambdas that a text calls
 
 }  // namespace
@@ -112,9 +111,9 @@ NodeIndex Parser::closure(const Closure& closure, const Token& name) {
   std::uint32_t depth = 1;
   for (const std::size_t number : closure.variables) {
     depth = std::max(depth, variables_[number].depth);
-    if (named_lambdas_ > 0) uses_.push_back({variables_[number].name, number});
+    if (named_lambdas_ > 0) uses_.push_back({std::string(variables_[number].name), number});
   }
-  for (const std::string_view unknown : closure.unknown) {
+  for (const std::string& unknown : closure.unknown) {
     if (find_variable(unknown))
       fail(name.range,
            fmt::format("'{}' is a variable here, but not where the lambda '{}' was declared; give it "

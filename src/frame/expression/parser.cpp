@@ -11,7 +11,6 @@
 namespace colonnade::frame {
 namespace {
 
-constexpr unsigned most_nested = 256;    // nested brackets
 constexpr std::uint32_t deepest = 1000;  // nested operators
 
 // The precedence of a binary operator; 0 for any other token.
@@ -64,7 +63,7 @@ std::string_view hint(std::string_view symbol) {
 // ---- Tools
 
 void Parser::fail(TextRange range, std::string_view problem) const {
-  throw error_at(ErrorKind::usage, syntax_.text, range, problem);
+  throw error_at(ErrorKind::usage, syntax_.text, mark_.value_or(range), problem);
 }
 
 void Parser::fail_here(std::string_view wanted) const {
@@ -103,6 +102,7 @@ SyntaxNode Parser::make(NodeKind kind, TextRange mark, std::vector<NodeIndex> ch
 
 NodeIndex Parser::add(SyntaxNode node) {
   if (node.depth > deepest) fail(node.mark, fmt::format("more than {} nested operations", deepest));
+  if (mark_) node.mark = node.whole = *mark_;
   syntax_.nodes.push_back(std::move(node));
   return static_cast<NodeIndex>(syntax_.nodes.size() - 1);
 }
@@ -147,6 +147,10 @@ NodeIndex Parser::binary(int lowest) {
     const NodeIndex right = binary(level + 1);
     SyntaxNode node = make(NodeKind::binary, symbol.range, {left, right});
     node.text = symbol.text;
+    // An iterator plus or minus a number is one, the difference of two is a number.
+    const bool moves = symbol.is("+") || symbol.is("-");
+    if (moves && is_iterator(left) != is_iterator(right))
+      node.list = syntax_[is_iterator(left) ? left : right].list;
     // Chains of && are parsed in a loop, however long they are.
     const SyntaxNode& below = syntax_.nodes[left];
     if (is_logical(node.text) && below.kind == NodeKind::binary && below.text == node.text)
@@ -168,7 +172,7 @@ NodeIndex Parser::unary() {
     if (const auto type = c_cast_at(at_)) {
       at_ = type->end;
       prefixes.push_back({type->name, true, from(token.range)});
-    } else if (token.is("-") || token.is("+") || token.is("!") || token.is("~")) {
+    } else if (token.is("-") || token.is("+") || token.is("!") || token.is("~") || token.is("*")) {
       prefixes.push_back({std::string(token.text), false, take().range});
     } else {
       break;
@@ -176,6 +180,10 @@ NodeIndex Parser::unary() {
   }
   NodeIndex value = postfix();
   for (std::size_t i = prefixes.size(); i-- > 0;) {
+    if (prefixes[i].text == "*") {
+      value = item_at(value, prefixes[i].mark);
+      continue;
+    }
     SyntaxNode node = make(prefixes[i].is_cast ? NodeKind::cast : NodeKind::unary, prefixes[i].mark, {value});
     node.text = std::move(prefixes[i].text);
     value = add(std::move(node));
@@ -189,6 +197,8 @@ NodeIndex Parser::postfix() {
     const Token& token = here();
     if (token.is(".")) {
       value = member(value);
+    } else if (token.is("->") && is_iterator(value)) {
+      value = member(item_at(value, token.range));
     } else if (token.is("[")) {
       take();
       const NodeIndex index = expression();
@@ -225,6 +235,10 @@ NodeIndex Parser::member(NodeIndex object) {
   }
   const Token& open = take();
   std::vector<NodeIndex> children = items(")", open);
+  if (children.empty() && (name.text == "begin" || name.text == "cbegin"))
+    return iterator(object, false, name.range);
+  if (children.empty() && (name.text == "end" || name.text == "cend"))
+    return iterator(object, true, name.range);
   children.insert(children.begin(), object);
   SyntaxNode node = make(NodeKind::method, name.range, std::move(children));
   node.text = name.text;
@@ -264,8 +278,7 @@ NodeIndex Parser::primary() {
   }
   if (token.is("{")) return list();
   if (token.is("[")) return lambda();
-  if (token.is("*") || token.is("&"))
-    fail(token.range, "there are no pointers in expressions; for powers, write pow(x, y)");
+  if (token.is("&")) fail(token.range, "there are no pointers in expressions; for powers, write pow(x, y)");
   fail_here("a value");
 }
 
@@ -343,6 +356,8 @@ NodeIndex Parser::call(std::string callee, std::vector<std::string> template_typ
   if (!here().is("(") && !here().is("{")) fail_here("'('");
   const Token& open = take();
   std::vector<NodeIndex> children = items(open.is("(") ? ")" : "}", open);
+  if (open.is("(") && template_types.empty())
+    if (const auto found = algorithm(callee, children, from(mark))) return *found;
   SyntaxNode node = make(NodeKind::call, mark, std::move(children));
   node.text = std::move(callee);
   node.template_types = std::move(template_types);

@@ -23,6 +23,9 @@ class Parser {
   void run(FunctionsSyntax& into, const TemplateTypes* chosen);
 
  private:
+  static constexpr std::size_t most_variables = 1000;
+  static constexpr unsigned most_nested = 256;  // brackets
+
   struct Arm {
     NodeIndex condition = 0, value = 0;
   };
@@ -44,9 +47,9 @@ class Parser {
   // A lambda that a variable stands for.
   struct Closure {
     NodeIndex lambda = 0;
-    std::vector<std::size_t> variables;     // around it that it uses
-    std::vector<std::string_view> unknown;  // names that are no variables
-    std::size_t size = 0;                   // in nodes, with those of the lambdas that it calls
+    std::vector<std::size_t> variables;  // around it that it uses
+    std::vector<std::string> unknown;    // names that are no variables
+    std::size_t size = 0;                // in nodes, with those of the lambdas that it calls
   };
   struct Variable {
     std::string_view name;
@@ -58,10 +61,11 @@ class Parser {
     std::size_t list = 0;
     std::string_view place = {};
     const Closure* closure = nullptr;
+    std::optional<NodeIndex> iterates = {};  // of an iterator: its list
   };
   // A name within a lambda, and the number of the variable that it means; none if it is no variable.
   struct Use {
-    std::string_view name;
+    std::string name;
     std::optional<std::size_t> variable;
   };
   struct Type {
@@ -125,13 +129,32 @@ class Parser {
   std::optional<Target> alias_of(const Token& name);
   NodeIndex named(std::string_view name, TextRange mark);
   NodeIndex named(std::size_t variable, TextRange mark);
-  std::size_t algorithm() const;
+  std::size_t name_of_rearrangement() const;
   NodeIndex rearrangement();
   NodeIndex changed_by_method(const Target& target);
+  NodeIndex erased(const Target& target, NodeIndex removed, TextRange mark);
   NodeIndex assigned(const Target& target, TextRange mark, std::vector<NodeIndex> children,
                      std::string_view method);
 
   // ---- Loops (loops.cpp)
+  // ---- Iterators and the algorithms of the standard library (algorithms.cpp)
+  struct Range {
+    std::size_t first = 0, last = 0;  // the tokens of the list
+    std::size_t end = 0;              // the token behind the range's begin or end
+    bool is_reverse = false;
+  };
+  NodeIndex iterator(NodeIndex list, bool is_end, TextRange mark);
+  bool is_iterator(NodeIndex node) const { return syntax_[node].list.has_value(); }
+  bool is_end_of(NodeIndex node) const;
+  bool is_begin_of(NodeIndex node) const;
+  bool is_same(NodeIndex a, NodeIndex b) const;
+  NodeIndex item_at(NodeIndex iterator, TextRange mark);
+  std::optional<NodeIndex> algorithm(std::string_view callee, const std::vector<NodeIndex>& arguments,
+                                     TextRange mark);
+  NodeIndex follow(std::string_view text, std::vector<Step> before, const std::vector<Variable>& names,
+                   TextRange mark);
+  std::optional<Range> range_at(std::size_t at, bool is_end) const;
+
   struct Loop {
     TextRange mark;
     NodeIndex condition = 0;
@@ -206,3 +229,4 @@ class Parser {
 }  // namespace colonnade::frame
 
 #endif
+  std::optional<TextRange> mark_;  // of all nodes, if they are not made of the text

@@ -16,7 +16,6 @@ constexpr const char* no_statement =
     "only declarations, assignments to variables, loops, 'if' and 'return' are statements";
 
 constexpr unsigned most_nested_blocks = 100;
-constexpr std::size_t most_variables = 1000;
 
 bool is_reference(const Token& token) {
   return token.is("&") || token.is("&&");
@@ -38,8 +37,8 @@ std::optional<Parser::Type> Parser::declared_type() const {
   // "a < b > f(c)" are two comparisons, unless a<b> is a type.
   if (type->name.find('<') != std::string::npos && !behind.is("=") && !type_of_name(type->name))
     return std::nullopt;
-  const bool declares =
-      behind.is("=") || behind.is("{") || behind.is("(") || behind.is(";") || behind.is(",");
+  const bool declares = behind.is("=") || behind.is("{") || behind.is("(") || behind.is(";") ||
+                        behind.is(",") || behind.is("[");
   return declares ? type : std::nullopt;
 }
 
@@ -139,8 +138,10 @@ void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
 
 // Returns its name in nodes.
 std::string_view Parser::add_variable(Variable variable, TextRange mark) {
+    variable.iterates = step.type == "auto" && step.value ? syntax_[*step.value].list : std::nullopt;
   if (variables_.size() == most_variables) fail(mark, fmt::format("more than {} variables", most_variables));
-  const bool hides = find_variable(variable.name).has_value();
+  // The lambdas within algorithms may name columns.
+  const bool hides = mark_.has_value() || find_variable(variable.name).has_value();
   variable.node_name =
       hides ? hidden_.emplace_back(fmt::format("{} {}", variable.name, hidden_.size())) : variable.name;
   variables_.push_back(variable);

@@ -66,6 +66,8 @@ struct SyntaxNode {
   std::vector<NodeIndex> children;
   ValuesPtr value;
 };
+  // Of an iterator, which is a number of std::int64_t: the list.
+  std::optional<NodeIndex> list;
 
 struct Formula::Syntax {
   std::string text;
