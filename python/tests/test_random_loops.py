@@ -154,7 +154,9 @@ class Program:
     def statement(self) -> str:
         kinds = [self.declaration, self.assignment, self.assignment, self.assignment, self.change_of_list]
         if self.depth < 3:
-            kinds += [self.branch, self.branch]
+            kinds += [self.branch, self.branch, self.switch]
+        if self.chance(0.3):
+            kinds += [self.lambda_with_name]
             if self.loops < 3:
                 kinds += [self.counted, self.over_items, self.conditional, self.conditional]
         if self.loops > 0:
@@ -191,6 +193,42 @@ class Program:
         value = (self.integer() if kind == "int" else self.number()) if of_others else "1"
         self.scopes[-1].append((name, kind))
         return f"{kind} {name} = {value};"
+
+    def lambda_with_name(self) -> str:
+        """What it uses of its surroundings has the value of the moment when it is called."""
+        self.names += 1
+        name, number, integer = f"g{self.names}", f"a{self.names}", self.random.choice(["b", self.new_name()])
+        self.scopes.append([(number, "float"), (integer, "int")])
+        first = ""
+        if self.chance(0.3):
+            first = f"if {self.condition()} return (float)({self.number()}); "
+        elif self.chance(0.5):
+            local = self.new_name()
+            if local not in (number, integer):
+                value = self.number() if local not in self.known("int") + self.known("float") else "1"
+                self.scopes[-1].append((local, "float"))
+                first = f"float {local} = {value}; if {self.condition()} {local} += 1; "
+        body = f"{{ {first}return (float)({self.number()}); }}"
+        self.scopes.pop()
+        self.scopes[-1].append((name, "lambda"))
+        return f"auto {name} = [&](float {number}, int {integer}) {body};"
+
+    def switch(self) -> str:
+        labels = self.random.sample(range(-1, 7), self.random.randint(1, 4))
+        sections = [f"case {label}:" for label in labels]
+        if self.chance(0.7):
+            sections.insert(self.random.randint(0, len(sections)), "default:")
+        text = ""
+        for section in sections:
+            text += section + " "
+            if self.chance(0.2):
+                continue
+            text += f"{{ {self.block(2)} }} "
+            if self.chance(0.2):
+                text += f"if {self.condition()} break; "
+            if self.chance(0.7):
+                text += "break; "
+        return f"switch ({self.integer()}) {{ {text}; }}"
 
     def assignment(self) -> str:
         kind = self.random.choice(["int", "float"])

@@ -42,6 +42,7 @@ ExpressionId Binder::bind(NodeIndex index) {
     case NodeKind::assignment:
     case NodeKind::branch:
     case NodeKind::loop:
+    case NodeKind::selection:
     case NodeKind::jump:
     case NodeKind::result:
       break;

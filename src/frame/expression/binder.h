@@ -65,7 +65,7 @@ class Binder {
   // ---- Statements (binder_statements.cpp)
   // Where a body is left, under which condition, and with what.
   struct Exit {
-    enum class Kind : std::uint8_t { result, end_of_loop, next_turn };
+    enum class Kind : std::uint8_t { result, end_of_loop, next_turn, end_of_switch };
     Kind kind = Kind::result;
     ExpressionId condition = 0;
     ExpressionId value = 0;     // of a result
@@ -77,6 +77,8 @@ class Binder {
   };
   void declare(const SyntaxNode& node);
   std::optional<ExpressionId> default_of(const SyntaxNode& node, const ValueType& type);
+  ExpressionId zeros(std::string_view name, const ValueType& type);
+  ExpressionId filled(const SyntaxNode& node, std::string_view name, ExpressionId list, std::size_t given);
   ExpressionId let(const SyntaxNode& node);
   ExpressionId body(NodeIndex index);
   NodeIndex enter_body(NodeIndex index);
@@ -86,6 +88,7 @@ class Binder {
   void branch(const SyntaxNode& node, Outcome& outcome);
   void merge(const SyntaxNode& node, ExpressionId condition, std::span<const Local> yes);
   void leave(Exit exit, Outcome& outcome) const;
+  void selection(const SyntaxNode& node, Outcome& outcome);
   // The value of a choice between those of some exits, from the last to the first.
   template <class ValueOf>
   std::optional<ExpressionId> choose_among(const SyntaxNode& node, std::span<const Exit> exits,
@@ -100,9 +103,6 @@ class Binder {
   // ---- Assignments (binder_assignments.cpp)
   void assign(const SyntaxNode& node);
   ExpressionId changed(const SyntaxNode& node, ExpressionId object);
-  ExpressionId set_vector(const SyntaxNode& node, const ValueType& vector, std::string_view made);
-
-  // ---- Loops (binder_loops.cpp)
   ExpressionId inserted(const SyntaxNode& node, const ValueType& list, ExpressionId object,
                         ExpressionId place, std::span<const NodeIndex> range);
   ExpressionId place_of(NodeIndex index, NodeIndex list);
@@ -111,11 +111,14 @@ class Binder {
   ExpressionId apply_named(const SyntaxNode& node, std::string_view name,
                            const std::vector<ExpressionId>& arguments);
   ExpressionId number(std::int64_t value) { return pool_.constant(make_constant(1, value)); }
+  ExpressionId set_vector(const SyntaxNode& node, const ValueType& vector, std::string_view made);
+
+  // ---- Loops (binder_loops.cpp)
   void loop(const SyntaxNode& node, Outcome& outcome);
   std::vector<std::size_t> changed_by(const SyntaxNode& node) const;
   void add_targets(NodeIndex index, std::set<std::string_view>& names) const;
   void turn(const SyntaxNode& node, std::size_t variables, LoopBody& body);
-  void begin_next_turn(const SyntaxNode& node, std::span<const Exit> exits, bool leads_on);
+  void meet(const SyntaxNode& node, std::span<const Exit> exits, Exit::Kind kind, bool leads_on);
 
   // ---- Operators (binder_operators.cpp)
   ExpressionId unary(const SyntaxNode& node);

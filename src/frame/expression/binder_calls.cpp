@@ -181,14 +181,15 @@ ExpressionId Binder::construct(const SyntaxNode& node, const ValueType& type) {
     const ExpressionId value = bind(node.children.front());
     if (this->type(value).depth() == type.depth()) return cast(node, written_type(node), value);
   }
-  if (type.is_list() && (node.braces || node.children.empty())) return list(node, type.item());
+  if (type.is_list() && (node.braces || node.children.empty()))
+    return filled(node, written_type(node), list(node, type.item()), node.children.size());
   if (type.is_list() && node.children.size() == 1) {
     const SyntaxNode& inner = syntax_[node.children.front()];
     if (inner.kind == NodeKind::list) return list(inner, type.item());
   }
-  if (type.is_list() && node.children.size() <= 2)
   if (type.is_list() && node.children.size() == 2 && syntax_[node.children[0]].list)
     return inserted(node, type, pool_.constant(empty_list(type.item())), number(0), node.children);
+  if (type.is_list() && node.children.size() <= 2)
     if (const auto filled = fill(node, type.item())) return *filled;
   if (node.children.empty()) return pool_.constant(zero_of(type));
   if (node.children.size() != 1)

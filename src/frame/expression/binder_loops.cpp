@@ -25,7 +25,8 @@ std::vector<std::size_t> Binder::changed_by(const SyntaxNode& node) const {
 
 void Binder::add_targets(NodeIndex index, std::set<std::string_view>& names) const {
   const SyntaxNode* node = &syntax_[index];
-  if (node->kind == NodeKind::body || node->kind == NodeKind::branch || node->kind == NodeKind::loop)
+  if (node->kind == NodeKind::body || node->kind == NodeKind::branch || node->kind == NodeKind::loop ||
+      node->kind == NodeKind::selection)
     for (const NodeIndex child : node->children) add_targets(child, names);
   if (node->kind != NodeKind::assignment) return;
   while (node->kind != NodeKind::name) node = &syntax_[node->children.front()];
@@ -106,7 +107,7 @@ void Binder::turn(const SyntaxNode& node, std::size_t variables, LoopBody& body)
     body.members.emplace_back("returned?", ElementType::boolean);
     body.members.emplace_back("returned value", type(*body.value));
   }
-  begin_next_turn(node, exits, outcome.leads_on);
+  meet(node, exits, Exit::Kind::next_turn, outcome.leads_on);
   const bool goes_on = outcome.leads_on || std::ranges::any_of(exits, is_kept);
   if (!goes_on) return;
   if (node.children.size() > 2) {
@@ -117,13 +118,13 @@ void Binder::turn(const SyntaxNode& node, std::size_t variables, LoopBody& body)
   for (std::size_t i = 0; i < variables; ++i) body.next.push_back(*locals_[i].value);
 }
 
-// The variables where turns that were cut short by continue meet the others.
-void Binder::begin_next_turn(const SyntaxNode& node, std::span<const Exit> exits, bool leads_on) {
+// The variables where the paths of some exits, such as those by continue, meet the path that leads on.
+void Binder::meet(const SyntaxNode& node, std::span<const Exit> exits, Exit::Kind kind, bool leads_on) {
   for (std::size_t i = 0; i < locals_.size(); ++i) {
     std::optional<ExpressionId> otherwise = leads_on ? locals_[i].value : std::nullopt;
     bool is_known = !leads_on || otherwise;
     const auto value = choose_among(node, exits, otherwise, [&](const Exit& exit) {
-      if (exit.kind != Exit::Kind::next_turn) return std::optional<ExpressionId>();
+      if (exit.kind != kind) return std::optional<ExpressionId>();
       is_known = is_known && exit.locals[i].value;
       return exit.locals[i].value;
     });

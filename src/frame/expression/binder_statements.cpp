@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <ranges>
+#include <set>
 
 #include "frame/expression/binder.h"
 #include "frame/expression/changes.h"
@@ -16,22 +16,24 @@ namespace {
 
 constexpr std::size_t most_array_items = 1000;
 
-// Of "std::array<float, 3>", whose values are lists here; none for other types, and for arrays of arrays.
-std::optional<ValuesPtr> array_of_zeros(std::string_view type) {
+struct Array {
+  std::string_view item;  // its type
+  std::size_t size = 0;
+};
+
+// Of "std::array<float, 3>", whose values are lists here; none for other types.
+std::optional<Array> array_of(std::string_view type) {
   if (!without_namespace(type).starts_with("array<")) return std::nullopt;
-  const std::size_t comma = type.rfind(',');
-  const auto list = type_of_name(type);
-  std::size_t count = 0;
-  const std::string_view digits = type.substr(std::min(comma + 2, type.size()));
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
   const std::size_t open = type.find('<');
-  if (error != std::errc() || *end != '>' || !list || !list->item().is_scalar() || count > most_array_items)
+  const std::size_t comma = type.rfind(',');
+  if (comma == std::string_view::npos || comma + 2 > type.size()) return std::nullopt;
+  Array found{type.substr(open + 1, comma - open - 1)};
+  const std::string_view digits = type.substr(comma + 2);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), found.size);
+  if (error != std::errc() || end == digits.data() + digits.size() || *end != '>' ||
+      found.size > most_array_items)
     return std::nullopt;
-  static const std::vector<std::uint64_t> zeros(most_array_items);
-  auto offsets = std::make_shared<std::array<std::int64_t, 2>>();
-  (*offsets)[1] = static_cast<std::int64_t>(count);
-  ValuesPtr items = make_scalars(list->item().element(), count, zeros.data(), nullptr);
-  return make_list(1, offsets->data(), std::move(items), offsets);
+  return found;
 }
 
 }  // namespace
@@ -50,14 +52,38 @@ void Binder::declare(const SyntaxNode& node) {
     fail(ErrorKind::type, node.mark,
          fmt::format("'for' goes through the items of a list, got {}", this->type(value).name()));
   if (type) value = at(node.mark, [&] { return pool_.convert(value, *type); });
+  const SyntaxNode& given = syntax_[node.children.front()];
+  if (type && given.kind == NodeKind::list) value = filled(node, node.type, value, given.children.size());
   locals_.push_back({node.text, this->type(value), value});
 }
 
 // Numbers have no value at first.
 std::optional<ExpressionId> Binder::default_of(const SyntaxNode& node, const ValueType& type) {
   if (type.is_scalar()) return std::nullopt;
-  const auto array = array_of_zeros(node.type);
-  return pool_.constant(array ? *array : zero_of(type));
+  return zeros(node.type, type);
+}
+
+ExpressionId Binder::zeros(std::string_view name, const ValueType& type) {
+  const auto array = array_of(name);
+  if (!array || !type.is_list()) return pool_.constant(zero_of(type));
+  const ExpressionId item = zeros(array->item, type.item());
+  return pool_.call(
+      resize_list(type),
+      {pool_.constant(empty_list(type.item())), number(static_cast<std::int64_t>(array->size)), item},
+      std::string(name));
+}
+
+// An array that is made of fewer items has zeros behind them.
+ExpressionId Binder::filled(const SyntaxNode& node, std::string_view name, ExpressionId list,
+                            std::size_t given) {
+  const auto array = array_of(name);
+  if (!array || given == array->size) return list;
+  if (given > array->size)
+    fail(ErrorKind::usage, node.mark, fmt::format("{} items do not fit in {}", given, name));
+  const ValueType type = this->type(list);
+  return pool_.call(resize_list(type),
+                    {list, number(static_cast<std::int64_t>(array->size)), zeros(array->item, type.item())},
+                    std::string(name));
 }
 
 ExpressionId Binder::let(const SyntaxNode& node) {
@@ -94,7 +120,8 @@ NodeIndex Binder::enter_body(NodeIndex index) {
 bool Binder::has_exits(NodeIndex index) const {
   const SyntaxNode& node = syntax_[index];
   if (node.kind == NodeKind::result) return true;
-  if (node.kind != NodeKind::body && node.kind != NodeKind::branch && node.kind != NodeKind::loop)
+  if (node.kind != NodeKind::body && node.kind != NodeKind::branch && node.kind != NodeKind::loop &&
+      node.kind != NodeKind::selection)
     return false;
   return std::ranges::any_of(node.children, [this](NodeIndex each) { return has_exits(each); });
 }
@@ -117,10 +144,14 @@ void Binder::step(NodeIndex index, Outcome& outcome) {
       return branch(node, outcome);
     case NodeKind::loop:
       return loop(node, outcome);
+    case NodeKind::selection:
+      return selection(node, outcome);
     case NodeKind::body:
       return run(index, outcome);
     case NodeKind::jump:
-      return leave({.kind = node.text == "break" ? Exit::Kind::end_of_loop : Exit::Kind::next_turn,
+      return leave({.kind = node.text == "break"    ? Exit::Kind::end_of_loop
+                            : node.text == "switch" ? Exit::Kind::end_of_switch
+                                                    : Exit::Kind::next_turn,
                     .condition = truth(true)},
                    outcome);
     default:
@@ -157,6 +188,38 @@ void Binder::branch(const SyntaxNode& node, Outcome& outcome) {
     locals_ = after;
   else if (yes.leads_on)
     merge(node, condition, after);
+}
+
+// Breaks lead behind it.
+void Binder::selection(const SyntaxNode& node, Outcome& outcome) {
+  if (const ValueType selector = type(bind(node.children[1])); !selector.is_integer())
+    fail(ErrorKind::type, syntax_[node.children[1]].whole,
+         fmt::format("'switch' chooses by an integer, got {}", selector.name()));
+  std::set<std::string> labels;
+  for (const NodeIndex label : std::span(node.children).subspan(2)) {
+    const ExpressionId value = bind(label);
+    if (pool_[value].op != Op::constant || !type(value).is_integer())
+      fail(ErrorKind::type, syntax_[label].whole, "a label of 'switch' is a constant integer");
+    const ExpressionId number = pool_.convert(value, ElementType::int64);
+    if (!labels.insert(text_of(pool_, number)).second)
+      fail(ErrorKind::usage, syntax_[label].whole, "there is already such a label");
+  }
+  Outcome inside;
+  run(node.children[0], inside);
+  const std::span<const Exit> exits = inside.exits;
+  meet(node, exits, Exit::Kind::end_of_switch, inside.leads_on);
+  outcome.leads_on = inside.leads_on;
+  for (std::size_t i = 0; i < exits.size(); ++i) {
+    if (exits[i].kind == Exit::Kind::end_of_switch) {
+      outcome.leads_on = true;
+      continue;
+    }
+    Exit exit = exits[i];
+    for (std::size_t before = i; before-- > 0;)
+      if (exits[before].kind == Exit::Kind::end_of_switch)
+        exit.condition = choose(node, exits[before].condition, truth(false), exit.condition);
+    outcome.exits.push_back(std::move(exit));
+  }
 }
 
 // `yes`: the variables where the condition holds; locals_: where it does not.

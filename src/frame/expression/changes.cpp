@@ -102,6 +102,68 @@ ValuesPtr of_size(const CallContext& context, Arguments arguments) {
   });
 }
 
+void require_range(const CallContext& context, std::size_t row, std::int64_t first, std::int64_t last,
+                   std::size_t count) {
+  if (first < 0 || first > last || static_cast<std::uint64_t>(last) > count)
+    lists::fail_at(context, row,
+                   fmt::format("the items {} to {} are not in a list of {} items", first, last, count),
+                   "check the size of the list first");
+}
+
+ValuesPtr without_items(const CallContext& context, Arguments arguments) {
+  const lists::ListView view(*arguments[0]);
+  const lists::ScalarView<std::int64_t> first(*arguments[1]);
+  const lists::ScalarView<std::int64_t> last(*arguments[2]);
+  const std::size_t rows = context.rows.size;
+  auto [offsets, owner] = context.memory.array<std::int64_t>(rows + 1);
+  offsets[0] = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t count = view.count(row);
+    require_range(context, row, first[row], last[row], count);
+    offsets[row + 1] = offsets[row] + static_cast<std::int64_t>(count) - (last[row] - first[row]);
+  }
+  const auto total = static_cast<std::size_t>(offsets[rows]);
+  auto [places, places_owner] = context.memory.array<std::int64_t>(total);
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::int64_t* const middle = places + offsets[row] + first[row];
+    std::iota(places + offsets[row], middle, view.begin(row));
+    std::iota(middle, places + offsets[row + 1], view.begin(row) + last[row]);
+  }
+  return Source(context, *arguments[0], nullptr).list(rows, offsets, {places, total}, std::move(owner));
+}
+
+ValuesPtr with_items(const CallContext& context, Arguments arguments) {
+  const lists::ListView view(*arguments[0]);
+  const lists::ScalarView<std::int64_t> place(*arguments[1]);
+  const lists::ListView from(*arguments[2]);
+  const lists::ScalarView<std::int64_t> first(*arguments[3]);
+  const lists::ScalarView<std::int64_t> last(*arguments[4]);
+  const std::size_t rows = context.rows.size;
+  auto [offsets, owner] = context.memory.array<std::int64_t>(rows + 1);
+  offsets[0] = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t count = view.count(row);
+    require_range(context, row, place[row], place[row], count);
+    require_range(context, row, first[row], last[row], from.count(row));
+    offsets[row + 1] = offsets[row] + static_cast<std::int64_t>(count) + last[row] - first[row];
+  }
+  const auto total = static_cast<std::size_t>(offsets[rows]);
+  auto [places, places_owner] = context.memory.array<std::int64_t>(total);
+  const ValuesPtr items = lists::dense_items(*arguments[0], context.memory);
+  const auto old = static_cast<std::int64_t>(items->size);
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::int64_t* const inserted = places + offsets[row] + place[row];
+    std::int64_t* const behind = inserted + (last[row] - first[row]);
+    std::iota(places + offsets[row], inserted, view.begin(row));
+    std::iota(inserted, behind, old + from.begin(row) + first[row]);
+    std::iota(behind, places + offsets[row + 1], view.begin(row) + place[row]);
+  }
+  const ValuesPtr both[] = {items, lists::dense_items(*arguments[2], context.memory)};
+  return make_list(rows, offsets,
+                   lists::pick(concatenate(both, context.memory), {places, total}, context.memory),
+                   std::move(owner));
+}
+
 }  // namespace
 
 void fail_to_replace(const CallContext& context, std::size_t row, std::int64_t index, std::size_t count) {
@@ -130,11 +192,11 @@ KernelPtr remove_last(const ValueType& list) {
 KernelPtr resize_list(const ValueType& list) {
   return made("resize", list, of_size);
 }
-
-}  // namespace colonnade::frame
 KernelPtr erase_items(const ValueType& list) {
   return made("erase", list, without_items);
 }
 KernelPtr insert_items(const ValueType& list) {
   return made("insert", list, with_items);
 }
+
+}  // namespace colonnade::frame

@@ -47,12 +47,14 @@ NodeIndex Parser::lambda() {
   if (++nesting_ > most_nested) fail(brace.range, "lambdas are nested too deeply");
   const std::size_t own = std::exchange(own_variables_, around);
   const unsigned loops = std::exchange(loops_, 0);
+  const bool in_switch = std::exchange(in_switch_, false);
   const NodeIndex body = statements(true);
   expect("}", brace);
   --nesting_;
   leave_scope(around);
   own_variables_ = own;
   loops_ = loops;
+  in_switch_ = in_switch;
   SyntaxNode node = make(NodeKind::lambda, from(open.range), {body});
   node.whole = node.mark;
   node.parameters = std::move(head.parameters);

@@ -22,6 +22,7 @@ bool Parser::starts_loop() const {
 void Parser::loop(Block& block) {
   const unsigned around_loops = loops_++;
   const bool around_breaks = std::exchange(breaks_, false);
+  const bool around_switch = std::exchange(in_switch_, false);
   const std::size_t around = variables_.size();
   Block whole;
   if (here().is_name("for"))
@@ -33,6 +34,7 @@ void Parser::loop(Block& block) {
   leave_scope(around);
   loops_ = around_loops;
   breaks_ = around_breaks;
+  in_switch_ = around_switch;
   block.ends = whole.ends;
   add_step(block, body_of(whole));
 }
@@ -171,11 +173,12 @@ NodeIndex Parser::truth(TextRange mark) {
 void Parser::jump(Block& block) {
   const Token& word = take();
   if (++jumps_ > most_jumps) fail(word.range, fmt::format("more than {} jumps", most_jumps));
-  if (loops_ == 0) fail(word.range, fmt::format("'{}' stands in no loop", word.text));
+  const bool leaves_switch = in_switch_ && word.text == "break";
+  if (loops_ == 0 && !leaves_switch) fail(word.range, fmt::format("'{}' stands in no loop", word.text));
   if (!accept(";")) fail_here("';'");
-  breaks_ = breaks_ || word.text == "break";
+  (leaves_switch ? leaves_switch_ : breaks_) |= word.text == "break";
   SyntaxNode node = make(NodeKind::jump, word.range);
-  node.text = word.text;
+  node.text = leaves_switch ? std::string_view("switch") : word.text;
   add_step(block, add(std::move(node)));
   block.ends = true;
 }

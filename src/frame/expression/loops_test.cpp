@@ -197,6 +197,145 @@ TEST_F(Loops, TellWrongPlacesAndUses) {
             "'push_back' takes 1 argument, got 2\n");
 }
 
+TEST_F(Loops, CallLambdasThatHaveNames) {
+  EXPECT_EQ(
+      results("int s = 2; auto g = [&](int x) { return x * s; }; s = 5; int r = g(3); { int s = 100; r += "
+              "g(1) + s; } return r;"),
+      "std::int32_t: 120 120 120");
+  EXPECT_EQ(results("auto g = [](auto x) -> double { if (x > 2) return 1; return 0; }; return g(n) / 2;"),
+            "double: 0 0 0.5");
+  EXPECT_EQ(results("const auto over = [](float x) { return x > 5; }; return Filter(v, over);"),
+            "std::vector<float>: {30} {} {25, 7}");
+  EXPECT_EQ(
+      results("auto down = [](float a, float b) { return a > b; }; auto w = v; std::sort(w.begin(), w.end(), "
+              "down); return w;"),
+      "std::vector<float>: {30, 1} {} {25, 7, 2}");
+  EXPECT_EQ(
+      results("auto f = [](int x) { return x + n; }; auto g = [&](int x) { return 2 * f(x); }; return g(1);"),
+      "std::int32_t: 6 2 12");
+  EXPECT_EQ(results("const float m = [&]() { if (v.empty()) return -1.f; return v[0]; }(); return m;"),
+            "float: 1 -1 25");
+  // Equal texts of lambdas that call different ones are not the same.
+  EXPECT_EQ(results("auto f = [](float x) { return x; }; return Map(v, [&](float x) { return f(x); });"),
+            "std::vector<float>: {1, 30} {} {25, 2, 7}");
+  EXPECT_EQ(results("auto f = [](float x) { return -x; }; return Map(v, [&](float x) { return f(x); });"),
+            "std::vector<float>: {-1, -30} {} {-25, -2, -7}");
+  // Names that hide others.
+  EXPECT_EQ(results("auto w = v; for (auto& x : w) { int w = 3; x += w; } return w;"),
+            "std::vector<float>: {4, 33} {} {28, 5, 10}");
+  EXPECT_EQ(
+      results(
+          "auto w = v; float s = 0; for (auto& x : w) { x += 1; s += Map(w, [&](float z) { return z - z + "
+          "x; })[0]; } return s;"),
+      "float: 33 0 37");
+}
+
+TEST_F(Loops, TellWrongLambdas) {
+  EXPECT_EQ(error("auto g = [](int x) { return x; }; return g(1, 2);").substr(0, 35),
+            "this lambda takes 1 argument, got 2");
+  EXPECT_EQ(error("int s = 2; auto g = [=](int x) { return x * s; }; s = 5; return g(3);").substr(0, 54),
+            "'s' cannot be changed: a lambda holds a copy of it\n  i");
+  EXPECT_EQ(error("auto g = [](int x) { return x * n; }; int n = 3; return g(n);").substr(0, 72),
+            "'n' is a variable here, but not where the lambda 'g' was declared; give ");
+  EXPECT_EQ(error("auto g = [](int x) { return x; }; g = 1; return 2;").substr(0, 39),
+            "'g' cannot be changed: it is a lambda\n ");
+  EXPECT_EQ(error("auto g = [](int x) { return x; }; return g;").substr(0, 28),
+            "a lambda can only be called,");
+  std::string doubles = "auto f0 = [](int x) { return x; };";
+  for (int i = 1; i < 40; ++i)
+    doubles += fmt::format("auto f{0} = [](int x) {{ return f{1}(x) + f{1}(x); }};", i, i - 1);
+  EXPECT_EQ(error(doubles + "return f39(1);").substr(0, 54),
+            "more than 65536 operations in the lambdas that are cal");
+  std::string deep = "int s = n; auto f = [&](int x) { return s + x; };";
+  for (int i = 0; i < 1000; ++i) deep += "s = f(1);";
+  EXPECT_EQ(error(deep + "return s;").substr(0, 32), "more than 1000 nested operations");
+}
+
+TEST_F(Loops, FollowIterators) {
+  EXPECT_EQ(
+      results("auto it = std::find_if(v.begin(), v.end(), [](float x) { return x > 2; }); if (it != v.end()) "
+              "return *it; return -1.f;"),
+      "float: 30 -1 25");
+  EXPECT_EQ(results("float s = 0; for (auto it = v.begin(); it != v.end(); ++it) s += *it; return s;"),
+            "float: 31 0 34");
+  EXPECT_EQ(results("return std::distance(v.begin(), std::max_element(v.begin(), v.end()));"),
+            "std::int64_t: 1 0 0");
+  EXPECT_EQ(results("return std::accumulate(v.begin(), v.end(), 0.5);"), "double: 31.5 0.5 34.5");
+  EXPECT_EQ(
+      results("return std::accumulate(v.begin(), v.end(), 1.f, [](float a, float x) { return a * x; });"),
+      "float: 30 1 350");
+  EXPECT_EQ(results("return std::count_if(v.begin(), v.end(), [](float x) { return x > n; });"),
+            "std::int64_t: 1 0 2");
+  EXPECT_EQ(results("return std::any_of(v.begin(), v.end(), [](float x) { return x > 26; });"),
+            "bool: true false false");
+  EXPECT_EQ(results("std::array<float, 3> edges{0, 10, 20}; return std::upper_bound(edges.begin(), "
+                    "edges.end(), 5.f * n) "
+                    "- edges.begin();"),
+            "std::int64_t: 2 1 3");
+  EXPECT_EQ(
+      results("std::vector<int> w(v.size()); std::iota(std::begin(w), std::end(w), 0); std::sort(w.begin(), "
+              "w.end(), [&](int i, int j) { return v[i] > v[j]; }); return w;"),
+      "std::vector<std::int32_t>: {1, 0} {} {0, 2, 1}");
+  EXPECT_EQ(
+      results(
+          "auto w = v; w.insert(w.begin(), 4); w.insert(w.end(), v.begin(), v.end()); w.erase(w.begin() + "
+          "w.size() / 2); return w;"),
+      "std::vector<float>: {4, 1, 1, 30} {} {4, 25, 2, 25, 2, 7}");
+  EXPECT_EQ(
+      results(
+          "auto w = v; w.erase(std::remove_if(w.begin(), w.end(), [](float x) { return x > 20; }), w.end()); "
+          "return w;"),
+      "std::vector<float>: {1} {} {2, 7}");
+  EXPECT_EQ(
+      results("std::vector<double> w(v.begin(), v.begin() + v.size() / 2); std::fill(w.begin(), w.end(), n); "
+              "return w;"),
+      "std::vector<double>: {2} {} {5}");
+  EXPECT_EQ(error("return *n;").substr(0, 36), "there are no pointers in expressions");
+  EXPECT_EQ(error("auto w = v; w.erase(w.end()); return w;"),
+            "in entry 0, the items 2 to 3 are not in a list of 2 items");
+  EXPECT_EQ(error("auto w = v; w.erase(v.begin()); return w;").substr(0, 43),
+            "'erase' takes an iterator of this list firs");
+  EXPECT_EQ(error("auto w = v; return std::count(v.begin(), w.end(), 1);").substr(0, 47),
+            "'std::count' takes the begin and the end of one");
+}
+
+TEST_F(Loops, ChooseBySwitch) {
+  EXPECT_EQ(results("switch (n) { case 0: return 1; case 2: case 3: return 5; default: return 7; }"),
+            "std::int32_t: 5 1 7");
+  EXPECT_EQ(
+      results(
+          "int r = 0; for (int i = 0; i < 6; ++i) { switch (i) { case 1: continue; case 4: break; default: r "
+          "+= i; if (i == 3) break; r += 100; } r += 1000; } return r;"),
+      "std::int32_t: 5310 5310 5310");
+  EXPECT_EQ(
+      results(
+          "int r = 0; switch (n) { default: r += 1; case 7: r += 10; [[fallthrough]]; case 2: { r += 100; "
+          "break; } case 0: r = 5; } return r;"),
+      "std::int32_t: 100 5 111");
+  EXPECT_EQ(error("switch (1.5) { case 1: return 1; default: return 2; }").substr(0, 41),
+            "'switch' chooses by an integer, got doubl");
+  EXPECT_EQ(error("switch (n) { case 1: return 1; case 1: return 3; default: return 2; }").substr(0, 30),
+            "there is already such a label\n");
+  EXPECT_EQ(error("switch (n) { case n: return 1; default: return 2; }").substr(0, 42),
+            "a label of 'switch' is a constant integer\n");
+  EXPECT_EQ(error("switch (n) { case 1: return 1; case 2: return 3; }").substr(0, 29),
+            "not every path through these ");
+  EXPECT_EQ(error("switch (n) { default: return 1; default: return 3; }").substr(0, 26),
+            "a switch has one 'default'");
+}
+
+TEST_F(Loops, FillArrays) {
+  EXPECT_EQ(results("const double s[2] = {-1, 1}; int a[] = {1, 2, 3}; int b[2][2] = {{1, 2}, {3, 4}}; "
+                    "b[1][0] = n; int "
+                    "c[3]; return s[0] + a[2] + b[1][0] + c[1];"),
+            "double: 4 2 7");
+  EXPECT_EQ(results("std::array<int, 3> a = {n}; a[1] = 7; return a;"),
+            "std::vector<std::int32_t>: {2, 7, 0} {0, 7, 0} {5, 7, 0}");
+  EXPECT_EQ(error("int a[2] = {1, 2, 3}; return a[0];").substr(0, 44),
+            "3 items do not fit in std::array<int, 2>\n  i");
+  EXPECT_EQ(error("int a[n]; return a[0];").substr(0, 35), "the size of an array is a number he");
+}
+
 TEST_F(Loops, AreInterrupted) {
   int asked = 0;
   const Interruption interruption([&] { return ++asked > 0; });

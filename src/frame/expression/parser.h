@@ -102,6 +102,7 @@ class Parser {
   std::optional<Type> declared_type() const;
   void declaration(const Type& type, std::vector<Step>& steps);
   void initializer(Step& step);
+  std::string array_type(const std::string& item);
   void declare(Variable variable, Step step, std::vector<Step>& steps);
   std::string_view add_variable(Variable variable, TextRange mark);
   void fix_variables(std::size_t begin, std::size_t end, std::string_view reason);
@@ -131,12 +132,11 @@ class Parser {
   NodeIndex named(std::size_t variable, TextRange mark);
   std::size_t name_of_rearrangement() const;
   NodeIndex rearrangement();
-  NodeIndex changed_by_method(const Target& target);
   NodeIndex erased(const Target& target, NodeIndex removed, TextRange mark);
+  NodeIndex changed_by_method(const Target& target);
   NodeIndex assigned(const Target& target, TextRange mark, std::vector<NodeIndex> children,
                      std::string_view method);
 
-  // ---- Loops (loops.cpp)
   // ---- Iterators and the algorithms of the standard library (algorithms.cpp)
   struct Range {
     std::size_t first = 0, last = 0;  // the tokens of the list
@@ -155,6 +155,7 @@ class Parser {
                    TextRange mark);
   std::optional<Range> range_at(std::size_t at, bool is_end) const;
 
+  // ---- Loops (loops.cpp)
   struct Loop {
     TextRange mark;
     NodeIndex condition = 0;
@@ -172,6 +173,19 @@ class Parser {
   NodeIndex condition_in_brackets();
   NodeIndex truth(TextRange mark);
   void jump(Block& block);
+
+  // ---- Switches (switches.cpp)
+  struct Section {
+    std::vector<NodeIndex> labels;
+    bool is_default = false;
+    bool is_left = false;  // by a break at its end
+    Block body;
+    TextRange mark;
+  };
+  void selection(Block& block);
+  Section section();
+  NodeIndex selects(const std::vector<Section>& sections, const Section& section, std::string_view selector);
+  NodeIndex any_of(const std::vector<NodeIndex>& conditions, TextRange mark);
 
   // ---- Functions (function_definitions.cpp)
   void definition(FunctionsSyntax& into);
@@ -217,6 +231,8 @@ class Parser {
   unsigned jumps_ = 0;               // so far
   unsigned aliases_ = 0;
   bool breaks_ = false;             // the innermost one is left by a break
+  bool in_switch_ = false;          // which a break would leave
+  bool leaves_switch_ = false;      // one does
   std::deque<std::string> hidden_;  // names of variables that no text can spell
   std::deque<Closure> closures_;
   std::vector<Use> uses_;       // within lambdas that have names
@@ -224,9 +240,9 @@ class Parser {
   std::size_t repeated_ = 0;    // nodes of lambdas, for each call
   std::string namespace_;       // with :: at its end
   const TemplateTypes* template_types_ = nullptr;
+  std::optional<TextRange> mark_;  // of all nodes, if they are not made of the text
 };
 
 }  // namespace colonnade::frame
 
 #endif
-  std::optional<TextRange> mark_;  // of all nodes, if they are not made of the text

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "frame/expression/function.h"
 #include "frame/expression/parser.h"
@@ -67,6 +68,11 @@ void Parser::statement(Block& block) {
     condition(block);
   } else if (starts_loop()) {
     loop(block);
+  } else if (here().is_name("switch")) {
+    selection(block);
+  } else if (here().is("[") && token(at_ + 1).is("[")) {  // an attribute: [[fallthrough]]
+    while (!here().is("]") && here().kind != Token::Kind::end) take();
+    if (!accept("]") || !accept("]")) fail_here("']]'");
   } else if (here().is_name("break") || here().is_name("continue")) {
     jump(block);
   } else if (here().is("{")) {
@@ -114,6 +120,8 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
     step.type = type.name;
     step.name = variable.name = here().text;
     step.mark = take().range;
+    const bool needs_size = here().is("[") && token(at_ + 1).is("]");
+    if (here().is("[")) step.type = array_type(type.name);
     const std::size_t begin = at_;
     if (accept("=")) {
       step.value = expression();
@@ -123,11 +131,39 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
       fail(step.mark, fmt::format("'{}' needs a value where it is declared: {} {} = ...;", step.name,
                                   step.type, step.name));
     }
+    if (needs_size) {
+      if (!step.value || syntax_[*step.value].kind != NodeKind::list)
+        fail(step.mark, "an array without a size needs its items in braces");
+      step.type = fmt::format("std::array<{}, {}>", type.name, syntax_[*step.value].children.size());
+    }
     // Here a reference is the value that it refers to when it is declared.
     if (is_reference(token(type.end - 1))) fix_variables(begin, at_, "a reference to it was declared");
+    variable.iterates = step.type == "auto" && step.value ? syntax_[*step.value].list : std::nullopt;
     declare(variable, std::move(step), steps);
   } while (accept(","));
   if (!accept(";")) fail_here("an operator or ';'");
+}
+
+// [2][3]
+std::string Parser::array_type(const std::string& item) {
+  std::vector<std::string_view> sizes;
+  while (here().is("[")) {
+    const Token& open = take();
+    const bool is_number = here().kind == Token::Kind::literal &&
+                           here().text.find_first_not_of("0123456789") == std::string_view::npos;
+    if (here().is("]") && sizes.empty()) {
+      sizes.emplace_back("0");
+    } else if (!is_number) {
+      fail(here().range, "the size of an array is a number here; use std::vector otherwise");
+    } else {
+      sizes.push_back(take().text);
+    }
+    expect("]", open);
+  }
+  std::string type = item;
+  for (const std::string_view size : std::views::reverse(sizes))
+    type = fmt::format("std::array<{}, {}>", type, size);
+  return type;
 }
 
 void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
@@ -138,7 +174,6 @@ void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
 
 // Returns its name in nodes.
 std::string_view Parser::add_variable(Variable variable, TextRange mark) {
-    variable.iterates = step.type == "auto" && step.value ? syntax_[*step.value].list : std::nullopt;
   if (variables_.size() == most_variables) fail(mark, fmt::format("more than {} variables", most_variables));
   // The lambdas within algorithms may name columns.
   const bool hides = mark_.has_value() || find_variable(variable.name).has_value();

@@ -39,7 +39,8 @@ enum class NodeKind : std::uint8_t {
                 // item of one, then its new value or the arguments
   branch,       // of a body; children: condition, body, and the body of the else if there is one
   loop,         // of a body; text: "do" if the condition comes last; children: condition, body, step
-  jump,         // of a loop's body; text: break, continue
+  selection,    // of a body: a switch; children: body, which chooses by branches, the selector, the labels
+  jump,         // text: break, continue, or "switch" for a break that leaves one
   result        // of a body; child: the value
 };
 
@@ -65,9 +66,9 @@ struct SyntaxNode {
   std::vector<std::string> parameters;  // names
   std::vector<NodeIndex> children;
   ValuesPtr value;
-};
   // Of an iterator, which is a number of std::int64_t: the list.
   std::optional<NodeIndex> list;
+};
 
 struct Formula::Syntax {
   std::string text;
