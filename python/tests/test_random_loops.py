@@ -236,6 +236,12 @@ class Program:
         if not names:
             return ";"
         name = self.random.choice(names)
+        other = self.random.choice(names)
+        if other != name and self.chance(0.3):
+            if kind == "float" or self.chance(0.5):
+                return f"{name} = {other} = {self.number(1) if kind == 'float' else self.integer(1)};"
+            step = self.random.choice([f"{other}++", f"--{other}", f"++{other}", f"{other}--"])
+            return self.random.choice([f"{name} += {step} + 1;", f"if (({step} & 3) > 1) {name} -= 1;"])
         if kind == "int":
             style = self.random.randrange(4)
             if style == 0:
@@ -249,6 +255,10 @@ class Program:
         if not names:
             return ";"
         name = self.random.choice(names)
+        places = self.known("int", True)
+        if places and self.chance(0.1):
+            place = self.random.choice(places)
+            return f"if ((size_t){place} < {name}.size()) {name}[{place}++] = {self.number(0)};"
         style = self.random.randrange(13)
         if style > 10:
             return f"{name}.push_back({self.number()});"
@@ -339,6 +349,13 @@ class Program:
 
     def conditional(self) -> str:
         style = self.random.randrange(4)
+        places = self.known("int", True)
+        if places and self.chance(0.2):
+            place, most = self.random.choice(places), self.random.randint(-2, 4)
+            condition = self.random.choice(
+                [f"{place}-- > {most}", f"{place}++ < {most}", f"--{place} > {most}"]
+            )
+            return f"{self.random.choice([f'while ({condition})', f'for (; {condition};)'])} {self.body()}"
         if style == 0:
             return f"for (;;) {self.body()}"
         if style == 1:

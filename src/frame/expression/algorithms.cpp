@@ -190,6 +190,7 @@ NodeIndex Parser::follow(std::string_view text, std::vector<Step> before, const 
   const auto around_mark = std::exchange(mark_, mark_.value_or(mark));
   const std::size_t around = variables_.size();
   const unsigned lambdas = std::exchange(named_lambdas_, 0);
+  Effects* const effects = std::exchange(effects_, nullptr);
   if (around + names.size() >= most_variables)
     fail(mark, fmt::format("more than {} variables", most_variables));
   variables_.insert(variables_.end(), names.begin(), names.end());
@@ -201,6 +202,7 @@ NodeIndex Parser::follow(std::string_view text, std::vector<Step> before, const 
   const NodeIndex body = body_of(made);
   leave_scope(around);
   named_lambdas_ = lambdas;
+  effects_ = effects;
   mark_ = around_mark;
   at_ = at;
   tokens_ = std::move(tokens);

@@ -179,6 +179,12 @@ NodeIndex Parser::assignment() {
     SyntaxNode one = make(NodeKind::literal, symbol.range);
     one.value = make_constant(1, 1);
     value = add(std::move(one));
+  } else if (const std::size_t end = end_of_target(at_); effects_ != nullptr && end != at_ &&
+                                                         token(end).kind == Token::Kind::symbol &&
+                                                         token(end).is("=")) {
+    const NodeIndex inner = assignment();
+    effects_->before.push_back(inner);
+    value = syntax_.nodes[inner].children.front();
   } else {
     value = expression();
   }
@@ -188,6 +194,62 @@ NodeIndex Parser::assignment() {
     value = add(std::move(node));
   }
   return assigned(changed, token(begin).range, {changed.node, value}, {});
+}
+
+// i++ or --i, where a statement allows it.
+bool Parser::steps_within() const {
+  if (effects_ == nullptr) return false;
+  if (is_step(here())) return end_of_target(at_ + 1) != at_ + 1;
+  const std::size_t end = end_of_target(at_);
+  return end != at_ && is_step(token(end));
+}
+
+// Its value; the variable changes before the statement, or after it.
+NodeIndex Parser::stepped() {
+  const Token& first = here();
+  const bool is_prefix = is_step(first);
+  if (is_prefix) take();
+  const Token& name = here();
+  const Target changed = target();
+  const Token& symbol = is_prefix ? first : take();
+  if (effects_->conditions > 0)
+    fail(symbol.range,
+         fmt::format("'{}' stands behind a condition; write it as a statement of its own", symbol.text));
+  SyntaxNode one = make(NodeKind::literal, symbol.range);
+  one.value = make_constant(1, 1);
+  SyntaxNode node = make(NodeKind::binary, symbol.range, {changed.node, add(std::move(one))});
+  node.text = symbol.text.substr(1);
+  const NodeIndex step = assigned(changed, symbol.range, {changed.node, add(std::move(node))}, {});
+  (is_prefix ? effects_->before : effects_->after).push_back(step);
+  effects_->names.push_back(&name);
+  return changed.node;
+}
+
+// Else the order of reading and changing would count.
+void Parser::require_single_names(const Effects& effects, std::size_t begin) const {
+  for (const Token* name : effects.names)
+    for (std::size_t i = begin; i < at_; ++i)
+      if (token(i).is_name(name->text) && &token(i) != name)
+        fail(name->range,
+             fmt::format("'{}' changes within a statement that names it twice; write two statements",
+                         name->text));
+}
+
+// If it changes variables, it becomes a variable of the block.
+NodeIndex Parser::condition_with_effects(Block& block, TextRange mark, bool in_brackets) {
+  NodeIndex found = 0;
+  bool has_effects = false;
+  with_effects(block, [&](Block& inner) {
+    found = in_brackets ? condition_in_brackets() : expression();
+    has_effects = !effects_->before.empty() || !effects_->after.empty();
+    if (!has_effects) return;
+    SyntaxNode chosen = make(NodeKind::conditional, mark, {found, truth(mark), falsehood(mark)});
+    const std::string& name = hidden_.emplace_back(fmt::format("condition {}", hidden_.size()));
+    declare({.name = name}, {.value = add(std::move(chosen)), .name = name, .type = "auto", .mark = mark},
+            inner.steps);
+    found = named(name, mark);
+  });
+  return found;
 }
 
 NodeIndex Parser::changed_by_method(const Target& target) {

@@ -48,6 +48,7 @@ NodeIndex Parser::lambda() {
   const std::size_t own = std::exchange(own_variables_, around);
   const unsigned loops = std::exchange(loops_, 0);
   const bool in_switch = std::exchange(in_switch_, false);
+  Effects* const effects = std::exchange(effects_, nullptr);
   const NodeIndex body = statements(true);
   expect("}", brace);
   --nesting_;
@@ -55,6 +56,7 @@ NodeIndex Parser::lambda() {
   own_variables_ = own;
   loops_ = loops;
   in_switch_ = in_switch;
+  effects_ = effects;
   SyntaxNode node = make(NodeKind::lambda, from(open.range), {body});
   node.whole = node.mark;
   node.parameters = std::move(head.parameters);

@@ -53,7 +53,8 @@ void Parser::for_loop(Block& block) {
     if (!accept(";")) fail_here("a declaration or ';'");
   }
   made.is_endless = here().is(";");
-  made.condition = made.is_endless ? truth(made.mark) : expression();
+  Block turn;
+  made.condition = made.is_endless ? truth(made.mark) : condition_with_effects(turn, made.mark, false);
   if (!accept(";")) fail_here("an operator or ';'");
   Block steps;
   while (!here().is(")")) {
@@ -63,7 +64,19 @@ void Parser::for_loop(Block& block) {
   }
   expect(")", open);
   if (!steps.steps.empty()) made.step = body_of(steps);
-  close(block, made, branch());
+  close_with(block, made, turn);
+}
+
+// `turn`: what a condition that changes variables does first in each turn.
+void Parser::close_with(Block& block, Loop loop, Block& turn) {
+  if (turn.steps.empty()) return close(block, loop, branch());
+  end_unless(loop.condition, loop.mark, turn);
+  loop.condition = truth(loop.mark);
+  const Block inner = branch();
+  turn.ends = !inner.leads_on();
+  add_step(turn, body_of(inner));
+  breaks_ = true;
+  close(block, loop, turn);
 }
 
 // for (const auto& x : list)
@@ -127,9 +140,10 @@ void Parser::range_loop(Block& block, const Type& type) {
 void Parser::while_loop(Block& block) {
   Loop made{.mark = take().range};
   const std::size_t begin = at_;
-  made.condition = condition_in_brackets();
+  Block turn;
+  made.condition = condition_with_effects(turn, made.mark);
   made.is_endless = at_ == begin + 3 && (token(begin + 1).is_name("true") || token(begin + 1).text == "1");
-  close(block, made, branch());
+  close_with(block, made, turn);
 }
 
 void Parser::do_loop(Block& block) {
@@ -168,6 +182,23 @@ NodeIndex Parser::truth(TextRange mark) {
   SyntaxNode node = make(NodeKind::literal, mark);
   node.value = make_constant<bool>(1, true);
   return add(std::move(node));
+}
+
+NodeIndex Parser::falsehood(TextRange mark) {
+  SyntaxNode node = make(NodeKind::literal, mark);
+  node.value = make_constant<bool>(1, false);
+  return add(std::move(node));
+}
+
+// if (!condition) break;
+void Parser::end_unless(NodeIndex condition, TextRange mark, Block& block) {
+  SyntaxNode jump = make(NodeKind::jump, mark);
+  jump.text = "break";
+  SyntaxNode none = make(NodeKind::unary, mark, {condition});
+  none.text = "!";
+  Block left;
+  add_step(left, add(std::move(jump)));
+  add_step(block, add(make(NodeKind::branch, mark, {add(std::move(none)), body_of(left)})));
 }
 
 void Parser::jump(Block& block) {

@@ -336,6 +336,26 @@ TEST_F(Loops, FillArrays) {
   EXPECT_EQ(error("int a[n]; return a[0];").substr(0, 35), "the size of an array is a number he");
 }
 
+TEST_F(Loops, ChangeVariablesWithinStatements) {
+  EXPECT_EQ(
+      results(
+          "int k = 0; std::vector<int> w(3); w[k++] = 4; w[k++] += 5; return w[0] + 10 * w[1] + 100 * k;"),
+      "std::int32_t: 254 254 254");
+  EXPECT_EQ(
+      results("int i = 5, s = 0; while (i --> 0) { if (i == 2) continue; s += i; } return s * 100 + i;"),
+      "std::int32_t: 799 799 799");
+  EXPECT_EQ(results("int s = 0; for (int i = n; --i > 0;) s = s * 10 + i; return s;"),
+            "std::int32_t: 1 0 4321");
+  EXPECT_EQ(results("int a, b; float c; a = c = b = 3.7; return a + b + c;"), "float: 9 9 9");
+  EXPECT_EQ(results("int k = n; if (k++ == 0) return k++; return -k;"), "std::int32_t: -3 1 -6");
+  EXPECT_EQ(error("int k = 3; k = k++ + 1; return k;").substr(0, 47),
+            "'k' changes within a statement that names it tw");
+  EXPECT_EQ(error("int k = 3; bool b = k > 2 && k++ > 1; return k;").substr(0, 30),
+            "'++' stands behind a condition");
+  EXPECT_EQ(error("int k = 3; auto x = Map(v, [&](float x) { return x + k++; }); return k;").substr(0, 30),
+            "a lambda cannot change 'k' aro");
+}
+
 TEST_F(Loops, AreInterrupted) {
   int asked = 0;
   const Interruption interruption([&] { return ++asked > 0; });

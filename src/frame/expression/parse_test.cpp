@@ -332,8 +332,9 @@ TEST(ParseErrors, SayWhatCannotChange) {
             "'v' cannot be changed: it is a reference to an i");
   EXPECT_EQ(message("auto w = x; for (auto v : w) w.clear(); return w;").substr(0, 45),
             "'w' cannot be changed: a loop goes through it");
-  EXPECT_EQ(message("int n = 0; n = m = 2; return n;").substr(0, 28), "expected an operator or ';',");
-  EXPECT_EQ(message("int n = 0; return n++ + 1;").substr(0, 28), "expected an operator or ';',");
+  EXPECT_EQ(message("int n = 0; return n = 2;").substr(0, 28), "expected an operator or ';',");
+  EXPECT_EQ(message("int n = 0; do {} while (n++ < 3); return n;").substr(0, 28),
+            "expected an operator or ')',");
   for (const char* more : {"n += 1; ", "if (a) n = 1; ", "if (a) return 1; ", "n = 2 * n * n; "}) {
     std::string many = "int n = 0; n = 1; ";
     for (int i = 0; i < 1000; ++i) many += more;

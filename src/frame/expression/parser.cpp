@@ -128,12 +128,14 @@ NodeIndex Parser::expression() {
   NodeIndex value = binary(1);
   while (here().is("?")) {
     const Token& question = take();
+    if (effects_ != nullptr) ++effects_->conditions;
     const NodeIndex yes = expression();
     if (!accept(":")) fail(question.range, "'?' without its ':'");
     arms.push_back({value, yes});
     marks.push_back(question.range);
     value = binary(1);
   }
+  if (effects_ != nullptr) effects_->conditions -= static_cast<unsigned>(arms.size());
   for (std::size_t i = arms.size(); i-- > 0;)
     value = add(make(NodeKind::conditional, marks[i], {arms[i].condition, arms[i].value, value}));
   --nesting_;
@@ -144,7 +146,10 @@ NodeIndex Parser::binary(int lowest) {
   NodeIndex left = unary();
   for (int level = precedence(here()); level >= lowest; level = precedence(here())) {
     const Token& symbol = take();
+    const bool is_condition = effects_ != nullptr && is_logical(symbol.text);
+    if (is_condition) ++effects_->conditions;
     const NodeIndex right = binary(level + 1);
+    if (is_condition) --effects_->conditions;
     SyntaxNode node = make(NodeKind::binary, symbol.range, {left, right});
     node.text = symbol.text;
     // An iterator plus or minus a number is one, the difference of two is a number.
@@ -178,7 +183,7 @@ NodeIndex Parser::unary() {
       break;
     }
   }
-  NodeIndex value = postfix();
+  NodeIndex value = steps_within() ? stepped() : postfix();
   for (std::size_t i = prefixes.size(); i-- > 0;) {
     if (prefixes[i].text == "*") {
       value = item_at(value, prefixes[i].mark);

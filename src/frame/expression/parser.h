@@ -37,6 +37,12 @@ class Parser {
     std::string name, type;
     TextRange mark;
   };
+  // Assignments within the expressions of a statement: "x[i++] = y = 2;".
+  struct Effects {
+    std::vector<NodeIndex> before, after;
+    std::vector<const Token*> names;  // of what changes, which is named once
+    unsigned conditions = 0;          // around this place: what is behind && or ?
+  };
   struct Block {
     std::vector<Step> steps;
     std::optional<NodeIndex> last;  // what it returns
@@ -134,6 +140,27 @@ class Parser {
   NodeIndex rearrangement();
   NodeIndex erased(const Target& target, NodeIndex removed, TextRange mark);
   NodeIndex changed_by_method(const Target& target);
+  bool steps_within() const;
+  NodeIndex stepped();
+  // Calls `parse`, with the assignments before and behind what it reads added to the block.
+  template <class Parse>
+  void with_effects(Block& block, Parse parse) {
+    Effects effects;
+    Effects* const around = std::exchange(effects_, &effects);
+    const std::size_t begin = at_;
+    Block inner;
+    parse(inner);
+    effects_ = around;
+    require_single_names(effects, begin);
+    for (const NodeIndex each : effects.before) add_step(block, each);
+    for (Step& step : inner.steps) block.steps.push_back(std::move(step));
+    if (!inner.last)  // nothing reads a variable behind a return
+      for (const NodeIndex each : effects.after) add_step(block, each);
+    block.last = inner.last;
+    block.ends = inner.ends;
+  }
+  void require_single_names(const Effects& effects, std::size_t begin) const;
+  NodeIndex condition_with_effects(Block& block, TextRange mark, bool in_brackets = true);
   NodeIndex assigned(const Target& target, TextRange mark, std::vector<NodeIndex> children,
                      std::string_view method);
 
@@ -170,8 +197,11 @@ class Parser {
   void while_loop(Block& block);
   void do_loop(Block& block);
   void close(Block& block, Loop loop, const Block& body);
+  void close_with(Block& block, Loop loop, Block& turn);
   NodeIndex condition_in_brackets();
   NodeIndex truth(TextRange mark);
+  NodeIndex falsehood(TextRange mark);
+  void end_unless(NodeIndex condition, TextRange mark, Block& block);
   void jump(Block& block);
 
   // ---- Switches (switches.cpp)
@@ -240,6 +270,7 @@ class Parser {
   std::size_t repeated_ = 0;    // nodes of lambdas, for each call
   std::string namespace_;       // with :: at its end
   const TemplateTypes* template_types_ = nullptr;
+  Effects* effects_ = nullptr;     // none: expressions change nothing here
   std::optional<TextRange> mark_;  // of all nodes, if they are not made of the text
 };
 

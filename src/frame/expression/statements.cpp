@@ -32,6 +32,9 @@ bool Parser::starts_statements() const {
 
 // The type of a declaration at this position: a type, a name, and a token that proves a declaration.
 std::optional<Parser::Type> Parser::declared_type() const {
+  for (const std::string_view word :
+       {"throw", "goto", "delete", "using", "typedef", "struct", "class", "enum"})
+    if (here().is_name(word)) return std::nullopt;
   auto type = type_at(at_);
   if (!type || token(type->end).kind != Token::Kind::name) return std::nullopt;
   const Token& behind = token(type->end + 1);
@@ -63,7 +66,7 @@ Parser::Block Parser::block(bool in_braces) {
 
 void Parser::statement(Block& block) {
   if (here().is_name("return")) {
-    block.last = result();
+    with_effects(block, [this](Block& inner) { inner.last = result(); });
   } else if (here().is_name("if")) {
     condition(block);
   } else if (starts_loop()) {
@@ -84,9 +87,9 @@ void Parser::statement(Block& block) {
   } else if (accept(";")) {
     return;
   } else if (const auto type = declared_type()) {
-    declaration(*type, block.steps);
+    with_effects(block, [&](Block& inner) { declaration(*type, inner.steps); });
   } else if (assigns()) {
-    add_step(block, assignment());
+    with_effects(block, [this](Block& inner) { add_step(inner, assignment()); });
     if (!accept(";")) fail_here("an operator or ';'");
   } else {
     fail(here().range, no_statement);
@@ -260,9 +263,9 @@ void Parser::initializer(Step& step) {
 
 // if (a) return b; else if (c) { ... } else return d;
 void Parser::condition(Block& block) {
-  for (;;) {
+  for (bool is_first = true;; is_first = false) {
     const TextRange mark = take().range;
-    const NodeIndex condition = condition_in_brackets();
+    const NodeIndex condition = is_first ? condition_with_effects(block, mark) : condition_in_brackets();
     const Block yes = branch();
     const bool has_other = here().is_name("else");
     if (has_other) take();
