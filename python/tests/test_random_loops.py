@@ -78,6 +78,8 @@ class Program:
         if depth == 0 or self.chance(0.3):
             return self.random.choice([*self.known("int"), str(self.random.randint(0, 5))])
         kind = self.random.randrange(7)
+        if self.known("pair") and self.chance(0.2):
+            return f"{self.random.choice(self.known('pair'))}.second"
         if kind == 5:
             name = self.random.choice(self.known("list"))
             return self.random.choice(
@@ -103,6 +105,8 @@ class Program:
             name = self.random.choice(self.known("list"))
             arguments = f"{self.number(depth - 1)}, {self.integer(depth - 1)}, {name}"
             return f"(float)f{self.random.randrange(self.functions)}({arguments})"
+        if self.known("pair") and self.chance(0.2):
+            return f"{self.random.choice(self.known('pair'))}.first"
         lambdas = self.known("lambda")
         if lambdas and self.chance(0.2):
             return f"{self.random.choice(lambdas)}({self.number(depth - 1)}, {self.integer(depth - 1)})"
@@ -156,7 +160,7 @@ class Program:
         if self.depth < 3:
             kinds += [self.branch, self.branch, self.switch]
         if self.chance(0.3):
-            kinds += [self.lambda_with_name]
+            kinds += [self.lambda_with_name, self.pair]
             if self.loops < 3:
                 kinds += [self.counted, self.over_items, self.conditional, self.conditional]
         if self.loops > 0:
@@ -172,6 +176,17 @@ class Program:
         self.depth -= 1
         self.scopes.pop()
         return inside
+
+    def pair(self) -> str:
+        """A pair, or variables that are its members."""
+        self.names += 1
+        first, second = self.number(), self.integer()
+        if self.chance(0.5):
+            names = (f"p{self.names}", f"q{self.names}")
+            self.scopes[-1] += [(names[0], "float"), (names[1], "int")]
+            return f"auto [{names[0]}, {names[1]}] = std::make_pair({first}, {second});"
+        self.scopes[-1].append((f"p{self.names}", "pair"))
+        return f"std::pair<float, int> p{self.names}{{{first}, {second}}};"
 
     def declaration(self) -> str:
         kind = self.random.choice(["int", "float", "list"])
@@ -231,6 +246,11 @@ class Program:
         return f"switch ({self.integer()}) {{ {text}; }}"
 
     def assignment(self) -> str:
+        pairs = self.known("pair")
+        if pairs and self.chance(0.3):
+            pair, other = self.random.choice(pairs), self.random.choice(pairs)
+            value = self.random.choice([other, f"{{{self.number()}, {self.integer()}}}"])
+            return f"{pair} = {value};"
         kind = self.random.choice(["int", "float"])
         names = self.known(kind, True)
         if not names:

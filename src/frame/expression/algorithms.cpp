@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "frame/expression/function_table.h"
 #include "frame/expression/parser.h"
@@ -189,6 +190,7 @@ NodeIndex Parser::follow(std::string_view text, std::vector<Step> before, const 
   const std::size_t at = std::exchange(at_, 0);
   const auto around_mark = std::exchange(mark_, mark_.value_or(mark));
   const std::size_t around = variables_.size();
+  const std::size_t own = std::exchange(own_variables_, around);
   const unsigned lambdas = std::exchange(named_lambdas_, 0);
   Effects* const effects = std::exchange(effects_, nullptr);
   if (around + names.size() >= most_variables)
@@ -201,6 +203,7 @@ NodeIndex Parser::follow(std::string_view text, std::vector<Step> before, const 
   made.last = inner.last;
   const NodeIndex body = body_of(made);
   leave_scope(around);
+  own_variables_ = own;
   named_lambdas_ = lambdas;
   effects_ = effects;
   mark_ = around_mark;

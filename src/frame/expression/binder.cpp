@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "frame/expression/members.h"
+
 namespace colonnade::frame {
 
 ExpressionId Binder::bind(NodeIndex index) {
@@ -58,8 +60,42 @@ std::string Binder::written(const SyntaxNode& node) const {
 
 ExpressionId Binder::bind_as(NodeIndex index, const std::optional<ValueType>& type) {
   const SyntaxNode& node = syntax_[index];
-  if (node.kind != NodeKind::list || !type || !type->is_list()) return bind(index);
-  return list(node, type->item());
+  if (!type) return bind(index);
+  if (node.kind == NodeKind::let) {
+    declare(node);
+    const ExpressionId result = bind_as(node.children[1], type);
+    locals_.pop_back();
+    return result;
+  }
+  if (node.kind == NodeKind::conditional) return conditional_as(index, *type);
+  if (node.kind == NodeKind::body) {
+    const std::optional<ValueType> around = std::exchange(result_type_, type);
+    const ExpressionId result = body(index);
+    result_type_ = around;
+    return result;
+  }
+  if (node.kind == NodeKind::list && type->is_list()) return list(node, type->item());
+  if (node.kind == NodeKind::list && is_product(*type)) return record(node, *type, node.children);
+  const ExpressionId value = bind(index);
+  return is_product(*type) ? as_product(node, value, *type) : value;
+}
+
+// One pair becomes another, member by member.
+ExpressionId Binder::as_product(const SyntaxNode& node, ExpressionId value, const ValueType& wanted) {
+  const ValueType given = type(value);
+  if (given == wanted || !is_product(given) || given.members().size() != wanted.members().size())
+    return value;
+  std::vector<ExpressionId> members;
+  for (std::size_t i = 0; i < given.members().size(); ++i) {
+    const ExpressionId member = pool_.call(member_kernel(given, i), {value}, given.members()[i].first);
+    members.push_back(at(node.whole, [&] { return pool_.convert(member, wanted.members()[i].second); }));
+  }
+  return pool_.call(record_kernel(wanted), std::move(members), wanted.name());
+}
+
+bool is_product(const ValueType& type) {
+  return type.is_record() &&
+         (type.class_name().starts_with("std::pair<") || type.class_name().starts_with("std::tuple<"));
 }
 
 std::vector<ExpressionId> Binder::bind_all(const std::vector<NodeIndex>& nodes) {

@@ -140,6 +140,10 @@ class Binder {
   [[noreturn]] void cannot_call(const SyntaxNode& node, const Function& function,
                                 const std::vector<ExpressionId>& arguments, std::string_view why_not) const;
   ExpressionId method(const SyntaxNode& node);
+  ExpressionId record(const SyntaxNode& node, const ValueType& type, std::span<const NodeIndex> members);
+  std::optional<ExpressionId> product(const SyntaxNode& node);
+  ExpressionId as_product(const SyntaxNode& node, ExpressionId value, const ValueType& wanted);
+  ExpressionId conditional_as(NodeIndex index, const ValueType& type);
   ExpressionId cast(const SyntaxNode& node, std::string_view type, ExpressionId value);
   ExpressionId construct(const SyntaxNode& node, const ValueType& type);
   std::optional<ExpressionId> fill(const SyntaxNode& node, const ValueType& item);
@@ -200,9 +204,12 @@ class Binder {
   ExpressionPool& pool_;
   const Scope& scope_;
   const FunctionTable& functions_;
-  std::vector<Local> locals_;  // the innermost scope last
+  std::vector<Local> locals_;             // the innermost scope last
+  std::optional<ValueType> result_type_;  // of the function or lambda that is followed, if it is written
 };
 
+// Of std::pair and std::tuple.
+bool is_product(const ValueType& type);
 // True for names of numbers: M_PI and similar ones.
 bool is_named_constant(std::string_view name);
 

@@ -191,6 +191,8 @@ ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
     }
     return inserted(node, list, object, place, given.subspan(1));
   }
+  if (node.text == "emplace_back" && is_product(list.item()) && given.size() != 1)
+    return pool_.call(append_item(list), {object, record(node, list.item(), given)}, node.text);
   if (node.text == "emplace_back" && list.item().is_record() && given.size() != 1) {
     const Function* const make = functions_.find(list.item().class_name());
     const std::vector<ExpressionId> arguments = bind_all({given.begin(), given.end()});

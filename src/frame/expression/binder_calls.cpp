@@ -65,6 +65,7 @@ ExpressionId Binder::call(const SyntaxNode& node) {
   const std::string_view name = without_namespace(node.text);
   if (name.starts_with("numeric_limits::")) return limit(node);
   if (is_over_items(node)) return over_items(node);
+  if (const auto made = product(node)) return *made;
   const Function* function = node.braces ? nullptr : functions_.find(name);
   if (function == nullptr && !node.braces) function = scope_.find_function(node.text);
   if (function == nullptr) {
@@ -160,6 +161,60 @@ ExpressionId Binder::method(const SyntaxNode& node) {
 }
 
 // ---- Types
+
+ExpressionId Binder::record(const SyntaxNode& node, const ValueType& type,
+                            std::span<const NodeIndex> members) {
+  const auto wanted = type.members();
+  if (members.empty()) return pool_.constant(zero_of(type));
+  if (members.size() != wanted.size())
+    fail(ErrorKind::type, node.whole,
+         fmt::format("{} has {} members, got {}", type.name(), wanted.size(), members.size()));
+  std::vector<ExpressionId> values;
+  for (std::size_t i = 0; i < wanted.size(); ++i) values.push_back(item_of(members[i], wanted[i].second));
+  return pool_.call(record_kernel(type), std::move(values), type.name());
+}
+
+// std::make_pair(a, b), std::pair<int, float>(a, b), std::get<0>(c) and similar ones.
+std::optional<ExpressionId> Binder::product(const SyntaxNode& node) {
+  const std::string written = written_type(node);
+  const bool has_types = written.find('<') != std::string::npos;
+  std::string_view name = without_namespace(written);
+  name = name.substr(0, name.find('<'));
+  if (name == "get" && node.template_types.size() == 1 && node.children.size() == 1) {
+    const ExpressionId object = bind(node.children.front());
+    const auto members =
+        type(object).is_record() ? type(object).members() : std::span<const ValueType::Member>();
+    const std::string& digits = node.template_types.front();
+    std::size_t index = members.size();
+    if (digits.size() < 4 && digits.find_first_not_of("0123456789") == std::string::npos)
+      index = std::stoul(digits);
+    if (!is_product(type(object)) || index >= members.size())
+      fail(ErrorKind::type, node.whole, fmt::format("{} has no member <{}>", type(object).name(), digits));
+    return pool_.call(member_kernel(type(object), index), {object}, ".get");
+  }
+  if (name == "pair" || name == "tuple") {
+    const auto type = has_types ? type_of_name(written) : std::nullopt;
+    if (type && node.children.size() == 1 && type->members().size() != 1) {
+      const ExpressionId value = bind_as(node.children.front(), *type);
+      return at(node.whole, [&] { return pool_.convert(value, *type); });
+    }
+    if (type) return record(node, *type, node.children);
+  }
+  const bool makes = name == "make_pair" || name == "make_tuple" || name == "pair" || name == "tuple";
+  if (!makes || has_types || node.children.empty()) return std::nullopt;
+  const bool is_pair = name.ends_with("pair");
+  if (is_pair && node.children.size() != 2) fail(ErrorKind::type, node.whole, "a pair has two members");
+  const std::vector<ExpressionId> values = bind_all(node.children);
+  std::vector<ValueType::Member> members;
+  std::string types;
+  for (const ExpressionId value : values) {
+    types += fmt::format("{}{}", types.empty() ? "" : ",", type(value).name());
+    members.emplace_back(fmt::format("_{}", members.size()), type(value));
+  }
+  const ValueType type =
+      ValueType::record(fmt::format("std::{}<{}>", is_pair ? "pair" : "tuple", types), std::move(members));
+  return pool_.call(record_kernel(type), values, type.name());
+}
 
 ExpressionId Binder::cast(const SyntaxNode& node, std::string_view type, ExpressionId value) {
   const std::string target(type);

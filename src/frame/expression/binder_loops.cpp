@@ -41,6 +41,7 @@ void Binder::loop(const SyntaxNode& node, Outcome& outcome) {
   const auto pool = std::make_shared<ExpressionPool>();
   const InnerScope scope(*this, *pool, variables.size());
   Binder inside(syntax_, *pool, scope, functions_);
+  inside.result_type_ = result_type_;
   std::vector<ExpressionId> arguments;
   LoopBody body;
   body.text = written(node);

@@ -148,7 +148,10 @@ ExpressionId Binder::member_of(const SyntaxNode& node, ExpressionId object) {
   if (!type.innermost().is_record())
     fail(ErrorKind::type, node.mark, fmt::format("{} has no member '{}'", type.name(), node.text));
   const auto members = type.innermost().members();
-  const std::size_t index = type.innermost().find_member(node.text);
+  const bool is_pair = type.innermost().class_name().starts_with("std::pair<");
+  std::size_t index = type.innermost().find_member(node.text);
+  if (index == members.size() && is_pair && (node.text == "first" || node.text == "second"))
+    index = node.text == "first" ? 0 : 1;
   if (index == members.size()) {
     std::vector<std::string> names;
     for (const auto& [name, member_type] : members) names.push_back(name);

@@ -109,6 +109,23 @@ ExpressionId Binder::conditional(NodeIndex index) {
   return value;
 }
 
+// Braces among the values become what is wanted.
+ExpressionId Binder::conditional_as(NodeIndex index, const ValueType& type) {
+  struct Arm {
+    const SyntaxNode* node;
+    ExpressionId condition, yes;
+  };
+  std::vector<Arm> arms;
+  for (; syntax_[index].kind == NodeKind::conditional; index = syntax_[index].children[2]) {
+    const SyntaxNode& node = syntax_[index];
+    const ExpressionId condition = condition_of(node.children[0]);
+    arms.push_back({&node, condition, bind_as(node.children[1], type)});
+  }
+  ExpressionId value = bind_as(index, type);
+  for (const Arm& arm : std::views::reverse(arms)) value = choose(*arm.node, arm.condition, arm.yes, value);
+  return value;
+}
+
 ExpressionId Binder::condition_of(NodeIndex index) {
   const ExpressionId condition = bind(index);
   const TextRange range = syntax_[index].whole;

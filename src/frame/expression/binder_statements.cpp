@@ -155,7 +155,7 @@ void Binder::step(NodeIndex index, Outcome& outcome) {
                     .condition = truth(true)},
                    outcome);
     default:
-      leave({.condition = truth(true), .value = bind(node.children.front())}, outcome);
+      leave({.condition = truth(true), .value = bind_as(node.children.front(), result_type_)}, outcome);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "frame/expression/parser.h"
 
@@ -46,6 +47,7 @@ void Parser::for_loop(Block& block) {
   if (const auto type = type_at(at_);
       type && token(type->end).kind == Token::Kind::name && token(type->end + 1).is(":"))
     return range_loop(block, *type);
+  if (const auto type = binding_type()) return range_loop(block, *type);
   if (const auto type = declared_type()) {
     declaration(*type, block.steps);
   } else {
@@ -88,8 +90,14 @@ void Parser::range_loop(Block& block, const Type& type) {
     if (here().is_name("const")) item.fixed_as = "it is const";
     is_reference = is_reference || here().is("&") || here().is("&&");
   }
-  const Token& name = take();
-  take();
+  const Token& name = here();
+  std::vector<const Token*> names;  // of members
+  if (name.is("[")) {
+    names = bound_names();
+  } else {
+    take();
+  }
+  if (!accept(":")) fail_here("':'");
   const std::size_t begin = at_;
   const NodeIndex list = expression();
   const TextRange mark = syntax_.nodes[list].whole;
@@ -129,8 +137,16 @@ void Parser::range_loop(Block& block, const Type& type) {
   item.name = name.text;
   const NodeIndex value =
       add(make(NodeKind::subscript, mark, {named(list_name, mark), named(place_name, mark)}));
-  declare(item, {.value = value, .name = std::string(name.text), .type = type.name, .mark = name.range},
-          body.steps);
+  if (names.empty()) {
+    declare(item, {.value = value, .name = std::string(name.text), .type = type.name, .mark = name.range},
+            body.steps);
+  } else {
+    const std::string& object = hidden_.emplace_back(fmt::format("bound {}", hidden_.size()));
+    declare({.name = object}, {.value = value, .name = object, .type = "auto", .mark = mark}, body.steps);
+    item.list = 0;
+    item.place = {};
+    bind_members(item, names, object, body.steps);
+  }
   const Block inner = branch();
   body.ends = !inner.leads_on();
   add_step(body, body_of(inner));
@@ -164,7 +180,7 @@ void Parser::close(Block& block, Loop loop, const Block& body) {
   node.whole = from(loop.mark);
   const NodeIndex made = add(std::move(node));
   // What it changes is taken from its result.
-  for (Variable& variable : variables_)
+  for (Variable& variable : std::span(variables_).subspan(own_variables_))
     if (variable.fixed_as.empty()) variable.depth = std::max(variable.depth, syntax_.nodes[made].depth + 1);
   add_step(block, made);
   block.ends = loop.is_endless && !breaks_;

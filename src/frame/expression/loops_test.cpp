@@ -356,6 +356,36 @@ TEST_F(Loops, ChangeVariablesWithinStatements) {
             "a lambda cannot change 'k' aro");
 }
 
+TEST_F(Loops, MakePairs) {
+  EXPECT_EQ(results("std::pair<int, double> p(n, 2.5); if (n > 2) p = {7, 1}; return p.first + p.second;"),
+            "double: 4.5 2.5 8");
+  EXPECT_EQ(results("auto [a, b] = std::make_pair(n, 1.5f); b += a; return b;"), "float: 3.5 1.5 6.5");
+  EXPECT_EQ(
+      results("std::vector<std::pair<int, float>> w; for (size_t i = 0; i < v.size(); ++i) w.push_back({i, "
+              "v[i]}); std::sort(w.begin(), w.end(), [](const auto& a, const auto& b) { return a.second > "
+              "b.second; }); int s = 0; for (const auto& [i, x] : w) s = 10 * s + i; return s;"),
+      "std::int32_t: 10 0 21");
+  EXPECT_EQ(
+      results(
+          "auto t = std::make_tuple(n, 2.5, v); auto [a, b, c] = t; return std::get<0>(t) + b + c.size();"),
+      "double: 6.5 2.5 10.5");
+  EXPECT_EQ(error("auto [a, b, c] = std::make_pair(1, 2); return a;").substr(0, 20), "std::pair<std::int32");
+  EXPECT_EQ(error("std::pair<int, int> p(1, 2, 3); return 1;").substr(0, 58),
+            "std::pair<std::int32_t,std::int32_t> has 2 members, got 3\n");
+  EXPECT_EQ(error("auto t = std::make_tuple(1); return std::get<1>(t);").substr(0, 43),
+            "std::tuple<std::int32_t> has no member <1>\n");
+}
+
+TEST(TextFunctions, ReturnBraces) {
+  const TextFunctions functions(
+      "ROOT::RVecF first(const ROOT::RVecF& x) { if (x.empty()) return {}; return {x[0], 1}; }\n"
+      "std::pair<double, double> both(float x) { if (x < 0) return {0, 1}; return std::make_pair(x, 2); }");
+  const ValueType floats = ValueType::list(ElementType::float32);
+  EXPECT_EQ(functions.kernel("first", std::vector{floats})->result(), floats);
+  EXPECT_EQ(functions.kernel("both", std::vector{ValueType(ElementType::float32)})->result().name(),
+            "std::pair<double,double>");
+}
+
 TEST_F(Loops, AreInterrupted) {
   int asked = 0;
   const Interruption interruption([&] { return ++asked > 0; });

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "frame/functions/lists.h"
+#include "frame/values/values.h"
+
 namespace colonnade::frame {
 namespace {
 
@@ -61,6 +64,15 @@ KernelPtr member_kernel(const ValueType& type, std::size_t index) {
 std::optional<std::size_t> member_index(const Kernel& kernel) {
   const auto* member = dynamic_cast<const MemberKernel*>(&kernel);
   return member != nullptr ? std::optional(member->index()) : std::nullopt;
+}
+
+KernelPtr record_kernel(const ValueType& type) {
+  const auto body = [type](const CallContext& context, std::span<const ValuesPtr> arguments) {
+    std::vector<ValuesPtr> members;
+    for (const ValuesPtr& argument : arguments) members.push_back(spread(argument, context.memory));
+    return make_record(type, context.rows.size, std::move(members));
+  };
+  return lists::make_bound({"record " + type.name(), type, {}, body}).kernel;
 }
 
 ValuesPtr empty_list(const ValueType& item) {

@@ -9,6 +9,8 @@
 
 namespace colonnade::frame {
 
+// The kernel that makes a record of this type of its members, in their order.
+KernelPtr record_kernel(const ValueType& type);
 // The kernel that extracts member `index` from records of this type, or from the records in lists of this
 // type.
 KernelPtr member_kernel(const ValueType& type, std::size_t index);

@@ -110,6 +110,11 @@ class Parser {
   void initializer(Step& step);
   std::string array_type(const std::string& item);
   void declare(Variable variable, Step step, std::vector<Step>& steps);
+  std::optional<Type> binding_type() const;
+  std::vector<const Token*> bound_names();
+  void bindings(const Type& type, std::vector<Step>& steps);
+  void bind_members(const Variable& common, const std::vector<const Token*>& names, std::string_view object,
+                    std::vector<Step>& steps);
   std::string_view add_variable(Variable variable, TextRange mark);
   void fix_variables(std::size_t begin, std::size_t end, std::string_view reason);
   void leave_scope(std::size_t around);

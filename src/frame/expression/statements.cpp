@@ -27,7 +27,7 @@ bool is_reference(const Token& token) {
 bool Parser::starts_statements() const {
   for (const std::string_view word : {"return", "if", "auto", "const", "switch", "using", "typedef"})
     if (here().is_name(word)) return true;
-  return starts_loop() || declared_type().has_value();
+  return starts_loop() || binding_type() || declared_type().has_value();
 }
 
 // The type of a declaration at this position: a type, a name, and a token that proves a declaration.
@@ -86,6 +86,8 @@ void Parser::statement(Block& block) {
     alias(true);
   } else if (accept(";")) {
     return;
+  } else if (const auto bound = binding_type()) {
+    bindings(*bound, block.steps);
   } else if (const auto type = declared_type()) {
     with_effects(block, [&](Block& inner) { declaration(*type, inner.steps); });
   } else if (assigns()) {
@@ -234,6 +236,59 @@ std::size_t Parser::variable(const Token& name) const {
 bool Parser::is_changeable(const Token& name) const {
   const auto found = find_variable(name.text);
   return found && variables_[*found].fixed_as.empty() && *found >= own_variables_;
+}
+
+// Of "auto [a, b]" at this position.
+std::optional<Parser::Type> Parser::binding_type() const {
+  const auto type = type_at(at_);
+  if (!type || type->name != "auto" || !token(type->end).is("[")) return std::nullopt;
+  return type;
+}
+
+// auto [a, b] = pair;
+void Parser::bindings(const Type& type, std::vector<Step>& steps) {
+  Variable common;
+  for (; at_ < type.end; ++at_) {
+    if (here().is_name("const")) common.fixed_as = "it is const";
+    if (is_reference(here())) common.fixed_as = "it is a reference";
+  }
+  const TextRange mark = here().range;
+  const std::vector<const Token*> names = bound_names();
+  const std::size_t begin = at_;
+  if (!accept("=")) fail_here("'='");
+  const NodeIndex value = expression();
+  if (is_reference(token(type.end - 1))) fix_variables(begin, at_, "a reference to it was declared");
+  if (!accept(";")) fail_here("an operator or ';'");
+  const std::string& object = hidden_.emplace_back(fmt::format("bound {}", hidden_.size()));
+  declare({.name = object}, {.value = value, .name = object, .type = "auto", .mark = mark}, steps);
+  bind_members(common, names, object, steps);
+}
+
+// [a, b]
+std::vector<const Token*> Parser::bound_names() {
+  const Token& open = take();
+  std::vector<const Token*> names;
+  do {
+    if (here().kind != Token::Kind::name) fail_here("the name of a variable");
+    names.push_back(&take());
+  } while (accept(","));
+  expect("]", open);
+  return names;
+}
+
+void Parser::bind_members(const Variable& common, const std::vector<const Token*>& names,
+                          std::string_view object, std::vector<Step>& steps) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const TextRange mark = names[i]->range;
+    SyntaxNode member = make(NodeKind::member, mark, {named(object, mark)});
+    member.text = fmt::format("_{}", i);
+    Variable variable = common;
+    variable.name = names[i]->text;
+    declare(
+        variable,
+        {.value = add(std::move(member)), .name = std::string(variable.name), .type = "auto", .mark = mark},
+        steps);
+  }
 }
 
 // {1, 2} or (3, 4) of a declaration. Lists and classes are made of it, as by T{1, 2}; one value is converted.

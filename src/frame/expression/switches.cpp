@@ -2,6 +2,7 @@
 // before. See parser.h.
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
 
 #include "frame/expression/parser.h"
@@ -71,7 +72,7 @@ void Parser::selection(Block& block) {
   children[0] = body_of(whole);
   SyntaxNode node = make(NodeKind::selection, mark, std::move(children));
   const NodeIndex made = add(std::move(node));
-  for (Variable& variable : variables_)
+  for (Variable& variable : std::span(variables_).subspan(own_variables_))
     if (variable.fixed_as.empty()) variable.depth = std::max(variable.depth, syntax_.nodes[made].depth + 1);
   add_step(block, made);
   block.ends = ends && has_default && !falls_through;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <string>
 #include <vector>
 
 #include "frame/expression/function.h"
@@ -231,6 +232,30 @@ std::optional<ValueType> list_of_name(std::string_view name, int depth) {
   return item ? std::optional(ValueType::list(*item)) : std::nullopt;
 }
 
+// "pair<int, float>" and tuples, as they are read from files.
+std::optional<ValueType> product_of_name(std::string_view name, int depth) {
+  const std::size_t open = name.find('<');
+  if (open == std::string_view::npos || !name.ends_with(">")) return std::nullopt;
+  const std::string_view head = trimmed(name.substr(0, open));
+  if (head != "pair" && head != "tuple") return std::nullopt;
+  const std::string_view inside = name.substr(open + 1, name.size() - open - 2);
+  std::vector<ValueType::Member> members;
+  std::string types;
+  int nested = 0;
+  for (std::size_t begin = 0, i = 0; i <= inside.size(); ++i) {
+    if (i < inside.size() && inside[i] == '<') ++nested;
+    if (i < inside.size() && inside[i] == '>' && --nested < 0) return std::nullopt;
+    if (i < inside.size() && (inside[i] != ',' || nested > 0)) continue;
+    const auto type = type_of(inside.substr(begin, i - begin), depth + 1);
+    if (!type) return std::nullopt;
+    types += (types.empty() ? "" : ",") + type->name();
+    members.emplace_back("_" + std::to_string(members.size()), *type);
+    begin = i + 1;
+  }
+  if (nested != 0 || (head == "pair" && members.size() != 2)) return std::nullopt;
+  return ValueType::record("std::" + std::string(head) + "<" + types + ">", std::move(members));
+}
+
 std::optional<ValueType> type_of(std::string_view name, int depth) {
   if (depth > deepest_name) return std::nullopt;
   name = bare_name(name);
@@ -242,6 +267,7 @@ std::optional<ValueType> type_of(std::string_view name, int depth) {
     if (name == text) return ValueType::string();
   if (auto integer = integer_of_words(name)) return integer;
   if (auto vector = vector_class_of_name(name)) return vector;
+  if (auto product = product_of_name(name, depth)) return product;
   return list_of_name(name, depth);
 }
 
