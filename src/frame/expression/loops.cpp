@@ -51,7 +51,10 @@ void Parser::for_loop(Block& block) {
   if (const auto type = declared_type()) {
     declaration(*type, block.steps);
   } else {
-    if (!here().is(";")) add_step(block, assignment());
+    if (!here().is(";")) {
+      if (!assigns()) fail_here("a declaration, an assignment or ';'");
+      add_step(block, assignment());
+    }
     if (!accept(";")) fail_here("a declaration or ';'");
   }
   made.is_endless = here().is(";");

@@ -358,6 +358,8 @@ TEST(ParseErrors, ExplainStatements) {
             "only declarations, assignments to variables, loops, 'if' and");
   EXPECT_EQ(message("if (a) break; return 1;").substr(0, 25), "'break' stands in no loop");
   EXPECT_EQ(message("int n = 0; while (n < 3) n++;").substr(0, 26), "not every path through the");
+  EXPECT_EQ(message("int i; for (i j 3; i < 3; ++i) {} return 1;").substr(0, 50),
+            "expected a declaration, an assignment or ';', got ");
   EXPECT_EQ(message("for (int i = 0; i < 3; i + 1) {} return 1;").substr(0, 29),
             "expected an assignment or ')'");
   EXPECT_EQ(message("if (x > 1)"),
