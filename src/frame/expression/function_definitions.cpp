@@ -60,6 +60,7 @@ void Parser::definition(FunctionsSyntax& into) {
   if (accept(";")) return;
   if (here().is_name("using") || here().is_name("typedef")) return alias(false);
   if (here().is_name("namespace")) return name_space(into);
+  if (here().is_name("enum")) return enumeration(into);
   FunctionSyntax made;
   if (here().is_name("template")) {
     made.templates = template_names();
@@ -72,7 +73,7 @@ void Parser::definition(FunctionsSyntax& into) {
       made.templates.clear();
     }
   }
-  for (const std::string_view word : {"class", "struct", "enum", "union"})
+  for (const std::string_view word : {"class", "struct", "union"})
     if (here().is_name(word))
       fail(here().range,
            fmt::format("'{}' is not supported: only functions and constants can be defined", word));
@@ -235,6 +236,57 @@ void Parser::alias(bool in_block) {
                 in_block);
 }
 
+// enum class Kind { a, b = 5 }; Its values are constants of int.
+void Parser::enumeration(FunctionsSyntax& into) {
+  take();
+  const bool is_class = here().is_name("class") || here().is_name("struct");
+  if (is_class) take();
+  std::string scope;
+  if (here().kind == Token::Kind::name) scope = std::string(take().text);
+  if (accept(":")) {
+    const auto type = type_at(at_);
+    if (!type) fail_here("a type");
+    at_ = type->end;
+  }
+  const TextRange open = here().range;
+  if (!accept("{")) fail_here("'{'");
+  std::optional<std::size_t> last;
+  while (!accept("}")) {
+    if (here().kind != Token::Kind::name) fail_here("the name of a value");
+    const Token& name = take();
+    NodeIndex value = 0;
+    if (accept("=")) {
+      value = expression();
+    } else {
+      SyntaxNode next = make(NodeKind::literal, name.range);
+      next.value = make_constant(1, last ? 1 : 0);
+      value = add(std::move(next));
+      if (last) {
+        SyntaxNode sum = make(NodeKind::binary, name.range, {named(*last, name.range), value});
+        sum.text = "+";
+        value = add(std::move(sum));
+      }
+    }
+    const auto declare_as = [&](std::string_view spelled, NodeIndex of) {
+      std::vector<Step> steps;
+      declare({.name = spelled, .fixed_as = "it is const"},
+              {.value = of, .name = std::string(spelled), .type = "int", .mark = name.range}, steps);
+      into.constants.push_back(node_of(steps.front()));
+      last = variables_.size() - 1;
+    };
+    if (!is_class) declare_as(name.text, value);
+    if (!scope.empty()) {
+      const NodeIndex same = is_class ? value : named(*last, name.range);
+      declare_as(hidden_.emplace_back(fmt::format("{}::{}", scope, name.text)), same);
+    }
+    if (!accept(",") && !here().is("}")) fail_here("',' or '}'");
+  }
+  if (!accept(";")) fail(open, "'enum' without its ';'");
+  if (++aliases_ > most_aliases) fail(open, fmt::format("more than {} names for types", most_aliases));
+  const std::vector<Token> integer = tokens_of("int");
+  if (!scope.empty()) replace_names(scope, {integer.begin(), integer.end() - 1}, false);
+}
+
 // What the text has at a token, which may have been replaced by several.
 std::string_view Parser::written(std::size_t at) const {
   const TextRange range = token(at).range;
@@ -258,7 +310,8 @@ void Parser::replace_names(std::string_view name, const std::vector<Token>& by, 
     if (tokens_[i].is("}")) --blocks;
     const bool is_outside = in_block && blocks < 0;
     const bool is_part = i > 0 && (tokens_[i - 1].is("::") || tokens_[i - 1].is("."));
-    if (tokens_[i].is_quoted || written(i) != name || is_part || is_outside) {
+    const bool is_scope = i + 1 < tokens_.size() && tokens_[i + 1].is("::");
+    if (tokens_[i].is_quoted || written(i) != name || is_part || is_scope || is_outside) {
       rest.push_back(tokens_[i]);
       continue;
     }

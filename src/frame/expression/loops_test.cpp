@@ -456,6 +456,21 @@ TEST(TextFunctions, SayWhatTheyAre) {
   EXPECT_THROW(functions.kernel("none", {}), Error);
 }
 
+TEST(TextFunctions, MayHaveEnumerations) {
+  const TextFunctions functions(
+      "enum Flavour { electron = 11, muon = 13, other };\n"
+      "namespace a { enum class Kind : int { none, some, }; }\n"
+      "int f(Flavour x) { switch (x) { case Flavour::muon: return static_cast<int>(Kind::some); default: "
+      "return "
+      "other; } }");
+  EXPECT_EQ(functions.kernel("muon", {})->result().name(), "std::int32_t");
+  EXPECT_EQ(functions.kernel("Kind::some", {})->result().name(), "std::int32_t");
+  EXPECT_EQ(functions.kernel("f", std::vector{ValueType(ElementType::int32)})->result().name(),
+            "std::int32_t");
+  EXPECT_EQ(refusal("enum A { a, b; int f() { return a; }"), "expected ',' or '}', got ';'");
+  EXPECT_EQ(refusal("enum A { a }; int f() { a = 2; return a; }"), "'a' cannot be changed: it is const");
+}
+
 TEST(TextFunctions, AreRefusedWhenTheyAreDefined) {
   EXPECT_EQ(refusal("float f(float x) { return y; }"), "there is no column 'y'");
   EXPECT_EQ(refusal("float f(float x) { return f(x); }"), "unknown function 'f'");

@@ -233,6 +233,7 @@ class Parser {
   std::string_view written(std::size_t at) const;
   std::size_t end_of_written(std::size_t at) const;
   void replace_names(std::string_view name, const std::vector<Token>& by, bool in_block);
+  void enumeration(FunctionsSyntax& into);
 
   // ---- Types (types.cpp)
   std::optional<Type> type_at(std::size_t at) const;
