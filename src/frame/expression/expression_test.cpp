@@ -336,8 +336,8 @@ TEST_F(Expressions, SayWhichFunctionIsUnknown) {
             "unknown method 'siz'; did you mean 'size'?\n  1 + pt.siz()\n         ^~~");
   EXPECT_EQ(error("point.x()", ErrorKind::not_found),
             "'x' is a member of Point, not a method; write it without ()\n  point.x()\n        ^");
-  EXPECT_EQ(error("std::accumulate(pt.begin(), pt.end(), 0.)", ErrorKind::not_found).substr(0, 49),
-            "unknown function 'std::accumulate'; write Sum(lis");
+  EXPECT_EQ(error("std::reduce(pt.begin(), pt.end(), 0.)", ErrorKind::not_found).substr(0, 47),
+            "unknown function 'std::reduce'; write Sum(list)");
   EXPECT_EQ(error("Frobnicate<float>(x)", ErrorKind::not_found),
             "unknown function 'Frobnicate'\n  Frobnicate<float>(x)\n  ^~~~~~~~~~~~~~~~~");
   EXPECT_EQ(error("std::vector<Foo>{}", ErrorKind::not_found),

@@ -310,7 +310,8 @@ void Parser::replace_names(std::string_view name, const std::vector<Token>& by, 
     if (tokens_[i].is("}")) --blocks;
     const bool is_outside = in_block && blocks < 0;
     const bool is_part = i > 0 && (tokens_[i - 1].is("::") || tokens_[i - 1].is("."));
-    const bool is_scope = i + 1 < tokens_.size() && tokens_[i + 1].is("::");
+    const std::size_t behind = end_of_written(i);
+    const bool is_scope = behind < tokens_.size() && tokens_[behind].is("::");
     if (tokens_[i].is_quoted || written(i) != name || is_part || is_scope || is_outside) {
       rest.push_back(tokens_[i]);
       continue;
@@ -319,7 +320,7 @@ void Parser::replace_names(std::string_view name, const std::vector<Token>& by, 
       each.range = tokens_[i].range;
       rest.push_back(std::move(each));
     }
-    i = end_of_written(i) - 1;
+    i = behind - 1;
     if (rest.size() > most_tokens)
       fail(tokens_[i].range, "the text is too long once its names for types are written out");
   }

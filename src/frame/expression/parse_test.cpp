@@ -57,6 +57,8 @@ std::string shown(const Formula::Syntax& syntax, NodeIndex index) {
         parameters += " " + node.template_types[i] + ":" + node.parameters[i];
       return "(lambda" + parameters + (node.type.empty() ? "" : " -> " + node.type) + below + ")";
     }
+    case NodeKind::application:
+      return "(apply" + below + ")";
     case NodeKind::let:
       return "(let " + node.type + " " + node.text + below + ")";
     case NodeKind::body:
@@ -69,6 +71,8 @@ std::string shown(const Formula::Syntax& syntax, NodeIndex index) {
       return "(if" + below + ")";
     case NodeKind::loop:
       return "(loop" + (node.text.empty() ? "" : " " + node.text) + below + ")";
+    case NodeKind::selection:
+      return "(switch" + below + ")";
     case NodeKind::jump:
       return node.text;
     case NodeKind::result:

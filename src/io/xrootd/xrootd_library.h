@@ -78,10 +78,9 @@ struct XrdListing {
   };
 };
 
-// While one exists, other threads wait in fork(): a ForkPause (base/fork_pause.h) that the library's own
-// handlers of forks come after. For calls that take locks which the library does not release in a forked
-// child: those that look for plug-ins or send requests. Its own threads never wait here, since fork() waits
-// for them.
+// A ForkPause (base/fork_pause.h) of its own: a fork waits for it before the library's handlers stop its
+// threads. For calls that take locks which the library does not release in a forked child: those that look
+// for plug-ins or send requests. Its own threads never wait here, since fork() waits for them.
 class XrdForkPause {
  public:
   XrdForkPause();
