@@ -27,7 +27,7 @@ ExpressionId Binder::bind(NodeIndex index) {
     case NodeKind::binary:
       return binary(index);
     case NodeKind::conditional:
-      return conditional(index);
+      return conditional(index, [this](NodeIndex side) { return bind(side); });
     case NodeKind::cast:
       return cast(node, node.text, bind(node.children.front()));
     case NodeKind::list:
@@ -67,7 +67,8 @@ ExpressionId Binder::bind_as(NodeIndex index, const std::optional<ValueType>& ty
     locals_.pop_back();
     return result;
   }
-  if (node.kind == NodeKind::conditional) return conditional_as(index, *type);
+  if (node.kind == NodeKind::conditional)
+    return conditional(index, [&](NodeIndex side) { return bind_as(side, *type); });  // braces, too
   if (node.kind == NodeKind::body) {
     const std::optional<ValueType> around = std::exchange(result_type_, type);
     const ExpressionId result = body(index);

@@ -2,6 +2,7 @@
 #ifndef COLONNADE_FRAME_EXPRESSION_BINDER_H
 #define COLONNADE_FRAME_EXPRESSION_BINDER_H
 
+#include <functional>
 #include <optional>
 #include <ranges>
 #include <set>
@@ -127,7 +128,8 @@ class Binder {
   ExpressionId logical_chain(NodeIndex index);
   ExpressionId both(Op op, const SyntaxNode& node, ExpressionId left, ExpressionId right);
   ExpressionId halved(Op op, const SyntaxNode& node, std::span<const ExpressionId> values);
-  ExpressionId conditional(NodeIndex index);
+  // `bind_value`: for the sides.
+  ExpressionId conditional(NodeIndex index, const std::function<ExpressionId(NodeIndex)>& bind_value);
   ExpressionId condition_of(NodeIndex index);
   ExpressionId choose(const SyntaxNode& node, ExpressionId condition, ExpressionId yes, ExpressionId no);
   ExpressionId subscript(const SyntaxNode& node);
@@ -143,7 +145,6 @@ class Binder {
   ExpressionId record(const SyntaxNode& node, const ValueType& type, std::span<const NodeIndex> members);
   std::optional<ExpressionId> product(const SyntaxNode& node);
   ExpressionId as_product(const SyntaxNode& node, ExpressionId value, const ValueType& wanted);
-  ExpressionId conditional_as(NodeIndex index, const ValueType& type);
   ExpressionId cast(const SyntaxNode& node, std::string_view type, ExpressionId value);
   ExpressionId construct(const SyntaxNode& node, const ValueType& type);
   std::optional<ExpressionId> fill(const SyntaxNode& node, const ValueType& item);

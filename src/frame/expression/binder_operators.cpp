@@ -93,7 +93,7 @@ ExpressionId Binder::halved(Op op, const SyntaxNode& node, std::span<const Expre
 }
 
 // a ? b : c ? d : e, from the end.
-ExpressionId Binder::conditional(NodeIndex index) {
+ExpressionId Binder::conditional(NodeIndex index, const std::function<ExpressionId(NodeIndex)>& bind_value) {
   struct Arm {
     const SyntaxNode* node;
     ExpressionId condition, yes;
@@ -102,26 +102,9 @@ ExpressionId Binder::conditional(NodeIndex index) {
   for (; syntax_[index].kind == NodeKind::conditional; index = syntax_[index].children[2]) {
     const SyntaxNode& node = syntax_[index];
     const ExpressionId condition = condition_of(node.children[0]);
-    arms.push_back({&node, condition, bind(node.children[1])});
+    arms.push_back({&node, condition, bind_value(node.children[1])});
   }
-  ExpressionId value = bind(index);
-  for (const Arm& arm : std::views::reverse(arms)) value = choose(*arm.node, arm.condition, arm.yes, value);
-  return value;
-}
-
-// Braces among the values become what is wanted.
-ExpressionId Binder::conditional_as(NodeIndex index, const ValueType& type) {
-  struct Arm {
-    const SyntaxNode* node;
-    ExpressionId condition, yes;
-  };
-  std::vector<Arm> arms;
-  for (; syntax_[index].kind == NodeKind::conditional; index = syntax_[index].children[2]) {
-    const SyntaxNode& node = syntax_[index];
-    const ExpressionId condition = condition_of(node.children[0]);
-    arms.push_back({&node, condition, bind_as(node.children[1], type)});
-  }
-  ExpressionId value = bind_as(index, type);
+  ExpressionId value = bind_value(index);
   for (const Arm& arm : std::views::reverse(arms)) value = choose(*arm.node, arm.condition, arm.yes, value);
   return value;
 }

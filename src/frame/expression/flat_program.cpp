@@ -125,11 +125,10 @@ class Flattener {
   }
 
   void change_lists(Body& body, std::span<const ExpressionId> values, Guard guard) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const FlatProgram::Input& input = body.inputs[i];
-      if (input.kind == FlatProgram::Input::Kind::log) append(body, values[i], input.index, guard);
-      if (input.kind == FlatProgram::Input::Kind::copied) replace(body, values[i], input.index, guard);
-    }
+    using enum FlatProgram::Input::Kind;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (const auto kind = body.inputs[i].kind; kind == log || kind == copied)
+        change(body, values[i], body.inputs[i], guard);
   }
 
   // Whether turns replace items of a list, rather than append some.
@@ -147,70 +146,67 @@ class Flattener {
         open.push_back(expression.arguments[2]);
       }
       if (expression.op != Op::call) continue;
-      const auto* const flat = dynamic_cast<const FlatKernel*>(expression.kernel.get());
-      const auto code = flat != nullptr ? flat->flat_code() : std::nullopt;
+      const auto code = code_of(expression);
       if (code && code->kind == FlatCode::Kind::replace) return true;
       if (code && code->kind == FlatCode::Kind::append) open.push_back(expression.arguments[0]);
     }
     return false;
   }
 
-  // As append, but nothing is replaced before all has been computed.
-  void replace(Body& body, ExpressionId id, std::uint32_t list, Guard guard) {
+  static std::optional<FlatCode> code_of(const Expression& expression) {
+    const auto* const flat = dynamic_cast<const FlatKernel*>(expression.kernel.get());
+    return flat != nullptr ? flat->flat_code() : std::nullopt;
+  }
+
+  // What a turn makes of a list that it changes: the variable itself, with or without changes.
+  void change(Body& body, ExpressionId id, const FlatProgram::Input& list, Guard guard) {
     const Expression& expression = (*body.pool)[id];
     if (expression.op == Op::column) {
       const FlatProgram::Input& input = body.inputs[expression.column];
-      if (input.kind != FlatProgram::Input::Kind::copied || input.index != list) throw NotFlat{};
+      if (input.kind != list.kind || input.index != list.index) throw NotFlat{};
       return;
     }
     if (expression.op == Op::choose) {
       const Register condition = value(body, expression.arguments[0], guard);
-      replace(body, expression.arguments[1], list, guard_and(guard, condition, true));
-      replace(body, expression.arguments[2], list, guard_and(guard, condition, false));
+      change(body, expression.arguments[1], list, guard_and(guard, condition, true));
+      change(body, expression.arguments[2], list, guard_and(guard, condition, false));
       return;
     }
-    const auto* const flat = dynamic_cast<const FlatKernel*>(expression.kernel.get());
-    const auto code = flat != nullptr ? flat->flat_code() : std::nullopt;
-    if (!code || code->kind != FlatCode::Kind::replace) throw NotFlat{};
-    replace(body, expression.arguments[0], list, guard);
-    const Register index = converted(value(body, expression.arguments[1], guard), ElementType::int64);
-    const Register item = converted(value(body, expression.arguments[2], guard), code->result);
+    const bool is_log = list.kind == FlatProgram::Input::Kind::log;
+    if (is_log && expression.op == Op::call && member_index(*expression.kernel)) {
+      if (log_of(body, id).index != list.index) throw NotFlat{};
+      run_loop(body, expression.arguments[0], guard);  // appends what is before it, too
+      return;
+    }
+    const auto code = code_of(expression);
+    if (!code || code->kind != (is_log ? FlatCode::Kind::append : FlatCode::Kind::replace)) throw NotFlat{};
+    change(body, expression.arguments[0], list, guard);
+    if (is_log)
+      append(body, id, *code, list, guard);
+    else
+      replace(body, id, *code, list, guard);
+  }
+
+  void append(Body& body, ExpressionId id, const FlatCode& code, const FlatProgram::Input& log, Guard guard) {
+    note_append(body, id, guard);
+    const ExpressionId item = (*body.pool)[id].arguments[1];
+    add({.kind = FlatInstruction::Kind::append,
+         .operands = {converted(value(body, item, guard), code.result)},
+         .guard = guards_[guard].holds,
+         .logs = {log.index}});
+  }
+
+  // Nothing is replaced before all has been computed.
+  void replace(Body& body, ExpressionId id, const FlatCode& code, const FlatProgram::Input& list,
+               Guard guard) {
+    const std::vector<ExpressionId>& arguments = (*body.pool)[id].arguments;
+    const Register index = converted(value(body, arguments[1], guard), ElementType::int64);
+    const Register item = converted(value(body, arguments[2], guard), code.result);
     if (replacements_.size() == most_instructions) throw NotFlat{};
     replacements_.push_back({.kind = FlatInstruction::Kind::replace,
                              .operands = {index, item},
                              .guard = guards_[guard].holds,
-                             .lists = {list}});
-  }
-
-  // What a turn appends to a list, which is the variable itself, with or without further items.
-  void append(Body& body, ExpressionId id, std::uint32_t log, Guard guard) {
-    const Expression& expression = (*body.pool)[id];
-    if (expression.op == Op::column) {
-      const FlatProgram::Input& input = body.inputs[expression.column];
-      if (input.kind != FlatProgram::Input::Kind::log || input.index != log) throw NotFlat{};
-      return;
-    }
-    if (expression.op == Op::choose) {
-      const Register condition = value(body, expression.arguments[0], guard);
-      append(body, expression.arguments[1], log, guard_and(guard, condition, true));
-      append(body, expression.arguments[2], log, guard_and(guard, condition, false));
-      return;
-    }
-    if (expression.op != Op::call) throw NotFlat{};
-    if (member_index(*expression.kernel)) {
-      if (log_of(body, id).index != log) throw NotFlat{};
-      run_loop(body, expression.arguments[0], guard);  // appends what is before it, too
-      return;
-    }
-    const auto* const flat = dynamic_cast<const FlatKernel*>(expression.kernel.get());
-    const auto code = flat != nullptr ? flat->flat_code() : std::nullopt;
-    if (!code || code->kind != FlatCode::Kind::append) throw NotFlat{};
-    append(body, expression.arguments[0], log, guard);
-    note_append(body, id, guard);
-    add({.kind = FlatInstruction::Kind::append,
-         .operands = {converted(value(body, expression.arguments[1], guard), code->result)},
-         .guard = guards_[guard].holds,
-         .logs = {log}});
+                             .lists = {list.index}});
   }
 
   // What depends on no variable, neither by its operands nor, for what may fail, by its guard alone.
@@ -386,12 +382,11 @@ class Flattener {
     if (const auto index = member_index(kernel)) return member(body, expression.arguments[0], *index, guard);
     if (const LambdaBody* const function = body_of_function(kernel))
       return of_function(*function, body, expression, guard);
-    const auto* const flat = dynamic_cast<const FlatKernel*>(&kernel);
-    const auto code = flat != nullptr ? flat->flat_code() : std::nullopt;
+    const auto code = code_of(expression);
     if (!code) throw NotFlat{};
     switch (code->kind) {
       case FlatCode::Kind::loop:
-        return of_loop(*flat, *code, body, expression, guard);
+        return of_loop(*code, body, expression, guard);
       case FlatCode::Kind::append:
       case FlatCode::Kind::replace:
         throw NotFlat{};
@@ -418,8 +413,7 @@ class Flattener {
     }
   }
 
-  Register of_loop(const FlatKernel& kernel, const FlatCode& code, Body& body, const Expression& expression,
-                   Guard guard) {
+  Register of_loop(const FlatCode& code, Body& body, const Expression& expression, Guard guard) {
     std::vector<Register> operands;
     for (std::size_t i = 0; i < expression.arguments.size(); ++i)
       operands.push_back(converted(value(body, expression.arguments[i], guard), code.arguments[i]));
@@ -428,7 +422,8 @@ class Flattener {
           call(choose_loop(code.arguments.back()), code.arguments.back(),
                {*guards_[guard].holds, operands.back(), small_number(code.arguments.back(), 1)});
     const Register out = call(code.loop, code.result, std::move(operands));
-    if (code.may_fail) program_.instructions.back().kernel = &kernel;
+    if (code.may_fail)
+      program_.instructions.back().kernel = dynamic_cast<const FlatKernel*>(expression.kernel.get());
     return out;
   }
 
@@ -475,7 +470,7 @@ class Flattener {
       FlatProgram::Input input = kind == log ? log_of(body, argument) : input_of(body, argument, guard);
       if (input.kind == copied && kind == list) input.kind = list;  // which it reads as the turn found it
       if (input.kind != kind || kind == copied) throw NotFlat{};
-      if (kind == log) append(body, argument, input.index, guard);
+      if (kind == log) change(body, argument, input, guard);
       (kind == scalar ? made.operands : kind == list ? made.lists : made.logs).push_back(input.index);
     }
     std::vector<Register> members;
