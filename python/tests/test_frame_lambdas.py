@@ -110,7 +110,7 @@ def test_what_is_not_reached_within_a_lambda_is_not_computed():
         ('Sort(v, [](auto a, auto b) { return "x"; })', "condition"),
         (
             "Max(v, [](auto a, auto b) { return a < b; })",
-            "only be the last argument of Map, Filter, Sort and Argsort",
+            "be the last argument of Map, Filter, Sort and Argsort",
         ),
     ],
 )
