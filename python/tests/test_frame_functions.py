@@ -424,7 +424,7 @@ LISTS = {
     "Nonzero(i)": lambda r: np.flatnonzero(r.i),
     "Where(x > 0, x, y)": lambda r: np.where(r.x > 0, r.x, r.y),
     "Where(x > 0, x, -1.0)": lambda r: np.where(r.x > 0, r.x, -1),
-    "Sort(Intersect(x, z))": lambda r: sorted(multiset_intersection(r.x.tolist(), r.z.tolist())),
+    "Sort(Intersect(x, z))": lambda r: sorted(each for each in r.x.tolist() if each in r.z),
     "Range(k)": lambda r: list(range(r.k)),
     "Range(2, k + 2)": lambda r: list(range(2, r.k + 2)),
     "Range(1, k + 9, 3)": lambda r: list(range(1, r.k + 9, 3)),
@@ -442,15 +442,6 @@ LISTS = {
     "Combinations(x, z)[0]": lambda r: [a for a, _ in itertools.product(range(len(r.x)), range(len(r.z)))],
     "Combinations(x, z)[1]": lambda r: [b for _, b in itertools.product(range(len(r.x)), range(len(r.z)))],
 }
-
-
-def multiset_intersection(a, b):
-    rest, common = list(b), []
-    for each in a:
-        if each in rest:
-            rest.remove(each)
-            common.append(each)
-    return common
 
 
 STRINGS = {
