@@ -46,7 +46,8 @@ void add_columns(frame::expression_testing::Columns& columns) {
 
 // Functions whose results may be large for any arguments.
 bool may_grow(const std::string& text) {
-  for (const char* const name : {"Range", "Combinations", "Concatenate", "Take", "RVec", "vector", "resize", "insert"})
+  for (const char* const name :
+       {"Range", "Combinations", "Concatenate", "Take", "RVec", "vector", "resize", "insert"})
     if (text.find(name) != std::string::npos) return true;
   return false;
 }

@@ -68,7 +68,7 @@ ExpressionId Binder::bind_as(NodeIndex index, const std::optional<ValueType>& ty
     return result;
   }
   if (node.kind == NodeKind::conditional)
-    return conditional(index, [&](NodeIndex side) { return bind_as(side, *type); });  // braces, too
+    return conditional(index, [&](NodeIndex side) { return bind_as(side, type); });  // braces, too
   if (node.kind == NodeKind::body) {
     const std::optional<ValueType> around = std::exchange(result_type_, type);
     const ExpressionId result = body(index);

@@ -195,7 +195,7 @@ std::optional<ExpressionId> Binder::product(const SyntaxNode& node) {
   if (name == "pair" || name == "tuple") {
     const auto type = has_types ? type_of_name(written) : std::nullopt;
     if (type && node.children.size() == 1 && type->members().size() != 1) {
-      const ExpressionId value = bind_as(node.children.front(), *type);
+      const ExpressionId value = bind_as(node.children.front(), type);
       return at(node.whole, [&] { return pool_.convert(value, *type); });
     }
     if (type) return record(node, *type, node.children);

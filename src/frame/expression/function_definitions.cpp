@@ -295,9 +295,10 @@ std::string_view Parser::written(std::size_t at) const {
 
 std::size_t Parser::end_of_written(std::size_t at) const {
   const TextRange range = token(at).range;
-  while (++at < tokens_.size() && tokens_[at].range.begin == range.begin &&
-         tokens_[at].range.end == range.end) {
-  }
+  const auto is_of_it = [&](const Token& each) {
+    return each.range.begin == range.begin && each.range.end == range.end;
+  };
+  for (++at; at < tokens_.size() && is_of_it(tokens_[at]);) ++at;
   return at;
 }
 

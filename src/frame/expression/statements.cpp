@@ -240,7 +240,7 @@ bool Parser::is_changeable(const Token& name) const {
 
 // Of "auto [a, b]" at this position.
 std::optional<Parser::Type> Parser::binding_type() const {
-  const auto type = type_at(at_);
+  auto type = type_at(at_);
   if (!type || type->name != "auto" || !token(type->end).is("[")) return std::nullopt;
   return type;
 }
