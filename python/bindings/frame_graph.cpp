@@ -288,7 +288,7 @@ class PyGraph {
   std::vector<std::weak_ptr<std::vector<KeptObject>>> kept_;  // kept by the graph
   std::mutex mutex_;
   std::atomic<std::thread::id> user_;
-  std::atomic<pid_t> user_process_ = 0;  // 0: nobody uses the graph
+  std::atomic<pid_t> user_process_ = 0;  // 0: no thread uses the graph
   std::mutex dropped_mutex_;
   Dropped dropped_;  // still in the graph
 };

@@ -961,7 +961,7 @@ class Vector:
 
 
 class Object:
-    """An object of ROOT's with getters of these values and fields."""
+    """A stand-in for an object of ROOT, with getters for these values and fields."""
 
     def __init__(self, fields=(), **values):
         self.__dict__ |= dict(fields) | {name: lambda value=value: value for name, value in values.items()}

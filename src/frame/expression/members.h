@@ -14,7 +14,7 @@ KernelPtr record_kernel(const ValueType& type);
 // The kernel that extracts member `index` from records of this type, or from the records in lists of this
 // type.
 KernelPtr member_kernel(const ValueType& type, std::size_t index);
-// Its index, if it is one of these.
+// The index of the member that a kernel extracts; none for other kernels.
 std::optional<std::size_t> member_index(const Kernel& kernel);
 
 // One row of a list without items.

@@ -45,7 +45,7 @@ class TextFunctions {
   std::shared_ptr<Impl> impl_;
 };
 
-// The body of a kernel of these functions; null for other kernels.
+// The body of the function that a kernel calls; null for other kernels.
 const LambdaBody* body_of_function(const Kernel& kernel);
 
 }  // namespace colonnade::frame

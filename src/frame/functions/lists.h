@@ -138,7 +138,7 @@ struct Recipe {
   std::vector<KernelPtr> conversions;  // of arguments, before the body gets them; null: none
   Body body;
   bool may_throw = false;
-  std::optional<FlatCode::Kind> flat;  // what the body does, if it is one of these
+  std::optional<FlatCode::Kind> flat;  // the operation of the body, if flat programs have it
 };
 Bound make_bound(Recipe recipe);
 
