@@ -132,8 +132,11 @@ std::size_t write_planes(const Compressor& compressor, int level, const std::vec
 
 std::size_t write_block(const Compressor& compressor, int level, ByteSpan content, std::size_t plane_size,
                         MutableByteSpan out) {
+  const bool whole = plane_size == 0 && compressor.planes.whole_pages;
+  if (whole) plane_size = content.size();
   if (level >= compressor.planes.from_level && plane_size >= min_plane_size && content.size() <= max_chunk) {
-    const std::vector<ChunkContent> pieces = cut_planes(content, plane_size, compressor.planes, level, out);
+    std::vector<ChunkContent> pieces = cut_planes(content, plane_size, compressor.planes, level, out);
+    for (ChunkContent& piece : pieces) piece.doubtful = whole;
     const std::size_t size = write_planes(compressor, level, pieces, out);
     if (size != 0 || pieces.empty()) return size;
   }

@@ -180,8 +180,13 @@ TEST(Compression, RepetitiveContentShrinks) {
 
 TEST(Compression, HigherLevelsCompressMore) {
   std::mt19937_64 random(1);
-  Bytes content(200000);
-  for (std::byte& byte : content) byte = static_cast<std::byte>(random() % 7 * (random() % 5));
+  const Bytes words = noise(2000);
+  Bytes content;  // short repeats: bytes that are random one by one are coded by their frequencies at every
+                  // level
+  while (content.size() < 200000) {
+    const auto word = words.begin() + static_cast<std::ptrdiff_t>(random() % 1990);
+    content.insert(content.end(), word, word + 3 + static_cast<std::ptrdiff_t>(random() % 7));
+  }
   for (const Algorithm algorithm : algorithms)
     EXPECT_LT(compressed({algorithm, 9}, content).size(), compressed({algorithm, 1}, content).size())
         << static_cast<int>(algorithm);

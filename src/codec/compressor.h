@@ -27,6 +27,7 @@ struct ChunkContent {
   ByteSpan noise;  // to be stored uncompressed, in the format's own way
   ByteSpan rest;
   Coding coding = Coding::search;
+  bool doubtful = false;  // `coding` follows from samples, which may have missed repeats that are far apart
 };
 
 // The sizes after coding each byte by its frequency, estimated from a sample.
@@ -47,6 +48,8 @@ struct PlaneUse {
   // approximate size of all planes whose size is known. Null: search all of
   // them.
   Coding (*choose)(int level, ByteSpan plane, const PlaneEstimate& estimate, std::size_t page_size) = nullptr;
+  // Content without planes is treated as a plane.
+  bool whole_pages = false;
 };
 
 struct Compressor {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -238,6 +239,51 @@ Bytes rows(std::size_t size, std::mt19937_64& random) {
   for (std::size_t i = 0; i < size; i += 32)
     std::memcpy(&bytes[i], &table[random() % 128 * 32], std::min<std::size_t>(32, size - i));
   return bytes;
+}
+
+// Flags: whole bits of a Huffman code waste a part, but a search finds no repeats that are worth it.
+Bytes flags(std::size_t size, std::mt19937_64& random) {
+  Bytes bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % 10 < 3);
+  return bytes;
+}
+
+TEST(Planes, FlagsAreNotSearched) {
+  const Bytes content = content_of({flags, constant, constant, constant}, 32768);
+  EXPECT_LT(static_cast<double>(compressed({Algorithm::zstd, 5}, content, 32768).size()),
+            0.85 * static_cast<double>(size_with_zstandard(10, content)));
+}
+
+TEST(Planes, PagesWithoutPlanesAreNotSearchedInVain) {
+  for (const Plane page : {skewed, flags, rare})
+    for (const int level : {1, 3, 5}) {
+      const Bytes content = content_of({page}, 262144);
+      const std::size_t size = compressed({Algorithm::zstd, level}, content, 0).size();
+      EXPECT_LT(static_cast<double>(size),
+                0.95 * static_cast<double>(size_with_zstandard(2 * level, content)))
+          << level;
+    }
+  const Bytes content = content_of({noise}, 262144);
+  EXPECT_EQ(compressed({Algorithm::zstd, 5}, content, 0), content);
+}
+
+// Random words of digits from a list so long that a sample hardly has one twice.
+Bytes words(std::size_t size, std::mt19937_64& random) {
+  std::vector<std::array<std::byte, 36>> list(4000);
+  for (auto& word : list)
+    for (std::byte& digit : word) digit = static_cast<std::byte>('a' + random() % 16);
+  Bytes bytes(size);
+  for (std::size_t i = 0; i < size; i += 36)
+    std::memcpy(&bytes[i], list[random() % list.size()].data(), std::min<std::size_t>(36, size - i));
+  return bytes;
+}
+
+TEST(Planes, RepeatsThatAreFarApartAreSearched) {
+  for (const int level : {1, 3, 5, 7}) {
+    const Bytes content = content_of({words}, 262144);
+    const std::size_t size = compressed({Algorithm::zstd, level}, content, 0).size();
+    EXPECT_LE(size, size_with_zstandard(2 * level, content) + 100) << level;
+  }
 }
 
 TEST(Planes, RepeatsAreSearchedWithTheEffortAskedFor) {

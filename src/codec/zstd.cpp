@@ -122,6 +122,20 @@ bool prefers_runs(const PlaneEstimate& estimate) {
   return estimate.ideal < estimate.coded - estimate.coded * 2 / 5;
 }
 
+// Up to these of ROOT's levels, a plane is not searched unless a sample of it has repeats, and runs are not
+// compared with the result of a search.
+constexpr int last_hasty = 8;
+constexpr int last_hasty_with_runs = 6;
+
+// ROOT's level 1.
+constexpr int quick_level = 2;
+
+// Whether the size that a search with Zstandard's `level` gave is worth its time.
+bool beats(int level, std::size_t found, std::size_t coded) {
+  const std::size_t least_gain = level > 2 * last_hasty_with_runs ? 0 : coded / 32;
+  return found < coded - least_gain;
+}
+
 // Two parts of the plane, far enough apart to be independent.
 class Sample {
  public:
@@ -147,6 +161,11 @@ class Sample {
     return found < coded + coded / 10;
   }
 
+  // Whether the search of `level` makes up for the whole bits of a Huffman code.
+  bool gains_by_search(int level) {
+    return beats(level, compress_frame(level, bytes(), out_), compress_frequencies(bytes(), out_));
+  }
+
  private:
   // An eighth of the plane: cheap to analyse compared with coding, but large enough to be representative.
   static constexpr std::size_t smallest = 4 * 1024;
@@ -158,20 +177,16 @@ class Sample {
   std::size_t size_ = 0;
 };
 
-// Up to these of ROOT's levels, a plane is not searched unless a sample of it has repeats, and runs are not
-// compared with the result of a search.
-constexpr int last_hasty = 8;
-constexpr int last_hasty_with_runs = 6;
-
 Coding choose(int level, ByteSpan plane, const PlaneEstimate& estimate, std::size_t page_size) {
   if (level > last_hasty) return Coding::smallest;
   const Coding cheap = prefers_runs(estimate) ? Coding::runs : Coding::frequencies;
   // A negligible part of the page: the savings of a search would not matter.
   if (std::min(estimate.coded, 2 * estimate.ideal) < page_size / 256) return cheap;
   if (cheap == Coding::runs && level > last_hasty_with_runs) return Coding::smallest;
-  if (Sample(plane).has_repeats(cheap)) return Coding::search;
+  Sample sample(plane);
+  if (sample.has_repeats(cheap)) return Coding::search;
   const bool wasteful = cheap == Coding::frequencies && estimate.coded - estimate.ideal > page_size / 100;
-  return wasteful ? Coding::search : cheap;
+  return wasteful && sample.gains_by_search(2 * level) ? Coding::search : cheap;
 }
 
 std::size_t compress_smallest(int level, ByteSpan content, MutableByteSpan out) {
@@ -185,7 +200,21 @@ std::size_t compress_smallest(int level, ByteSpan content, MutableByteSpan out) 
   return size_of(coded) < size_of(searched) ? compress_frequencies(content, out) : searched;
 }
 
+// Repeats that are far apart are not in samples, but a quick search of everything finds them.
+std::size_t compress_doubtful(int level, const ChunkContent& piece, MutableByteSpan out) {
+  const auto code = [&] {
+    return piece.coding == Coding::runs ? compress_runs(piece.rest, out)
+                                        : compress_frequencies(piece.rest, out);
+  };
+  const std::size_t coded = code();
+  const std::size_t found = compress_frame(std::min(level, quick_level), piece.rest, out);
+  if (found == 0 || (coded != 0 && !beats(level, found, coded))) return code();
+  return level <= quick_level ? found : compress_frame(level, piece.rest, out);
+}
+
 std::size_t compress_rest(int level, const ChunkContent& piece, MutableByteSpan out) {
+  const bool cheap = piece.coding == Coding::frequencies || piece.coding == Coding::runs;
+  if (piece.doubtful && cheap) return compress_doubtful(level, piece, out);
   switch (piece.coding) {
     case Coding::search:
       break;
@@ -259,6 +288,6 @@ void decompress_chunk(ByteSpan chunk, MutableByteSpan content, ChunkSums) {
 }  // namespace
 
 const Compressor zstd_compressor = {
-    "zstd", {'Z', 'S', 1}, compress, decompress_chunk, {Gain::repeats_and_frequencies, 1, choose}};
+    "zstd", {'Z', 'S', 1}, compress, decompress_chunk, {Gain::repeats_and_frequencies, 1, choose, true}};
 
 }  // namespace colonnade::codec
