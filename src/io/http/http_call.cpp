@@ -11,6 +11,7 @@
 
 #include "base/base64.h"
 #include "base/redacted.h"
+#include "io/http/http_retry.h"
 
 namespace colonnade::io {
 namespace {
@@ -186,6 +187,7 @@ std::string HttpCaller::advice(const HttpReply& reply) const {
     case HttpFailure::refused:
       return "check the name of the server, and whether it is running";
     case HttpFailure::tls:
+      if (const auto text = certificate_advice(http.problem); !text.empty()) return std::string(text);
       return "set X509_CERT_DIR or SSL_CERT_FILE to the certificates that vouch for the server, and "
              "X509_USER_PROXY to yours if it wants one; or http://, if it has no TLS";
     case HttpFailure::dropped:

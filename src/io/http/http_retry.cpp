@@ -32,6 +32,15 @@ std::optional<std::chrono::milliseconds> HttpRetry::failed(
   return wait;
 }
 
+std::string_view certificate_advice(std::string_view problem) noexcept {
+  const auto has = [&](std::string_view text) { return problem.find(text) != std::string_view::npos; };
+  if (has("has expired")) return "ask those who run the server to have it renewed";
+  if (has("not yet valid")) return "check the clock of this machine";
+  if (has("does not match") || has("subject name")) return "a name of the server that is in its certificate";
+  if (has("wrong version number")) return "http://, if the server has no TLS; or check the port";
+  return {};
+}
+
 bool may_pass(const HttpAnswer& answer) noexcept {
   switch (answer.failure) {
     case HttpFailure::refused:

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "io/http/http_engine.h"
 
@@ -45,6 +46,8 @@ class HttpRetry {
 
 // Whether the same request may succeed later.
 bool may_pass(const HttpAnswer& answer) noexcept;
+// What to try after HttpFailure::tls where libcurl's problem tells; otherwise empty.
+std::string_view certificate_advice(std::string_view problem) noexcept;
 // Retry-After in seconds; nullopt where there is none or it is a date.
 std::optional<std::chrono::milliseconds> retry_after(const HttpAnswer& answer) noexcept;
 

@@ -26,6 +26,18 @@ TEST(Retries, WaitUpToTwiceAsLongEachTime) {
   EXPECT_EQ(longest.attempts(), 10u);
 }
 
+TEST(Certificates, AdviceFollowsFromTheProblem) {
+  EXPECT_NE(certificate_advice("SSL certificate problem: certificate has expired").find("renewed"),
+            std::string_view::npos);
+  EXPECT_NE(certificate_advice("SSL certificate problem: certificate is not yet valid").find("clock"),
+            std::string_view::npos);
+  for (const char* problem :
+       {"SSL: no alternative certificate subject name matches target host name '127.0.0.1'",
+        "SSL: certificate subject name 'a' does not match target host name 'b'"})
+    EXPECT_NE(certificate_advice(problem).find("a name of the server"), std::string_view::npos);
+  EXPECT_EQ(certificate_advice("SSL certificate problem: self-signed certificate"), "");
+}
+
 TEST(Retries, EndWithTheTimeout) {
   HttpRetry retry({.timeout = seconds(60)});
   EXPECT_EQ(retry.time_left(start), seconds(60));

@@ -51,9 +51,11 @@ HttpFailure failure_of(CURLcode code) noexcept {
 // What the other side says the next time, too. libcurl has one code for it and for a connection that was
 // lost.
 bool is_refusal_of_tls(std::string_view problem) noexcept {
-  constexpr std::array<std::string_view, 6> refusals{"wrong version number", "alert handshake failure",
-                                                     "alert certificate",    "alert bad certificate",
-                                                     "alert unknown ca",     "alert protocol version"};
+  constexpr std::array<std::string_view, 10> refusals{
+      "wrong version number", "alert handshake failure", "alert certificate", "alert bad certificate",
+      "alert unknown ca", "alert protocol version",
+      // ours, of what the server offers
+      "unsupported protocol", "legacy sigalg", "key too small", "md too weak"};
   return std::ranges::any_of(
       refusals, [&](std::string_view refusal) { return problem.find(refusal) != std::string_view::npos; });
 }

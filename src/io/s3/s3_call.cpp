@@ -10,6 +10,7 @@
 
 #include "base/redacted.h"
 #include "io/http/http_attempts.h"
+#include "io/http/http_retry.h"
 #include "io/s3/s3_xml.h"
 
 namespace colonnade::io {
@@ -325,14 +326,15 @@ const KnownError* known_error(std::string_view code, int status) noexcept {
   return found == known_errors.end() ? nullptr : &*found;
 }
 
-std::string advice_after(HttpFailure failure) {
-  switch (failure) {
+std::string advice_after(const HttpAnswer& http) {
+  switch (http.failure) {
     case HttpFailure::refused:
       return "check the endpoint (AWS_ENDPOINT_URL_S3), the network and that the server runs";
     case HttpFailure::dropped:
     case HttpFailure::timed_out:
       return "check the server and the network; COLONNADE_S3_TIMEOUT (seconds) says how long to try";
     case HttpFailure::tls:
+      if (const auto text = certificate_advice(http.problem); !text.empty()) return std::string(text);
       return "set AWS_CA_BUNDLE to the certificates that vouch for the server; or http://, if it has no TLS";
     case HttpFailure::too_large:
       return "use a server or proxy that serves ranges of objects";
@@ -390,7 +392,7 @@ Error S3Caller::error(const S3Call& call, const S3Answer& answer) const {
     return {ErrorKind::resource, what + ": there is no memory for the request", "", context(call.key)};
   if (http.failure != HttpFailure::none)
     return {ErrorKind::io, fmt::format("{}: {}{}", what, printable(http.problem), attempts_text(answer)),
-            advice_after(http.failure), context(call.key)};
+            advice_after(http), context(call.key)};
   const KnownError* known = known_error(answer.code, http.status);
   std::string said = fmt::format("status {}", http.status);
   if (!answer.code.empty()) said += " " + printable(answer.code);
