@@ -182,10 +182,12 @@ ChainFiles::OpenFile ChainFiles::acquire(std::size_t i) const {
   if (slot.kept) return slot.kept;
   if (auto current = slot.current.lock()) return current;
   OpenFile source = open(slot);
-  const auto known = by_fingerprint_.find(fingerprint(source->descriptor()));
-  const bool is_same_schema = known != by_fingerprint_.end() && known->second == slot.file.schema;
+  const auto has_its_schema = [&] {
+    const auto known = by_fingerprint_.find(fingerprint(source->descriptor()));
+    return known != by_fingerprint_.end() && known->second == slot.file.schema;
+  };
   if (source->identity() != slot.file.identity || source->descriptor().entries() != slot.file.entries ||
-      !is_same_schema)
+      (source->shared_descriptor() != slot.descriptor && !has_its_schema()))
     throw Error(ErrorKind::io, "the data set has been rewritten since the chain was opened",
                 "open the chain again, and make its index anew if it has one", source->context());
   metadata_bytes_ += source->counters().metadata_bytes;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -115,19 +116,23 @@ std::vector<unsigned> ChainIndex::append(ChainIndex more) {
 }
 
 std::string fingerprint(const Descriptor& descriptor) {
-  std::string text;
+  std::string key;
+  key.reserve(128 * descriptor.fields.size());
+  const auto add = [&]<std::size_t count>(const std::array<std::uint64_t, count>& numbers) {
+    key.append(reinterpret_cast<const char*>(numbers.data()), sizeof numbers);
+  };
   for (const FieldDescriptor& f : descriptor.fields) {
     // With lengths, so that no name can look like something else.
-    text += fmt::format("{}:{}|{}:{}|{}|{}|{}|{}:{}|", f.name.size(), f.name, f.type_name.size(), f.type_name,
-                        f.parent, f.raw_role, f.array_size, f.unreadable.size(), f.unreadable);
+    add(std::array<std::uint64_t, 7>{f.name.size(), f.type_name.size(), f.unreadable.size(), f.parent,
+                                     f.raw_role, f.array_size, f.representations.size()});
+    for (const std::string* text : {&f.name, &f.type_name, &f.unreadable}) key += *text;
     for (const auto& group : f.representations) {
+      add(std::array<std::uint64_t, 1>{group.size()});
       for (const std::uint32_t column : group)
-        text += fmt::format("{}:{},", column, descriptor.columns[column].raw_type);
-      text += ';';
+        add(std::array<std::uint64_t, 2>{column, descriptor.columns[column].raw_type});
     }
-    text += '\n';
   }
-  return text;
+  return key;
 }
 
 }  // namespace colonnade::dataset

@@ -42,7 +42,8 @@ ChainIndex chain_index_from(const nlohmann::json& json);
 // The same from text; throws ErrorKind::format for anything else.
 ChainIndex read_chain_index(std::string_view text);
 
-// The properties of a schema that matter for reading, as text: schemas with the same text are read alike.
+// The properties of a schema that matter for reading, as bytes of this process: schemas with the same are
+// read alike.
 std::string fingerprint(const Descriptor& descriptor);
 
 }  // namespace colonnade::dataset
