@@ -6,6 +6,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "dataset/chains/index.h"
 #include "dataset/schema_walk.h"
 #include "register.h"
 #include "text.h"
@@ -83,6 +84,19 @@ void register_pages(nb::module_& module) {
 
 }  // namespace
 
+// Everything that a schema in Python shows: descriptors with the same key have the same schema.
+nb::bytes schema_key(const Descriptor& descriptor) {
+  std::string key = dataset::fingerprint(descriptor);
+  for (const FieldDescriptor& field : descriptor.fields) {
+    for (const std::string* text : {&field.type_alias, &field.description}) {
+      key += std::to_string(text->size()) + ' ';
+      key += *text;
+    }
+    key += field.source_field ? std::to_string(*field.source_field) + ' ' : "- ";
+  }
+  return nb::bytes(key.data(), key.size());
+}
+
 void register_descriptor(nb::module_& module) {
   register_schema(module);
   register_pages(module);
@@ -95,6 +109,7 @@ void register_descriptor(nb::module_& module) {
       .def_ro("clusters", &Descriptor::clusters, nb::rv_policy::reference_internal)
       .def_prop_ro("entries", &Descriptor::entries)
       .def("top_level_fields", &Descriptor::top_level_fields)
+      .def("schema_key", schema_key, "Bytes that descriptors with the same schema share, in this process.")
       .def(
           "find_field",
           [](const Descriptor& self, std::string_view path) -> std::optional<std::uint32_t> {

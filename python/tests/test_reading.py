@@ -141,6 +141,32 @@ def test_text_file_is_refused(tmp_path):
         colonnade.datasets(path)
 
 
+def test_schemas_that_look_alike_are_told_apart(tmp_path):
+    """Schemas of files that are opened one after the other are made once."""
+
+    def schema_of(name, schema, **options):
+        with colonnade.create(tmp_path / name, "t", schema=schema, **options) as writer:
+            writer.fill(**dict.fromkeys(schema, 1))
+        return colonnade.open(tmp_path / name).schema
+
+    plain = schema_of("a.root", {"x": "double", "y": "float"})
+    assert schema_of("b.root", {"x": "double", "y": "float"})["x"] is plain["x"]
+    swapped = schema_of("c.root", {"y": "double", "x": "float"})
+    assert [(name, info.type, info.columns) for name, info in swapped.items()] == [
+        ("y", "double", (0,)),
+        ("x", "float", (1,)),
+    ]
+    described = schema_of("d.root", {"x": "double", "y": "float"}, field_descriptions={"x": "GeV"})
+    assert (described["x"].description, plain["x"].description) == ("GeV", "")
+    encoded = schema_of("e.root", {"x": "double", "y": "float"}, encodings={"y": "Real32"})
+    assert encoded["y"].encodings != plain["y"].encodings
+    for i in range(6):  # more than are kept
+        schema_of(f"{i}.root", {f"z{i}": "float"})
+    again = colonnade.open(tmp_path / "a.root").schema
+    assert again["x"] is not plain["x"]
+    assert repr(again) == repr(plain)
+
+
 def test_properties(sample):
     data_set = colonnade.open(sample)
     assert data_set.num_entries == 300

@@ -165,7 +165,7 @@ class DataSet(Located):
         self._schema = Schema(reader.descriptor)
         self._selection = selection
         self._attributes: AttributeSets | None = None
-        self._has_unreadable = any(True for top in self._schema.values() for _ in top.unreadable_parts())
+        self._has_unreadable = self._schema.has_unreadable
 
     # ---- What it is
 

@@ -16,7 +16,7 @@ from colonnade.errors import NotFoundError, SchemaError, TypeMismatchError, Unsu
 from colonnade.located import Located
 from colonnade.locks import ProcessLock
 from colonnade.misuse import name_pairs, path_text
-from colonnade.schema.fields import FieldInfo, Schema, matching
+from colonnade.schema.fields import FieldInfo, Schema, any_unreadable, matching
 
 from .chain import Chain, files_of
 from .dataset import DataSet, Fields
@@ -57,7 +57,7 @@ class Joined(DataSet):
         self._lock = ProcessLock()
         self._is_open = True
         self._schema = _JoinedSchema(first, other, match, shown)
-        self._has_unreadable = any(True for top in self._schema.values() for _ in top.unreadable_parts())
+        self._has_unreadable = self._schema.has_unreadable
 
     # ---- What it is
 
@@ -342,6 +342,7 @@ class _JoinedSchema(Schema):
         }
         if shown.qualifier:
             self.qualified[shown.qualifier] = {there: here for here, there in shown.fields.items()}
+        self.has_unreadable = any_unreadable(self._top.values())
 
     def _adopt(self, name: str, own: FieldInfo, side: DataSet | None, *, optional: bool = False) -> None:
         made: dict[FieldInfo, FieldInfo] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import itertools
-from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
 
 from colonnade import _core
@@ -137,6 +137,9 @@ class Schema(Mapping[str, FieldInfo]):
     Paths are keys, too: `schema["jets.pt"]`. Iteration is over top-level fields.
     """
 
+    has_unreadable: bool
+    """Whether some of the fields, or parts of them, cannot be read."""
+
     def __init__(self, descriptor: _core.Descriptor) -> None:
         if not isinstance(descriptor, _core.Descriptor):
             raise TypeMismatchError(
@@ -144,7 +147,7 @@ class Schema(Mapping[str, FieldInfo]):
                 'a mapping, {"x": "float"}, for create(); open(...).schema for that of a data set',
             )
         self._name = descriptor.name
-        self._top = {info.name: info for info in _build(descriptor)}
+        self._top, self.has_unreadable = _fields_of(descriptor)
 
     def __getitem__(self, path: str) -> FieldInfo:
         """Find a field by its path; raises `NotFoundError` with similar names."""
@@ -270,6 +273,11 @@ def matching(name: str, info: FieldInfo, pattern: str) -> list[tuple[str, FieldI
     return found + members
 
 
+def any_unreadable(fields: Iterable[FieldInfo]) -> bool:
+    """Whether some of the fields, or parts of them, cannot be read."""
+    return any(True for info in fields for _ in info.unreadable_parts())
+
+
 def is_wildcard(name: str) -> bool:
     """Whether a name has letters that stand for others."""
     return any(letter in name for letter in "*?[")
@@ -290,6 +298,22 @@ def _lines(top: FieldInfo, start: int) -> Iterator[str]:
 
 
 # ---- From the descriptor
+
+# By the keys of their descriptors: files with thousands of fields are often opened one after the other.
+_recent: dict[bytes, tuple[dict[str, FieldInfo], bool]] = {}
+_most_recent = 4
+
+
+def _fields_of(descriptor: _core.Descriptor) -> tuple[dict[str, FieldInfo], bool]:
+    key = descriptor.schema_key()
+    found = _recent.get(key)
+    if found is None:
+        top = {info.name: info for info in _build(descriptor)}
+        found = (top, any_unreadable(top.values()))
+        for oldest in list(_recent)[: len(_recent) + 1 - _most_recent]:
+            _recent.pop(oldest, None)
+        _recent[key] = found
+    return found
 
 
 def _build(descriptor: _core.Descriptor) -> list[FieldInfo]:
