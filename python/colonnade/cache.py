@@ -21,7 +21,7 @@ from .reading.dataset import DataSet
 from .reading.opening import PathLike, split_target
 
 if TYPE_CHECKING:
-    from .importing.tree_columns import KeptFile
+    from .importing.kept_columns import KeptFile
     from .importing.trees import ImportProgress
 
 __all__ = [
@@ -151,7 +151,7 @@ def warm(
 @checked
 def verify(home: PathLike | None = None) -> CacheCheck:
     """Check every page of a cache, and remove damaged ones."""
-    from .importing.tree_columns import remove_kept
+    from .importing.kept_columns import remove_kept
 
     has_pages = not _has_only_trees(home)
     pages = moved = damaged = 0
@@ -198,7 +198,7 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
 
     Columns of a TTree that were imported together are removed together.
     """
-    from .importing.tree_columns import remove_kept
+    from .importing.kept_columns import remove_kept
 
     uri, chosen = split_target(target)[0], chosen_names(columns)
     wanted = set(chosen)
@@ -222,7 +222,7 @@ def rm(target: PathLike, columns: Sequence[str] | None = None, home: PathLike | 
 @checked
 def gc(home: PathLike | None = None) -> CacheGarbage:
     """Remove leftovers of killed processes, outdated data, and data above the budget."""
-    from .importing.tree_columns import collect_garbage
+    from .importing.kept_columns import collect_garbage
 
     uri, budget = _core.cache_home(_text(home), True)
     has_pages = not _has_only_trees(home)
@@ -244,7 +244,7 @@ def flush(seconds: float = 60) -> bool:
 
 
 def _trees(home: PathLike | None) -> list[KeptFile]:
-    from .importing.tree_columns import kept_files
+    from .importing.kept_columns import kept_files
 
     uri, _ = _core.cache_home(_text(home), True)
     return kept_files(uri) if uri else []
@@ -252,7 +252,7 @@ def _trees(home: PathLike | None) -> list[KeptFile]:
 
 def _has_only_trees(home: PathLike | None) -> bool:
     """True if the home has a folder for imported columns, even if it is empty, and nothing else."""
-    from .importing.tree_columns import trees_of
+    from .importing.kept_columns import trees_of
 
     uri, _ = _core.cache_home(_text(home), True)
     if not uri or not os.path.isdir(trees_of(uri)):

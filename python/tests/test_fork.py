@@ -17,7 +17,7 @@ from pathlib import Path
 
 import awkward as ak
 
-from colonnade.importing.tree_columns import _Uses
+from colonnade.importing.kept_columns import _Uses
 from colonnade.locks import ProcessLock
 
 # A process of its own, since it forks among its threads. NumPy's generators have a lock of their own, which a child may

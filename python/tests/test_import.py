@@ -534,7 +534,9 @@ def test_offsets_of_baskets_that_no_lists_have(kind, offsets, reason):
         "AsJagged": uproot.interpretation.jagged.AsJagged(uproot.interpretation.numerical.AsDtype(">f4")),
         "AsStrings": uproot.interpretation.strings.AsStrings(),
     }[kind]
-    of_uproot.__class__ = importing._mended()[type(of_uproot)]
+    of_uproot.__class__ = importlib.import_module("colonnade.importing.interpretations")._MENDED[
+        type(of_uproot)
+    ]
     data = np.frombuffer(b"\x02ab\xff" + bytes(116), np.uint8)
     with pytest.raises(ValueError, match=reason):
         of_uproot.basket_array(data, np.array(offsets), Basket(), None, {}, 70, None, {})

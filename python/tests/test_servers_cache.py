@@ -17,7 +17,7 @@ from wrong_server import WrongServer
 
 import colonnade
 from colonnade import DataFrame, cache
-from colonnade.importing import tree_columns
+from colonnade.importing import kept_columns, tree_columns
 
 COLUMNS = 4
 
@@ -286,7 +286,7 @@ def test_imported_columns_that_are_damaged_in_s3_are_imported_again(s3, s3_uri, 
     expected = DataFrame("Events", str(tree), cache=home).sum("met").value
     random = np.random.default_rng(3)
     for _ in range(8):
-        (kept,) = tree_columns.kept_files(home)
+        (kept,) = kept_columns.kept_files(home)
         stored = s3.data / BUCKET / kept.path.removeprefix(f"s3://{BUCKET}/")
         damaged = bytearray(stored.read_bytes())
         damaged[random.integers(0, len(damaged))] ^= 1 << random.integers(0, 8)

@@ -29,7 +29,7 @@ from shuffled_engine import Shuffled
 import colonnade
 from colonnade import DataFrame, cache, distributed
 from colonnade import root as ROOT  # noqa: N812
-from colonnade.importing import tree_columns
+from colonnade.importing import kept_columns, tree_columns
 from colonnade.importing.trees import _Import
 
 TREE = FIXTURES / "trees" / "many_branches.root"
@@ -534,7 +534,7 @@ def test_a_cache_keeps_imported_columns(tmp_path, tree, imported):
     assert cache.gc(home).evicted == 0
     gc.collect()  # what is used stays
     assert cache.gc(f"{home}?budget=1").evicted > 0
-    assert tree_columns.kept_files(str(home)) == []
+    assert kept_columns.kept_files(str(home)) == []
     assert cache.ls(home) == []
     assert cache.verify(home).pages == cache.gc(home).bytes == 0
     with pytest.raises(colonnade.FileMissingError, match="has nothing of"):
@@ -573,7 +573,7 @@ def test_what_is_used_survives_a_cache_with_little_room(tmp_path, seed):
     del frame, frames, data_set, step
     gc.collect()
     cache.gc(f"{home.partition('?')[0]}?budget=1")
-    assert tree_columns.kept_files(home.partition("?")[0]) == []
+    assert kept_columns.kept_files(home.partition("?")[0]) == []
 
 
 def test_columns_survive_other_processes_that_make_room(tmp_path, tree):
@@ -628,16 +628,16 @@ def test_the_least_recently_used_columns_are_removed_first(tmp_path, tree):
     home = str(tmp_path / "home")
     for name in ("run", "met", "Muon_pt"):
         assert colonnade.open(tree, cache=home)[name] is not None
-    for age, one in enumerate(tree_columns.kept_files(home)):
+    for age, one in enumerate(kept_columns.kept_files(home)):
         os.utime(one.path, ns=(0, (1000 - age) * 10**9))
         for mark in Path(one.path).parent.glob(".*.used"):
             mark.unlink()
-    oldest = tree_columns.kept_files(home)[-1]
+    oldest = kept_columns.kept_files(home)[-1]
     assert colonnade.open(tree, cache=home)[oldest.branches[0]] is not None
-    newest, second, last = tree_columns.kept_files(home)
+    newest, second, last = kept_columns.kept_files(home)
     assert newest.path == oldest.path
     assert cache.gc(f"{home}?budget={newest.bytes + second.bytes}").evicted == last.bytes
-    assert {one.path for one in tree_columns.kept_files(home)} == {newest.path, second.path}
+    assert {one.path for one in kept_columns.kept_files(home)} == {newest.path, second.path}
     assert cache.rm(tree, home=home) > 0
     assert not [
         path
@@ -657,21 +657,21 @@ def test_what_killed_processes_used_can_be_removed(tmp_path, tree):
     subprocess.run([sys.executable, "-c", code, str(tree), str(home)], check=False)
     assert len(list((tmp_path / "home-trees" / ".used").glob("*.uses"))) == 1
     assert cache.gc(f"{home}?budget=1").evicted > 0
-    assert tree_columns.kept_files(str(home)) == []
+    assert kept_columns.kept_files(str(home)) == []
     assert not list((tmp_path / "home-trees" / ".used").glob("*.uses"))
 
 
 def test_the_garbage_collector_never_waits_for_the_lock_of_a_cache(tmp_path):
     base = str(tmp_path)
-    uses = tree_columns._Uses.of(base)
+    uses = kept_columns._Uses.of(base)
     for name in ("a", "b"):
         uses.add(f"{base}/{name}")
-    with tree_columns._Uses.locked(base):
+    with kept_columns._Uses.locked(base):
         uses.drop({f"{base}/a"})  # what the collector may do anywhere in this thread
-        assert tree_columns._Uses.all_of(base) == {f"{base}/a", f"{base}/b"}
+        assert kept_columns._Uses.all_of(base) == {f"{base}/a", f"{base}/b"}
     uses.add(f"{base}/c")
-    with tree_columns._Uses.locked(base):
-        assert tree_columns._Uses.all_of(base) == {f"{base}/b", f"{base}/c"}
+    with kept_columns._Uses.locked(base):
+        assert kept_columns._Uses.all_of(base) == {f"{base}/b", f"{base}/c"}
 
 
 @pytest.mark.parametrize("others", [False, True])
@@ -706,7 +706,7 @@ def test_damaged_files_of_a_cache_are_imported_again(tmp_path, tree):
     expected = DataFrame("Events", str(tree), cache=home).sum("run").value
     random = np.random.default_rng(2)
     for turn in range(12):
-        (kept,) = tree_columns.kept_files(home)
+        (kept,) = kept_columns.kept_files(home)
         damaged = bytearray(Path(kept.path).read_bytes())
         if turn < 3:
             damaged = damaged[: len(damaged) * turn // 2] + bytes(turn)

@@ -19,8 +19,9 @@ from uproot.models.TObjArray import Model_TObjArrayOfTBaskets
 from uproot.models.TObject import Model_TObject
 
 from .bounds import checked
+from .branches import first_entry
 
-__all__ = ["first_entry", "mend_baskets", "named_as_its_base"]
+__all__ = ["mend_baskets", "named_as_its_base"]
 
 _GENERATED = 80
 """Added to the flag of a basket whose offsets follow from a counter."""
@@ -88,11 +89,6 @@ def _mended(kind: Any) -> type:
             return [(each, self.basket(each) if _is_small(place) else place) for each, place in found]
 
     return named_as_its_base(Branch)
-
-
-def first_entry(branch: Any) -> int:
-    """The first entry of a branch that was added to a tree which had entries."""
-    return max(int(branch.member("fFirstEntry", none_if_missing=True) or 0), 0)
 
 
 def named_as_its_base(kind: type) -> type:

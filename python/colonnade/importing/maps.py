@@ -97,7 +97,7 @@ def _column(model: Any, count: int, place: Any) -> list[Any]:
         return [_one(model, place) for _ in range(count)]
     if not numbytes_version(chunk, cursor, context)[2]:
         return [_one(model, place, header=False) for _ in range(count)]
-    if not isinstance(model, Map):  # uproot's error, after which members are reordered (trees.py)
+    if not isinstance(model, Map):  # uproot's error, after which members are reordered (interpretations.py)
         raise NotImplementedError("memberwise serialization of lists in a map")
     _skip_version(place)
     return [model._columns(place, has_version=False) for _ in range(count)]

@@ -40,7 +40,7 @@ from colonnade.writing.filling import build_fields
 from colonnade.writing.options import CheckpointEvery, Size, check_names, write_options
 from colonnade.writing.sources import Batch, to_batch
 
-from .tree_schema import clean_name, free_name
+from .field_names import clean_name, free_name
 from .trees import ImportSettings, data_sets_at, same_arrays
 
 if TYPE_CHECKING:

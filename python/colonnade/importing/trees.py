@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import difflib
 import fnmatch
-import functools
 import glob
 import os
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -25,10 +22,7 @@ from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
     ConversionError,
-    Error,
-    FileMissingError,
     FormatError,
-    LeftOutWarning,
     NotFoundError,
     ResourceError,
     SchemaError,
@@ -57,27 +51,12 @@ from colonnade.writing.options import (
     write_options,
 )
 
-from .containers import check_counts, entry_offsets, interpretation_of, size_of_enum
-from .from_objects import content_of
-from .member_by_member import item_by_item, rows_of_numbers, within_objects
-from .reduced_precision import as_root_reads, comment_of
-from .tree_schema import (
-    NOTHING_STORED,
-    Leaf,
-    PlannedField,
-    TreePlan,
-    Unreadable,
-    clean_name,
-    collection_of,
-    is_array_of_objects,
-    is_empty,
-    plan_fields,
-    raise_of_source,
-    short_reason,
-    type_name_of,
-    with_dimensions,
-)
-from .whole_objects import bare_items, check_sizes, is_whole, without_header
+from .branches import type_name_of
+from .complaints import raise_of_source, short_reason
+from .probing import array_of, failing, probe
+from .tree_files import checked_baskets, find_tree, local_path, opened, target_name, tree_names
+from .tree_plan import Leaf, PlannedField, TreePlan, Unreadable
+from .tree_schema import plan_fields
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -88,26 +67,14 @@ __all__ = [
     "ImportSettings",
     "ImportWatch",
     "import_tree",
-    "split_cycle",
-    "target_name",
     "trees",
 ]
 
 Source: TypeAlias = "PathLike | tuple[PathLike, str]"
 Result = TypeVar("Result")
 
-_TREES = ("TTree", "TNtuple", "TNtupleD", "TChain")
-"""The classes of trees."""
-_OF_OBJECTS = ("TBranchElement", "TBranchObject")
-"""The classes of branches with values of classes."""
 _COMPARED = 1000
 """The number of entries before a checkpoint that must equal those of the trees when an import is resumed."""
-_PROBED = 64
-"""The number of entries for which uproot must be able to make objects before the import begins."""
-_LONG_TEXT = 255
-"""The first byte of a text whose length follows in four bytes."""
-_PROBED_AT_ONCE = 64 << 20
-"""Compressed bytes of baskets that are read together for that."""
 
 
 class ImportSettings(ContainerSettings, total=False):
@@ -169,8 +136,8 @@ def trees(path: PathLike) -> list[str]:
         FileMissingError: no such file.
         FormatError: not a ROOT file.
     """
-    with _opened(path_text(path)) as file:
-        return _tree_names(file)
+    with opened(path_text(path)) as file:
+        return tree_names(file)
 
 
 @with_standard_floating_point
@@ -270,170 +237,6 @@ def import_tree(
     check_names(options, "an import")
     write_options(**options)  # reports mistakes before anything is read
     return task.run(options, overwrite=overwrite, resume=resume, verify=verify)
-
-
-# ---- Sources
-
-
-def _uproot() -> Any:
-    try:
-        import uproot
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"TTrees are read with uproot, which cannot be imported: {error}; "
-            "try: pip install 'colonnade[import]', or pip install uproot"
-        ) from error
-    return uproot
-
-
-def local_path(uri: str) -> str:
-    """The path of a file that uproot opens itself, given as "path" or "file:path"; empty for others."""
-    return "" if "://" in uri else uri.removeprefix("file:")
-
-
-@contextlib.contextmanager
-def _opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[Any]:
-    """A ROOT file, opened by uproot; `held`: its bytes, if they are open already."""
-    _uproot()
-    path = local_path(uri)
-    if path and not os.path.isfile(path):
-        problem = "this is a folder" if os.path.isdir(path) else "there is no such file"
-        raise FileMissingError(problem, uri=uri)
-    try:
-        if not path:
-            from .transport_source import TransportSource
-
-            handler = TransportSource if held is None else TransportSource.of(held)
-            file = _contents(uri, handler=handler)
-        else:
-            file = _contents(os.path.abspath(path))
-    except Error:
-        raise
-    except Exception as error:  # uproot has no common class of errors
-        if isinstance(error, OSError) and error.errno is not None:
-            raise StorageError(f"the file cannot be opened: {short_reason(error)}", uri=uri) from error
-        raise_of_source(error, uri=uri)
-        raise FormatError(
-            f"this is not a ROOT file that uproot can read: {short_reason(error)}",
-            "check that the file is one and was transferred completely",
-            uri=uri,
-        ) from error
-    with file:
-        yield file
-
-
-def _contents(path: str, **options: Any) -> Any:
-    """The top folder of a file.
-
-    The header of a file that was not closed may tell an older end than its folders have, where uproot would stop.
-    Files may have different classes of the same name and version: uproot would read all as it read the first.
-    """
-    uproot = _uproot()
-    of_files = "uproot.dynamic"
-    classes = {name: kind for name, kind in uproot.classes.items() if kind.__module__ != of_files}
-    file = uproot.reading.ReadOnlyFile(path, custom_classes=classes, **options)
-    file.decompression_executor = _checked_baskets()
-    file._fEND = max(file.fEND, file.source.num_bytes)
-    folder = file.root_directory
-    if not folder._fSeekKeys:
-        from .recovery import recover
-
-        if recover(folder, _TREES):
-            warnings.warn(
-                f"{redacted(path)}: the file was not closed by its writer: trees have the entries that were saved",
-                LeftOutWarning,
-                stacklevel=3,
-            )
-    return folder
-
-
-def _checked_baskets(executor: Executor | None = None) -> Executor:
-    from .bounds import CheckedBaskets
-
-    return CheckedBaskets(executor)
-
-
-def _tree_names(file: Any) -> list[str]:
-    return list(_cycles_of(file, *_TREES))
-
-
-def _data_set_names(file: Any) -> list[str]:
-    return list(_cycles_of(file, "ROOT::RNTuple"))
-
-
-def target_name(tree: str) -> str:
-    """The path of the data set for the one of a tree, whose name may have characters that data sets may not have."""
-    folder, slash, name = tree.rpartition("/")
-    return f"{folder}{slash}{clean_name(name)}"
-
-
-def _cycles_of(file: Any, *kinds: str) -> dict[str, list[int]]:
-    """Return the cycles of all objects of these classes, by name. Objects of other classes do not count."""
-    found: dict[str, list[int]] = {}
-    for key, kind in file.iterclassnames(recursive=True):
-        name, _, cycle = key.rpartition(";")
-        if kind in kinds:
-            found.setdefault(name, []).append(int(cycle))
-    return found
-
-
-def split_cycle(name: str) -> tuple[str, str]:
-    """The name of a tree and its cycle, as "2", which is empty if it is not told. The name may have semicolons."""
-    found, _, cycle = name.rpartition(";")
-    return (found, cycle) if cycle.isdecimal() and found else (name, "")
-
-
-def _no_tree(file: Any, problem: str, **place: str) -> NotFoundError:
-    """What to raise for a file without trees, perhaps because it has no list of what is in it."""
-    if file._fSeekKeys:
-        return NotFoundError(problem, **place)
-    return NotFoundError(
-        f"{problem}: the file was not closed by its writer, which had saved none",
-        "write it again",
-        **place,
-    )
-
-
-def _tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
-    """The tree of that name, or the only one."""
-    cycles = _cycles_of(file, *_TREES)
-    names = list(cycles)
-    wanted = name.strip("/")
-    if not names:
-        raise _no_tree(file, f"there is no TTree '{wanted}'" if wanted else "there is no TTree", uri=uri)
-    if not wanted:
-        if len(names) != 1:
-            raise UsageError(f"there are {len(names)} TTrees", f"name one of: {', '.join(names)}", uri=uri)
-        wanted = names[0]
-    found, cycle = (wanted, "") if wanted in names else split_cycle(wanted)
-    if found not in names or (cycle and cycle not in map(str, cycles[found])):
-        raise NotFoundError(f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}", uri=uri)
-    from .bounds import check_key
-
-    try:
-        # uproot splits the names of its own lookups at colons.
-        *folders, last = found.split("/")
-        folder = functools.reduce(lambda outer, inner: outer.key(inner).get(), folders, file)
-        tree = check_key(folder.key(f"{last};{cycle or max(cycles[found])}")).get()
-    except Exception as error:  # uproot has no common class of errors
-        raise_of_source(error, uri=uri, data_set=wanted)
-        raise FormatError(
-            f"the tree cannot be read: {short_reason(error)}", uri=uri, data_set=wanted
-        ) from error
-    if tree.classname == "TChain":
-        raise UnsupportedError(
-            "this is a TChain: its trees are in other files",
-            "open a list of those files",
-            uri=uri,
-            data_set=wanted,
-        )
-    from .baskets import mend_baskets
-    from .streamers import mend_streamers
-
-    mend_baskets(tree.branches)
-    if any(branch.classname in _OF_OBJECTS for branch in tree.branches):
-        mend_streamers(tree.file)
-    return found, tree
 
 
 class _Selection:
@@ -567,14 +370,14 @@ class _Import:
     # ---- Before anything is written
 
     def _open(self, stack: contextlib.ExitStack, uri: str, name: str) -> None:
-        file = stack.enter_context(_opened(uri, self.held))
-        name, tree = _tree(file, uri, name)
+        file = stack.enter_context(opened(uri, self.held))
+        name, tree = find_tree(file, uri, name)
         place = {"uri": uri, "data_set": name}
         selection = _Selection(self._branches(tree))
         plan = plan_fields(tree, selection, grouping=self.grouping)
         selection.check(tree.keys(recursive=True), place)
         # The branches of `only` have been probed.
-        unreadable = _probe(tree, plan.leaves()) if self.only is None else []
+        unreadable = probe(tree, plan.leaves()) if self.only is None else []
         plan = (plan if self.only is None else plan.only(self.only)).without(unreadable)
         if plan.unreadable and not self.skip_unreadable:
             raise UnsupportedError(
@@ -773,7 +576,7 @@ class _Import:
         leaves = reading.plan.leaves()
         # With its interpretation a name is taken literally; otherwise it would be an expression.
         late = [leaf for leaf in leaves if leaf.first]
-        wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves if not leaf.first]
+        wanted = [(leaf.path, leaf.interpretation) for leaf in leaves if not leaf.first]
         step = _entries_in(leaves, reading.entries, self.step_size)
         found = reading.tree.iterate(
             wanted,
@@ -782,17 +585,17 @@ class _Import:
             step_size=step,
             library="ak",
             how=dict,
-            decompression_executor=_checked_baskets(self.executor),
+            decompression_executor=checked_baskets(self.executor),
         )
         while start < stop:
             end = min(start + step, stop)
             reading.read_ahead(leaves, end, min(end + step, stop))
             try:
                 arrays = next(found) if wanted else {}
-                arrays |= {leaf.path: _array(leaf, start, end, self.executor) for leaf in late}
+                arrays |= {leaf.path: array_of(leaf, start, end, self.executor) for leaf in late}
             except Exception as error:  # uproot has no common class of errors
                 raise_of_source(error, **reading.place)
-                self.failed = _failing(leaves, start, end)
+                self.failed = failing(leaves, start, end)
                 raise _failure(self.failed, start, end, error, reading.place) from error
             columns = {
                 leaf.path: leaf.entries(ak.to_layout(arrays[leaf.path]), start, end) for leaf in leaves
@@ -876,161 +679,6 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(np.array_equal(one, other))
 
 
-class _Baskets(dict[int, Any]):
-    """Baskets by number; unread ones are empty."""
-
-    def __missing__(self, number: int) -> Any:
-        return next(iter(self.values()))[:0]
-
-
-def _interpretation(branch: Any) -> Any:
-    """How uproot reads a branch, with what it (up to 5.7) misses."""
-    found = _as_stored(branch)
-    mended = _mended().get(type(found))
-    if mended is None:
-        return found
-    same = copy.copy(found)
-    same.__class__ = mended
-    if type(found).__name__ == "AsObjects":
-        from .bounds import bounded
-        from .maps import is_of_numbers, with_maps
-
-        same._model = bounded(found.model if is_of_numbers(found.model) else with_maps(found.model))
-    return same
-
-
-def _as_stored(branch: Any) -> Any:
-    """The interpretation of uproot for what a branch has: arrays, reduced numbers, objects without a header."""
-    found = with_dimensions(interpretation_of(branch), branch)
-    content: Any = getattr(found, "content", None)
-    if is_array_of_objects(branch) and hasattr(content, "model"):  # it would take their headers for values
-        array = _uproot().containers.AsArray(False, False, content.model, content.inner_shape)
-        return _uproot().AsObjects(array, branch)
-    comment = comment_of(branch)
-    if comment is not None:
-        return as_root_reads(found, comment)
-    return without_header(branch) or found
-
-
-@functools.cache
-def _mended() -> dict[type, type]:
-    """Interpretations by those of uproot that they replace."""
-    kinds = _uproot().interpretation
-    failures = (NotImplementedError, _uproot().deserialization.DeserializationError)
-
-    class Objects(kinds.objects.AsObjects):  # type: ignore[misc, name-defined]
-        """Finds where entries begin."""
-
-        def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-            byte_offsets = entry_offsets(byte_offsets, arguments[0])
-            branch = arguments[1]
-            if getattr(self, "is_of_enum", False):
-                check_counts(data, byte_offsets, size_of_enum(self))
-            mended = item_by_item(data, byte_offsets, self, branch.file) or (data, byte_offsets)
-            try:
-                found = super().basket_array(*mended, *arguments, **named)
-            except failures as error:
-                # Lists within the objects may be stored member by member, of which uproot knows some cases.
-                version = int(branch.member("fClassVersion")) if is_whole(branch) else None
-                try:
-                    mended = within_objects(data, byte_offsets, self, branch.file, version)
-                except ValueError:
-                    raise error from None
-                found = super().basket_array(*mended, *arguments, **named)
-            if not isinstance(found, np.ndarray):
-                return found
-            return ak.Array(content_of(self.awkward_form(branch.file), list(found)))
-
-    class Strided(kinds.objects.AsStridedObjects):  # type: ignore[misc, name-defined]
-        """Looks how objects are stored.
-
-        Does not look for objects in the next basket, which was not read, if entries end at the end of one.
-        """
-
-        def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-            byte_offsets = entry_offsets(byte_offsets, arguments[0])
-            if byte_offsets is not None:
-                bare = bare_items(data, byte_offsets, 0, self.itemsize)
-                if bare is not None:
-                    return super().basket_array(bare[0], None, *arguments, **named)
-                check_sizes(byte_offsets, self.itemsize)
-            return super().basket_array(data, byte_offsets, *arguments, **named)
-
-        def final_array(self, basket_arrays: dict[int, Any], *arguments: Any, **named: Any) -> Any:
-            return super().final_array(_Baskets(basket_arrays), *arguments, **named)
-
-    class Texts(kinds.strings.AsStrings):  # type: ignore[misc, name-defined]
-        """Takes entries without bytes for empty texts, for which ROOT writes no length in branches of char*."""
-
-        def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-            byte_offsets = entry_offsets(byte_offsets, arguments[0])
-            if byte_offsets is not None:
-                self._check_sizes(data, byte_offsets)
-                empty = np.diff(byte_offsets) == 0
-                data = np.insert(data, byte_offsets[:-1][empty], 0)
-                byte_offsets = byte_offsets + np.insert(np.cumsum(empty), 0, 0).astype(byte_offsets.dtype)
-            return super().basket_array(data, byte_offsets, *arguments, **named)
-
-        def _check_sizes(self, data: Any, byte_offsets: Any) -> None:
-            """Refuse entries that end within the length of their text."""
-            some = np.diff(byte_offsets) > 0
-            begins, ends = byte_offsets[:-1][some] + self._header_bytes, byte_offsets[1:][some]
-            is_cut = begins >= ends
-            if self._length_bytes == "4":
-                is_cut |= begins + 4 > ends
-            elif not is_cut.any():
-                is_cut = (data[begins] == _LONG_TEXT) & (begins + 5 > ends)
-            if is_cut.any():
-                raise ValueError("an entry ends within the length of its text")
-
-    class Lists(kinds.jagged.AsJagged):  # type: ignore[misc, name-defined]
-        """Looks whether items are stored as they are read."""
-
-        def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-            if byte_offsets is None:
-                basket, branch = arguments[:2]
-                byte_offsets = _counted_offsets(
-                    basket, branch, self.content.from_dtype.itemsize, self.header_bytes
-                )
-            byte_offsets = entry_offsets(byte_offsets, arguments[0])
-            if getattr(self, "is_of_enum", False):
-                check_counts(data, byte_offsets, self.content.from_dtype.itemsize)
-            if isinstance(self.content, kinds.objects.AsStridedObjects):
-                bare = None
-                if self.header_bytes:
-                    bare = rows_of_numbers(data, byte_offsets, self.content, arguments[1].file)
-                bare = bare or bare_items(data, byte_offsets, self.header_bytes, self.content.itemsize)
-                if bare is not None:
-                    return type(self)(self.content).basket_array(*bare, *arguments, **named)
-            return super().basket_array(data, byte_offsets, *arguments, **named)
-
-    return {
-        kinds.jagged.AsJagged: Lists,
-        kinds.objects.AsObjects: Objects,
-        kinds.objects.AsStridedObjects: Strided,
-        kinds.strings.AsStrings: Texts,
-    }
-
-
-def _counted_offsets(basket: Any, branch: Any, size: int, header: int) -> Any:
-    """Where entries begin in a basket that leaves that to the counter (`kGenerateOffsetMap` of ROOT's TIOFeatures).
-
-    uproot (up to 5.7) takes the counter's basket of the same number, which may have other entries, and for the counter
-    of the items of a split collection the first of their members.
-    """
-    above = collection_of(branch)
-    counter = branch.count_branch if above is None else above
-    if counter is None or counter is branch:
-        raise ValueError("it has lists, but neither says how long they are nor has a counter")
-    start, stop = basket.entry_start_stop
-    how = None if above is None else _uproot().AsDtype(">i4")
-    counts = counter.array(how, entry_start=start, entry_stop=stop, library="np")
-    if counts.dtype.names:  # the counter is one of several leaves
-        counts = counts[str(branch.count_leaf.member("fName"))]
-    ends = np.cumsum(np.maximum(counts.astype(np.int64), 0) * size + header)
-    return np.concatenate([[0], ends]).astype(np.int32)
-
-
 def _entries_in(leaves: list[Leaf], entries: int, size: int) -> int:
     """The number of entries whose values take so many bytes. uproot's own estimate reads a header of every basket."""
     branches = (leaf.branch for leaf in leaves)
@@ -1052,81 +700,6 @@ def _problem_of(branches: Sequence[Unreadable]) -> str:
     """What is wrong with the first of them."""
     more = f" (and {len(branches) - 1} more)" if len(branches) > 1 else ""
     return branches[0].problem + more
-
-
-def _array(leaf: Leaf, begin: int, end: int, executor: Executor | None = None) -> Any:
-    """Some entries of a branch, except those before its first one."""
-    return leaf.branch.array(
-        _interpretation(leaf.branch),
-        entry_start=max(begin, leaf.first),
-        entry_stop=max(end, leaf.first),
-        library="ak",
-        decompression_executor=_checked_baskets(executor),
-    )
-
-
-def _refusal(leaf: Leaf, begin: int, end: int) -> str:
-    """Why uproot cannot make an array of some entries."""
-    try:
-        found = _array(leaf, begin, end)
-        count = len(leaf.entries(ak.to_layout(found), begin, end))
-    except Exception as error:  # uproot has no common class of errors
-        raise_of_source(error)
-        return NOTHING_STORED if is_empty(leaf.branch) else short_reason(error)
-    if count == end - begin:
-        return ""
-    return NOTHING_STORED if is_empty(leaf.branch) else f"it has {count} of the entries {begin} to {end}"
-
-
-def _probe(tree: Any, leaves: list[Leaf]) -> list[Unreadable]:
-    """Branches of objects of which uproot cannot make arrays."""
-    entries = min(int(tree.num_entries), _PROBED)
-    objects = [leaf for leaf in leaves if leaf.objects] if entries else []
-    found = []
-    for group in _groups(objects):
-        if len(group) > 1 and _reads_all(tree, group, entries):
-            continue
-        tried = ((leaf, _refusal(leaf, 0, entries)) for leaf in group)
-        found += [Unreadable(leaf.path, str(leaf.branch.typename), why) for leaf, why in tried if why]
-    return found
-
-
-def _groups(leaves: list[Leaf]) -> Iterator[list[Leaf]]:
-    """Branches whose first baskets are read together."""
-    group: list[Leaf] = []
-    size = 0
-    for leaf in leaves:
-        baskets = max(int(leaf.branch.num_baskets), 1)
-        size += int(leaf.branch.compressed_bytes) // baskets
-        if group and size > _PROBED_AT_ONCE:
-            yield group
-            group, size = [], 0
-        group.append(leaf)
-    if group:
-        yield group
-
-
-def _reads_all(tree: Any, leaves: list[Leaf], entries: int) -> bool:
-    wanted = [(leaf.path, _interpretation(leaf.branch)) for leaf in leaves]
-    if any(leaf.first for leaf in leaves):
-        return False
-    try:
-        found = next(tree.iterate(wanted, entry_stop=entries, step_size=entries, library="ak", how=dict))
-        return all(
-            len(leaf.entries(ak.to_layout(found[leaf.path]), 0, entries)) == entries for leaf in leaves
-        )
-    except Exception as error:  # uproot has no common class of errors
-        raise_of_source(error)
-        return False
-
-
-def _failing(leaves: list[Leaf], begin: int, end: int) -> Unreadable | None:
-    """The branch of which uproot cannot read some entries."""
-    for leaf in leaves:
-        why = _refusal(leaf, begin, end)
-        if why:
-            return Unreadable(leaf.path, type_name_of(leaf.branch), why)
-    return None
 
 
 def _failure(
