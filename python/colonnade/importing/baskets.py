@@ -54,6 +54,17 @@ def _mended(kind: Any) -> type:
     class Branch(kind):  # type: ignore[misc]
         _embedded_baskets: Any
 
+        @functools.cached_property
+        def streamer(self) -> Any:
+            return super().streamer
+
+        @functools.cached_property
+        def count_branch(self) -> Any:
+            above = self.count_leaf
+            while above is not None and not hasattr(above, "count_leaf"):
+                above = above.parent
+            return above
+
         def basket(self, number: int) -> Any:
             if not 0 <= number < self._num_normal_baskets:
                 return super().basket(number)

@@ -44,6 +44,12 @@ def like_known(name: str) -> str:
 
 def interpretation_of(branch: Any) -> Any:
     """Return uproot's interpretation of a branch, also of what uproot (up to 5.7) does not know."""
+    if not hasattr(branch, "found_interpretation"):
+        branch.found_interpretation = _find_interpretation(branch)
+    return branch.found_interpretation
+
+
+def _find_interpretation(branch: Any) -> Any:
     rows = leaf_list_of(branch)
     if rows is not None:
         return rows
@@ -83,10 +89,8 @@ def _numbers_of_enum(branch: Any, name: str) -> Any | None:
     )
     if kind is None or kind[2] in branch.file.streamers:
         return None
-    if not hasattr(branch, "numbers_of_enum"):
-        made = (_with_numbers(branch, f"{_LIKE.get(kind[1], kind[1])}<{number}>") for number in _NUMBERS)
-        branch.numbers_of_enum = next((each for each in made if _fits(branch, each)), None)
-    return branch.numbers_of_enum
+    made = (_with_numbers(branch, f"{_LIKE.get(kind[1], kind[1])}<{number}>") for number in _NUMBERS)
+    return next((each for each in made if _fits(branch, each)), None)
 
 
 def _with_numbers(branch: Any, name: str) -> Any:
@@ -153,13 +157,12 @@ def _clones(branch: Any) -> Any | None:
     from uproot.interpretation.identify import parse_typename
     from uproot.interpretation.objects import AsObjects
 
-    if not hasattr(branch, "class_of_clones"):
-        if not branch.num_entries:
-            return None
-        basket = branch.basket(0)
-        bounds = entry_offsets(basket.byte_offsets, basket)
-        branch.class_of_clones = class_of_clones(basket.data[bounds[0] : bounds[1]].tobytes())[0]
-    found = AsObjects(AsVector(True, parse_typename(branch.class_of_clones, file=branch.file)), branch)
+    if not branch.num_entries:
+        return None
+    basket = branch.basket(0)
+    bounds = entry_offsets(basket.byte_offsets, basket)
+    name = class_of_clones(basket.data[bounds[0] : bounds[1]].tobytes())[0]
+    found = AsObjects(AsVector(True, parse_typename(name, file=branch.file)), branch)
     found.is_of_clones = True
     return found
 

@@ -149,10 +149,11 @@ class _Planner:
             _check_baskets(branch, self._shared)
             _check_std_array(branch)
             _check_arrays(branch)
-            _check_objects(branch)
+            objects = has_objects(branch)
+            if objects:
+                _check_objects(branch)
             interpretation = with_dimensions(interpretation_of(branch), branch)
             form = interpretation.awkward_form(self._tree.file)
-            objects = has_objects(branch)
             dimensions = dimensions_of_members(branch) if objects else {}
             shape = shape_of_items(interpretation, branch)
             if dimensions or shape:
@@ -232,8 +233,6 @@ def _shared_places(branches: Iterable[Any]) -> frozenset[int]:
 
 def _check_objects(branch: Any) -> None:
     """Refuse objects of which uproot would make wrong values."""
-    if not has_objects(branch):
-        return
     if has_references(branch):
         raise UnfitError("it has references to other objects (TRef), which uproot cannot read")
     name = ambiguous_class(branch)

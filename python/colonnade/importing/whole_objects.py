@@ -34,6 +34,7 @@ __all__ = [
     "without_header",
 ]
 
+_OBJECTS = re.compile("As(?:Strided)?Objects")
 _REFERENCE = re.compile(r"\bTRef(?:Array)?\b")
 _VERSION_OFFSET = 4
 """Of the version in a header, which follows the number of bytes."""
@@ -46,7 +47,7 @@ _CHECKSUM = 4
 
 def has_objects(branch: Any) -> bool:
     """True if values are objects: whether uproot can read them depends on how they are stored."""
-    return any(kind in repr(interpretation_of(branch)) for kind in ("AsObjects", "AsStridedObjects"))
+    return _OBJECTS.search(repr(interpretation_of(branch))) is not None
 
 
 def without_header(branch: Any) -> Any | None:
