@@ -18,6 +18,7 @@ __all__ = [
     "is_array_of_objects",
     "is_empty",
     "is_named_as_leaf",
+    "is_reference",
     "is_split_collection",
     "is_tobject",
     "type_name_of",
@@ -56,6 +57,12 @@ def is_array_of_containers(branch: Any) -> bool:
     array: Any = getattr(interpretation_of(branch), "model", None)
     is_array = hasattr(array, "speedbump") and hasattr(array.values, "header") and len(array.inner_shape) > 0
     return is_array and getattr(branch.streamer, "array_length", 0) > 0 and branch.count_leaf is None
+
+
+def is_reference(branch: Any) -> bool:
+    """True for a TRef or TRefArray, also in a list, but not for arrays of them."""
+    kind = str(getattr(branch.streamer, "typename", ""))
+    return kind in ("TRef", "TRefArray") and not getattr(branch.streamer, "array_length", 0)
 
 
 def is_tobject(branch: Any) -> bool:

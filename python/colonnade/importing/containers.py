@@ -53,6 +53,12 @@ def _find_interpretation(branch: Any) -> Any:
     rows = leaf_list_of(branch)
     if rows is not None:
         return rows
+    if branch.has_member("fStreamerType") and not branch.branches:
+        from .references import references_of
+
+        references = references_of(branch)
+        if references is not None:
+            return references
     base = _whole_base_class(branch)
     if base is not None:
         return base

@@ -46,7 +46,7 @@ from .trees import ImportProgress, _Import, _Writer
 
 __all__ = ["TreeColumns"]
 
-_RULES = 14
+_RULES = 15
 """The version of names, types and values; files imported by another version are not used."""
 _SIZEOF = ("#", "R_rdf_sizeof_")
 _OPENED = 16

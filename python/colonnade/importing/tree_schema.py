@@ -25,6 +25,7 @@ from .branches import (
     is_array_of_containers,
     is_array_of_objects,
     is_empty,
+    is_reference,
     is_split_collection,
     is_tobject,
     type_name_of,
@@ -150,7 +151,7 @@ class _Planner:
             _check_std_array(branch)
             _check_arrays(branch)
             objects = has_objects(branch)
-            if objects:
+            if objects and not is_reference(branch):
                 _check_objects(branch)
             interpretation = with_dimensions(interpretation_of(branch), branch)
             form = interpretation.awkward_form(self._tree.file)
