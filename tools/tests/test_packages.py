@@ -100,6 +100,7 @@ def test_the_package_needs_what_it_says() -> None:
         "ml/torch.py": {"torch"},
         "importing/baskets.py": {"uproot"},
         "importing/bounds.py": {"uproot"},
+        "importing/counted_arrays.py": {"uproot"},
         "importing/interpretations.py": {"uproot"},
         "importing/maps.py": {"uproot"},
         "importing/recovery.py": {"uproot"},

@@ -9,6 +9,7 @@ import numpy as np
 
 from .leaf_lists import leaf_list_of
 from .member_by_member import class_of_clones
+from .reduced_precision import reduced_numbers_of
 
 __all__ = [
     "base_class_of",
@@ -54,14 +55,15 @@ def _find_interpretation(branch: Any) -> Any:
     if rows is not None:
         return rows
     if branch.has_member("fStreamerType") and not branch.branches:
+        from .counted_arrays import counted_arrays_of
         from .references import references_of
 
-        references = references_of(branch)
-        if references is not None:
-            return references
-    base = _whole_base_class(branch)
-    if base is not None:
-        return base
+        known = references_of(branch) or counted_arrays_of(branch)
+        if known is not None:
+            return known
+    known = reduced_numbers_of(branch) or _whole_base_class(branch)
+    if known is not None:
+        return known
     found = branch.interpretation
     is_top = branch.top_level and branch.has_member("fClassName")
     name = str(branch.member("fClassName") if is_top else getattr(branch.streamer, "typename", ""))

@@ -137,9 +137,7 @@ class _Lists(interpretation.jagged.AsJagged):  # type: ignore[misc]
     def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
         if byte_offsets is None:
             basket, branch = arguments[:2]
-            byte_offsets = _counted_offsets(
-                basket, branch, self.content.from_dtype.itemsize, self.header_bytes
-            )
+            byte_offsets = _counted_offsets(basket, branch, self.content.itemsize, self.header_bytes)
         byte_offsets = entry_offsets(byte_offsets, arguments[0])
         if getattr(self, "is_of_enum", False):
             check_counts(data, byte_offsets, self.content.from_dtype.itemsize)

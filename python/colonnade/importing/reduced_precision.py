@@ -6,7 +6,8 @@
     // any other     float; Float16_t: floating-point, with 12 bits of the fraction
 
 uproot (up to 5.7) reads other values than ROOT where the bounds are texts like "2pi", where a fraction would have more
-than 14 bits, which ROOT does not do, and of integers of 32 bits the last digits.
+than 14 bits, which ROOT does not do, and of integers of 32 bits the last digits. It takes all brackets for those of a
+range, and loses the size of arrays in lists.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_root_reads", "comment_of", "is_reduced", "precision_of", "read_member", "size_of"]
+__all__ = [
+    "as_root_reads",
+    "comment_of",
+    "is_reduced",
+    "precision_of",
+    "read_member",
+    "reduced_numbers_of",
+    "size_of",
+]
 
 _MULTIPLES = {"2pi": 2, "2*pi": 2, "twopi": 2, "pi/2": 0.5, "pi/4": 0.25, "pi": 1}
 _FRACTION_BITS = 14
@@ -48,10 +57,29 @@ def comment_of(branch: Any) -> str | None:
     """Return the comment of a branch of Double32_t or Float16_t, which may be empty; None of others."""
     leaf = next(iter(branch.member("fLeaves")), None)
     if leaf is not None and leaf.classname in ("TLeafD32", "TLeafF16"):
-        return str(leaf.member("fTitle"))
+        return str(leaf.member("fTitle")).partition("/")[2]
     if branch.streamer is not None and is_reduced(branch.streamer.typename):
         return str(branch.streamer.title)
     return None
+
+
+def reduced_numbers_of(branch: Any) -> Any | None:
+    """Return an interpretation of uproot for such a branch, without the comment; None of others."""
+    leaves, streamer = branch.member("fLeaves"), branch.streamer
+    if comment_of(branch) is None or len(leaves) > 1 or str(getattr(streamer, "typename", "")).endswith("*"):
+        return None
+    is_leaf = leaves[0].classname in ("TLeafD32", "TLeafF16")
+    is_half = leaves[0].classname == "TLeafF16" or (not is_leaf and streamer.typename.startswith("Float16_t"))
+    sizes = re.findall(r"\[(\d+)\]", str(leaves[0].member("fTitle") if is_leaf else branch.name))
+    double, half, _ = _kinds()
+    found = (half if is_half else double)(0, 0, 32, tuple(map(int, sizes)))
+    return found if branch.count_leaf is None else _lists_of(found)
+
+
+def _lists_of(items: Any) -> Any:
+    from uproot.interpretation.jagged import AsJagged
+
+    return AsJagged(items)
 
 
 def precision_of(comment: str) -> Precision:
@@ -92,6 +120,8 @@ def as_root_reads(interpretation: Any, comment: str) -> Any:
     if content is not None:
         same = copy.copy(interpretation)
         same._content = as_root_reads(content, comment)
+        if getattr(same._content, "to_dims", ()):
+            same._content.__class__ = _of_arrays(type(same._content))
         return same
     double, half, numbers = _kinds()
     if not isinstance(interpretation, double | half | numbers):
@@ -136,6 +166,18 @@ def _kinds() -> tuple[Any, Any, Any]:
     from uproot.interpretation import numerical
 
     return numerical.AsDouble32, numerical.AsFloat16, numerical.AsDtype
+
+
+@functools.cache
+def _of_arrays(kind: Any) -> Any:
+    class Arrays(kind):  # type: ignore[misc]
+        """Arrays in lists."""
+
+        @property
+        def itemsize(self) -> int:
+            return int(super().itemsize) * math.prod(self.to_dims)
+
+    return Arrays
 
 
 @functools.cache

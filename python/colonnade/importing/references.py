@@ -32,6 +32,8 @@ _HAS_UUID = 0x20
 _PROCESS = 2
 """Bytes of the number of a process."""
 _HEADER = 6
+_LARGEST = 32
+"""Bytes before the name in a TRefArray, at most."""
 _LONG = 255
 
 Reader = Callable[[bytes, int], tuple[bytes, int]]
@@ -79,17 +81,13 @@ def _references(data: bytes, at: int) -> tuple[bytes, int]:
 
 def _values(data: Any, byte_offsets: Any, read: Reader) -> Iterator[list[bytes]]:
     """The numbers of the values of each entry."""
-    whole = data.tobytes()
+    whole = data.tobytes() + bytes(_LARGEST)  # a damaged last value may seem to go on
     at = int(byte_offsets[0])
     for stop in byte_offsets[1:].tolist():
         found = []
         while at < stop:
-            try:
-                numbers, at = read(whole, at)
-            except IndexError:
-                at = stop + 1
-            else:
-                found.append(numbers)
+            numbers, at = read(whole, at)
+            found.append(numbers)
         if at != stop:
             raise ValueError("an entry ends within a reference")
         yield found

@@ -36,7 +36,6 @@ from .dimensions import shape_of_items, with_dimensions
 from .field_names import clean_name, free_name, member_name
 from .field_types import is_list, item_of, spec_of
 from .leaf_lists import leaf_list_of
-from .reduced_precision import comment_of
 from .tree_plan import MAPS, Leaf, PlannedField, TreePlan, Unreadable, _Collection, _Record, _Value
 from .whole_objects import ambiguous_class, dimensions_of_members, has_objects, has_references
 
@@ -45,7 +44,6 @@ __all__ = ["plan_fields"]
 _BASE_CLASS = 1
 """ROOT's type of branches of a base class."""
 _PROJECTABLE = re.compile(r"(?:std::vector<)+(?:bool|float|double|std::u?int\d+_t|std::string)>+")
-_RANGE_AFTER_SIZE = re.compile(r"\].*\[[^]]*,")
 _COUNTER = re.compile(r"(?:[nN]_?|num_?)(?P<after>[A-Za-z].*)|(?P<before>.+?)_?(?:_n|_N|_size|_count)")
 
 
@@ -177,26 +175,11 @@ class _Planner:
 
 
 def _check_arrays(branch: Any) -> None:
-    """Refuse arrays that uproot (up to 5.7) does not know in leaf lists, or of which it makes wrong values.
-
-    Of Double32_t and Float16_t it takes a dimension or counter, as in `[3][0,100,16]`, for the range, and loses the
-    size of fixed-size arrays in lists.
-    """
+    """Refuse arrays that uproot (up to 5.7) does not know in leaf lists."""
     leaves = branch.member("fLeaves")
     is_array = any(leaf.member("fLen") > 1 or leaf.member("fLeafCount") is not None for leaf in leaves)
     if len(leaves) > 1 and is_array and leaf_list_of(branch) is None:
         raise UnfitError("uproot cannot read leaf lists with arrays whose lengths vary, or with texts")
-    try:
-        content: Any = getattr(interpretation_of(branch), "content", None)
-    except UnboundLocalError as error:  # it takes the brackets for a range
-        raise UnfitError(
-            "uproot cannot read a Float16_t with other brackets than those of a range"
-        ) from error
-    if getattr(content, "num_bits", None) is not None and content.to_dims:
-        raise UnfitError("uproot cannot read lists of fixed-size arrays of Double32_t or Float16_t")
-    is_member = branch.streamer is not None and not branch.streamer.typename.endswith("*")
-    if not is_member and _RANGE_AFTER_SIZE.search(comment_of(branch) or ""):
-        raise UnfitError("uproot cannot read arrays of Double32_t or Float16_t with a range")
 
 
 def _check_std_array(branch: Any) -> None:
