@@ -65,7 +65,7 @@ struct CopyOptions {
   // error.
   bool overwrite = false;
   // Continues an interrupted copy after its last checkpoint. The destination must hold the beginning of what
-  // the copy would make, or nothing.
+  // the copy would make, or nothing; with `overwrite`, anything else there is replaced.
   bool resume = false;
   // For concatenate():
   MergeMode fields = MergeMode::strict;

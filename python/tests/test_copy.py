@@ -185,6 +185,23 @@ def test_an_interrupt_stops_it_in_good_order(made, tmp_path):
     assert values(to) == values(made)
 
 
+@pytest.mark.parametrize("name", ["to.root", "store"])
+@pytest.mark.parametrize("options", [{}, {"cluster_size": "10 KiB"}])
+def test_what_was_to_be_replaced_still_is_after_an_interrupt(made, tmp_path, name, options):
+    """Before its first checkpoint the old data set is there: going on was refused, although it may be replaced."""
+    to = f"obj://{tmp_path / name}" if name == "store" else str(tmp_path / name)
+    with colonnade.create(to, colonnade.datasets(made)[0], {"x": "int"}) as writer:
+        writer.extend({"x": [1, 2, 3]})
+    report = colonnade.copy(made, to, overwrite=True, progress=lambda _: False, progress_every=0, **options)
+    assert report.interrupted
+    assert colonnade.open(to).field_names == ["x"]
+    with pytest.raises(colonnade.UsageError, match="does not hold the beginning of this copy"):
+        colonnade.copy(made, to, resume=True, **options)
+    report = colonnade.copy(made, to, overwrite=True, resume=True, **options)
+    assert report.resumed_entries == 0
+    assert values(to) == values(made)
+
+
 def test_other_threads_run_meanwhile(made, tmp_path):
     """The interpreter is free while bytes move: a thread that only counts goes on."""
     counted = 0

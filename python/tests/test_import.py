@@ -761,6 +761,8 @@ def test_only_the_beginning_of_an_import_is_resumed(tmp_path):
     assert to.read_bytes() == before
     report = colonnade.import_tree([first, other], to, resume=True, verify=True)
     assert (report.resumed_entries, report.entries) == (100, 300)
+    report = colonnade.import_tree(other, to, resume=True, overwrite=True, verify=True)
+    assert (report.resumed_entries, report.entries) == (0, 200)
 
 
 # ---- What goes wrong

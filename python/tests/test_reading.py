@@ -85,6 +85,16 @@ def test_names_and_paths_may_have_colons(tmp_path):
     assert colonnade.open(f"{tmp_path}/b:1.root:x:y").name == "x:y"  # beside the file "b"
 
 
+def test_names_of_places_in_memory_are_no_names_of_data_sets():
+    """A DataFrame of one, as a snapshot returns it, was refused: the text behind the colon was taken for a name."""
+    place = "memory+obj:named-after-colon"
+    with colonnade.create(place, "Events", {"x": "int"}) as writer:
+        writer.extend({"x": [1, 2]})
+    assert colonnade.open(place)["x"].to_list() == colonnade.open([place], "Events")["x"].to_list() == [1, 2]
+    copied = colonnade.DataFrame("Events", place).snapshot(place, "Copied")
+    assert copied.sum("x").value == 3
+
+
 def test_name_may_be_left_out_if_there_is_one_data_set_only():
     assert colonnade.open(PROJECTED).name == "Projected"
     with pytest.raises(colonnade.UsageError, match="5 data sets") as caught:

@@ -105,6 +105,23 @@ def test_arrays_of_records_keep_their_shape(tmp_path):
     assert colonnade.open(tmp_path / "g.root").arrays()["x"].to_list() == [{"a": 2, "b": [120, 121]}]
 
 
+@pytest.mark.parametrize("spec", [{}, {"a": {}}, {"a": {}, "b": "int"}])
+def test_records_without_members_may_come_first(tmp_path, spec):
+    """How many there are is told by the fields behind them: they were refused, with all entries of the batch."""
+    value = {"a": {}, "b": 1} if "b" in spec else spec
+    for way in ("fill", "rows", "columns"):
+        with colonnade.create(tmp_path / "f.root", "Events", {"x": spec, "n": "int"}) as writer:
+            if way == "fill":
+                for n in range(3):
+                    writer.fill(x=value, n=n)
+            elif way == "rows":
+                writer.extend([{"x": value, "n": n} for n in range(3)])
+            else:
+                writer.extend({"x": [value] * 3, "n": [0, 1, 2]})
+        found = colonnade.open(tmp_path / "f.root").arrays().to_list()
+        assert found == [{"x": value, "n": n} for n in range(3)]
+
+
 @pytest.mark.parametrize("kind", ["M8[s]", ">M8[s]", ">m8[ns]"])
 def test_masks_of_times(tmp_path, kind):
     """Those of other byte order became the least integer, or an error."""

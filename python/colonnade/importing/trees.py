@@ -189,7 +189,8 @@ def import_tree(
         overwrite: replace the destination: a file as a whole, in an object store the data set. Without it the data set
             is added to an existing ROOT file or store.
         resume: continue an interrupted import after its last checkpoint. The destination must hold the beginning of
-            what the import would make, otherwise nothing changes. If it does not exist, the import begins.
+            what the import would make, otherwise nothing changes. With `overwrite`, anything else there is
+            replaced. If it does not exist, the import begins.
         verify: read both sides again afterwards and compare all values.
         skip_unreadable: leave out branches that cannot be imported, and list them in the report, instead of refusing
             the tree.
@@ -446,14 +447,13 @@ class _Import:
                 uri=uri,
                 data_set=name,
             )
-        if found and resume:
-            self._check_beginning()
-            if self.resumed == self.total:
-                return True
+        resume = found and resume and self._can_resume(overwrite)
+        if resume and self.resumed == self.total:
+            return True
         # A data set that appears meanwhile is not replaced, either.
         self.mode = "recreate" if overwrite else "create" if there is None else "update"
         options.setdefault("description", str(self.readings[0].tree.title or ""))
-        while (done := self._attempt(options, resume=found and resume)) is None:
+        while (done := self._attempt(options, resume=resume)) is None:
             self.failed = None
             self.entries, self.bytes, self.steps = 0, 0, 0
         return done
@@ -506,8 +506,11 @@ class _Import:
             problem = f"there is no branch to import: {branch.problem}"
             raise UnsupportedError(problem, "other columns", **self.readings[0].place)
 
-    def _check_beginning(self) -> None:
-        """True if the existing entries are the first ones of the trees, judged by their number and the last ones."""
+    def _can_resume(self, overwrite: bool) -> bool:
+        """True if the existing entries are the first ones of the trees, judged by their number and the last ones.
+
+        Otherwise they are to be replaced, or an error.
+        """
         uri, name = self.target
         with DataSet(uri, name) as data_set:
             self.resumed = self.entries = data_set.num_entries
@@ -521,13 +524,16 @@ class _Import:
                     self._compare(data_set, max(0, self.resumed - _COMPARED), self.resumed, watched=False)
                 except (FormatError, ConversionError, TypeMismatchError) as error:
                     why = f"in the field '{error.field}' {error.problem}" if error.field else error.problem
-        if why:
+        if why and not overwrite:
             raise UsageError(
                 f"the destination does not hold the beginning of this import: {why}",
                 "another name, or replace it explicitly",
                 uri=uri,
                 data_set=name,
             )
+        if why:
+            self.resumed = self.entries = 0
+        return not why
 
     def _readable(self) -> int:
         """The readable entries of the destination."""

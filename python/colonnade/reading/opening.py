@@ -50,7 +50,7 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
     if isinstance(target, str) and not os.path.exists(uri):
         head, colon, tail = _at_colon(uri)
         plain = "://" not in uri and not tail.startswith("/") and not tail.endswith(".root")
-        is_scheme = tail.startswith("//")
+        is_scheme = tail.startswith("//") or head.lower() in ("memory", "memory+obj")
         if colon and head and tail and not is_scheme and (os.path.exists(head) or plain):
             return head, tail
     return uri, ""

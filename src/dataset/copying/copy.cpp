@@ -118,7 +118,7 @@ class Copy {
       if (found.data_set && !options_.resume)
         throw Error(ErrorKind::usage, "the data set already exists",
                     "another name, overwrite to replace it, or resume to continue an interrupted copy");
-      if (found.data_set) return resume(writing);
+      if (found.data_set && resumes(writing)) return;
       dataset::check_new_name(place().data_set);
       container::ContainerOptions how = dataset::container_options(writing);
       how.must_be_new = !options_.overwrite;
@@ -159,6 +159,17 @@ class Copy {
   }
 
   // -- going on --
+
+  // False if something else is there that is to be replaced.
+  bool resumes(const WriteOptions& writing) {
+    try {
+      resume(writing);
+    } catch (const dataset::NotTheBeginning&) {
+      inputs_.clear();
+      return false;
+    }
+    return true;
+  }
 
   // What is there, before anything is added.
   void note_there(const Descriptor& there) {

@@ -221,6 +221,7 @@ std::unique_ptr<page::PageSource> CopyPlan::open_destination() const {
 }
 
 void CopyPlan::refuse(std::string_view why) const {
+  if (options_.overwrite) throw NotTheBeginning();
   throw Error(ErrorKind::usage,
               fmt::format("the destination does not hold the beginning of this copy: {}", why),
               there_ ? "if appending was interrupted, first append the same inputs again, then others"

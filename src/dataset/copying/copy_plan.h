@@ -30,6 +30,9 @@ struct DestinationState {
   bool data_set = false;
 };
 
+// What is there is not the beginning of the copy, and is replaced.
+struct NotTheBeginning {};
+
 class CopyPlan {
  public:
   // Throws what concatenate() throws before it writes. The options must outlive the plan.
@@ -70,7 +73,8 @@ class CopyPlan {
   // What cannot be opened counts as nothing if it may be replaced.
   DestinationState look_at_destination() const;
   std::unique_ptr<page::PageSource> open_destination() const;
-  // Throws that the destination holds something else than the beginning of this copy.
+  // Throws that the destination holds something else than the beginning of this copy: `NotTheBeginning` if
+  // that may be replaced, or else an error.
   [[noreturn]] void refuse(std::string_view why) const;
 
  private:

@@ -40,6 +40,14 @@ bool are_offsets(const std::int64_t* offsets, std::uint64_t count, bool nullable
   return found == 0;
 }
 
+// Whether values of a field have arrays: those of records without members do not.
+bool has_arrays(const Field& field) {
+  if (field.kind() != FieldKind::record && field.kind() != FieldKind::array &&
+      field.kind() != FieldKind::wrapper)
+    return true;
+  return std::ranges::any_of(field.children(), [](const auto& child) { return has_arrays(*child); });
+}
+
 }  // namespace
 
 // A field and its arrays in the batch.
@@ -204,6 +212,22 @@ class ColumnarInput::Matcher {
     return node;
   }
 
+  // Matches fields that have equally many values. Arrays of one tell how many: those that have none come
+  // last.
+  std::vector<std::unique_ptr<FieldInput>> match_all(const std::vector<std::unique_ptr<Field>>& fields,
+                                                     const std::string& prefix,
+                                                     std::optional<std::uint64_t>& count) {
+    std::vector<std::unique_ptr<FieldInput>> nodes(fields.size());
+    for (const bool counted : {true, false})
+      for (std::size_t k = 0; k < fields.size(); ++k) {
+        if (has_arrays(*fields[k]) != counted) continue;
+        std::uint64_t found = 0;
+        nodes[k] = match(*fields[k], prefix + fields[k]->name(), count, found);
+        count = found;
+      }
+    return nodes;
+  }
+
   void check_all_used() const {
     for (const auto& [path, group] : arrays_)
       if ((group.values != nullptr && !group.values_used) ||
@@ -321,11 +345,7 @@ class ColumnarInput::Matcher {
     const std::uint64_t factor = node.field->kind() == FieldKind::array ? node.field->array_size() : 1;
     std::optional<std::uint64_t> items;
     if (expected) items = *expected * factor;
-    for (const auto& child : node.field->children()) {
-      std::uint64_t found = 0;
-      node.children.push_back(match(*child, node.path + "." + child->name(), items, found));
-      items = found;
-    }
+    node.children = match_all(node.field->children(), node.path + ".", items);
     if (!items) fail(node.path, "the number of values of a record without members is unknown");
     if (*items % factor != 0)
       fail(node.path, fmt::format("the number of items, {}, is not a multiple of {}", *items, factor));
@@ -341,11 +361,7 @@ ColumnarInput::ColumnarInput(const std::vector<std::unique_ptr<Field>>& fields,
                              std::span<const NamedArray> arrays) {
   Matcher matcher(arrays);
   std::optional<std::uint64_t> entries;
-  for (const auto& field : fields) {
-    std::uint64_t found = 0;
-    nodes_.push_back(matcher.match(*field, field->name(), entries, found));
-    entries = found;
-  }
+  nodes_ = matcher.match_all(fields, "", entries);
   matcher.check_all_used();
   entries_ = entries.value_or(0);
 }
