@@ -202,6 +202,18 @@ def test_what_was_to_be_replaced_still_is_after_an_interrupt(made, tmp_path, nam
     assert values(to) == values(made)
 
 
+def test_projected_fields_may_be_all_that_comes_late(tmp_path):
+    """A copy that was killed before its first cluster has the fields of the header alone."""
+    schema = {"jets": [{"pt": "float"}]}
+    made, to = tmp_path / "made.root", tmp_path / "to.root"
+    with colonnade.create(made, "Events", schema) as writer:
+        writer.add_projected("pt", "std::vector<float>", {"pt": "jets", "pt._0": "jets._0.pt"})
+        writer.extend({"jets": [[{"pt": 1}], []]})
+    colonnade.create(to, "Events", schema).close()
+    assert colonnade.copy(made, to, resume=True).entries == 2
+    assert colonnade.open(to)["pt"].to_list() == [[1], []]
+
+
 def test_other_threads_run_meanwhile(made, tmp_path):
     """The interpreter is free while bytes move: a thread that only counts goes on."""
     counted = 0

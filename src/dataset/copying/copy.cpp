@@ -219,7 +219,7 @@ class Copy {
   bool has_header_alone(const Descriptor& there) const {
     const Descriptor& whole = plan_.target();
     return there.clusters.empty() && there.fields.size() == whole.header_fields &&
-           there.columns.size() == whole.header_columns && there.columns.size() < whole.columns.size();
+           there.columns.size() == whole.header_columns && there.fields.size() < whole.fields.size();
   }
 
   // Those that are not in the header, or that only the new sources have.
