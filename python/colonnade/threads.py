@@ -6,11 +6,12 @@ from _thread import start_new_thread
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 from colonnade.errors import ResourceError
 
-__all__ = ["ThreadPool", "start_thread"]
+__all__ = ["ThreadPool", "check_threads", "start_thread"]
 
 T = TypeVar("T")
 
@@ -45,3 +46,27 @@ def start_thread(function: Callable[[], object]) -> None:
     """
     with _starting():
         start_new_thread(function, ())
+
+
+def check_threads(count: int) -> None:
+    """Start so many threads at once, and end them: for libraries that crash or hang where theirs cannot start.
+
+    Raises:
+        ResourceError: the system allows no more threads.
+    """
+    gate = Lock()
+
+    def wait() -> None:
+        with gate:
+            pass
+
+    threads: list[Thread] = []
+    try:
+        with gate, _starting():
+            for _ in range(count):
+                thread = Thread(target=wait)
+                thread.start()
+                threads.append(thread)
+    finally:
+        for thread in threads:
+            thread.join()

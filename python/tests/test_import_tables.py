@@ -6,6 +6,7 @@ import json
 import random
 import sqlite3
 import string
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -421,3 +422,35 @@ def test_variants_of_maps_come_back(tmp_path):
     colonnade.export(tmp_path / "f.root", tmp_path / "f.arrow")
     colonnade.import_table(tmp_path / "f.arrow", tmp_path / "g.root", verify=True)
     assert colonnade.open(tmp_path / "g.root").arrays()["x"].to_list() == [[(1, 2)], 0.5, []]
+
+
+def test_pyarrow_is_asked_for_nothing_where_its_threads_could_not_start(tmp_path, monkeypatch):
+    """It was seen to crash, and to hang, in later calls."""
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    colonnade.import_table(tmp_path / "t.csv", tmp_path / "t.root")
+
+    def refuse(*arguments):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading, "_start_new_thread", refuse)
+        with pytest.raises(colonnade.ResourceError, match=r"cannot start a thread.*pids\.max"):
+            colonnade.import_table(tmp_path / "t.csv", tmp_path / "u.root")
+        with pytest.raises(colonnade.ResourceError, match=r"cannot start a thread.*pids\.max"):
+            colonnade.export(tmp_path / "t.root", tmp_path / "t.arrow")
+        assert colonnade.export(tmp_path / "t.root", tmp_path / "t.arrow", compression="none") == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.arrow", "t.csv", "t.root"]
+
+
+def test_an_export_without_memory_says_so(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    colonnade.import_table(tmp_path / "t.csv", tmp_path / "t.root")
+
+    def refuse(*arguments, **options):
+        raise pa.ArrowMemoryError("malloc of size 448 failed")
+
+    monkeypatch.setattr(pyarrow.csv, "CSVWriter", refuse)
+    with pytest.raises(
+        colonnade.ResourceError, match=r"not enough memory to write .*; try: a smaller step_size="
+    ):
+        colonnade.export(tmp_path / "t.root", tmp_path / "u.csv")

@@ -35,6 +35,7 @@ from colonnade.reading.exporting import FORMATS, STORED_AS
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.fields import is_wildcard
 from colonnade.schema.spec import Spec, build_field, infer
+from colonnade.threads import check_threads
 from colonnade.writing.creating import DataSetWriter
 from colonnade.writing.filling import build_fields
 from colonnade.writing.options import CheckpointEvery, Size, check_names, write_options
@@ -128,6 +129,7 @@ def import_table(
         FormatError: a file is damaged; or values differ after the import.
         SchemaError: a type cannot be stored, two fields have the same name, or the files have different columns.
         UsageError: the data set exists already, a column does not, or an option is invalid.
+        ResourceError: pyarrow could not start its threads.
     """
     given: dict[str, Any] = {
         "compression": compression,
@@ -403,6 +405,7 @@ def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
             raise FileMissingError(
                 "this is a folder" if os.path.isdir(file) else "there is no such file", uri=file
             )
+    check_threads(pa.cpu_count() + pa.io_thread_count())  # pyarrow 26 needs all that it asks for
     parts = []
     for file in files:
         try:

@@ -16,10 +16,18 @@ import numpy as np
 
 from colonnade import _core
 from colonnade.annotations import checked
-from colonnade.errors import ConversionError, StorageError, UnsupportedError, UsageError
+from colonnade.errors import (
+    ConversionError,
+    Error,
+    ResourceError,
+    StorageError,
+    UnsupportedError,
+    UsageError,
+)
 from colonnade.floating_point import with_standard_floating_point
 from colonnade.misuse import path_text
 from colonnade.schema.spec import spec_of
+from colonnade.threads import check_threads
 
 from .dataset import DataSet, Fields
 from .opening import PathLike
@@ -87,6 +95,7 @@ def export(
         UsageError: an unknown format or compression; or the destination exists, is no file, or is the source.
         UnsupportedError: the format cannot hold a column.
         StorageError: the destination cannot be written.
+        ResourceError: memory or threads do not suffice.
     """
     if not isinstance(source, DataSet):
         with open_data_set(source, name) as opened:
@@ -182,6 +191,12 @@ def _written_aside(path: Path) -> Iterator[Path]:
     try:
         yield aside
         os.replace(aside, path)
+    except MemoryError as error:
+        if isinstance(error, Error):
+            raise
+        raise ResourceError(
+            f"there is not enough memory to write '{path}'", "a smaller step_size="
+        ) from error
     except OSError as error:
         raise StorageError(f"'{path}' cannot be written: {error.strerror or error}", uri=str(path)) from error
     finally:
@@ -228,6 +243,7 @@ def _arrow(job: _Job, path: Path) -> None:
 
     schema, batches = job.batches()
     options = pa.ipc.IpcWriteOptions(compression=job.compression)
+    check_threads(pa.cpu_count() if job.compression else 0)  # pyarrow 26 needs all that it asks for
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
         for batch in batches:
             writer.write_batch(batch)
