@@ -90,10 +90,10 @@ enum colonnade_status_code {
   COLONNADE_FORMAT = 2,      /* the bytes are not what the format allows */
   COLONNADE_CHECKSUM = 3,    /* the bytes are not what was written */
   COLONNADE_UNSUPPORTED = 4, /* valid, but this version cannot interpret it */
-  COLONNADE_TYPE = 5,        /* the asked type does not fit the stored one */
+  COLONNADE_TYPE = 5,        /* the requested type does not fit the stored one */
   COLONNADE_SCHEMA = 6,      /* a schema that cannot be built */
   COLONNADE_NOT_FOUND = 7,   /* no such file, data set, field */
-  COLONNADE_CONVERSION = 8,  /* a value does not fit the asked type */
+  COLONNADE_CONVERSION = 8,  /* a value does not fit the requested type */
   COLONNADE_USAGE = 9,       /* a call that makes no sense in this state */
   COLONNADE_RESOURCE = 10,   /* memory or another limit */
   COLONNADE_INTERNAL = 11    /* a defect of the library; please report it */
@@ -218,8 +218,8 @@ void colonnade_writer_release(colonnade_writer* writer);
 colonnade_status colonnade_write_stream(const char* name, const char* uri, struct ArrowArrayStream* stream,
                                         const colonnade_write_options* options, uint64_t* num_entries);
 
-/* ---- Data frames: see docs/dataframe.md and docs/expressions.md. Nothing is read before a result is asked
- * for. */
+/* ---- Data frames: see docs/dataframe.md and docs/expressions.md. Nothing is read before a result is
+ * requested. */
 
 typedef struct colonnade_frame colonnade_frame;
 typedef struct colonnade_result colonnade_result;
@@ -308,8 +308,8 @@ colonnade_status colonnade_frame_snapshot(const colonnade_frame* frame, const ch
                                           const char* const* columns, size_t num_columns,
                                           const colonnade_write_options* options, uint64_t* num_entries);
 
-/* Results are booked; the first that is asked for computes all that are booked on the frame in one pass.
- * Wherever a column is named, an expression may stand. A result stays valid when its frame is released. */
+/* Results are booked; reading the first computes all that are booked on the frame in one pass. Wherever a
+ * column is named, it may be an expression. A result stays valid when its frame is released. */
 void colonnade_result_release(colonnade_result* result);
 colonnade_status colonnade_frame_count(const colonnade_frame* frame, colonnade_result** out);
 /* `statistic`: "sum", "min", "max", "mean" or "stddev". */
@@ -318,7 +318,7 @@ colonnade_status colonnade_frame_statistic(const colonnade_frame* frame, const c
 
 typedef struct colonnade_axis {
   const char* name; /* may be null */
-  uint32_t bins;    /* equal ones from low to high; low == high: as the values lie */
+  uint32_t bins;    /* equal ones from low to high; low == high: the range of the values */
   double low, high;
   const double* edges; /* bins + 1 numbers, in place of low and high; may be null */
 } colonnade_axis;
@@ -329,7 +329,7 @@ colonnade_status colonnade_frame_histogram(const colonnade_frame* frame, const c
 /* The values of columns, in entry order. */
 colonnade_status colonnade_frame_take(const colonnade_frame* frame, const char* const* columns,
                                       size_t num_columns, colonnade_result** out);
-/* How often the named filters before the frame let entries pass. */
+/* How many entries reach and pass each named filter before the frame. */
 colonnade_status colonnade_frame_report(const colonnade_frame* frame, colonnade_result** out);
 
 /* Books a result for all variations that reach it, and names them: "nominal" first, then "name:tag". */

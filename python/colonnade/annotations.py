@@ -43,7 +43,7 @@ class _Taken(NamedTuple):
         """Raise `TypeMismatchError` or `UsageError` for a value of none of the kinds."""
         if any(kind.fits(value) for kind in self.kinds):
             return
-        names = [kind.name for kind in self.kinds if kind.name != "None"]
+        names = [kind.name for kind in self.kinds if kind.name not in ("None", "")]
         wanted = " or ".join(dict.fromkeys(names))
         if isinstance(value, str) and any(kind.is_choice for kind in self.kinds):
             raise UsageError(f"{self.name} must be {wanted}, not {reprlib.repr(value)}")
@@ -74,8 +74,8 @@ _KINDS: dict[Any, _Kind] = {
     type(None): _Kind("None", lambda value: value is None, plain=(type(None),)),
 }
 _FUNCTION = _Kind("a function", callable)
-# Functions know more names of libraries than they take.
-_OF_A_LIBRARY = _Kind("a name", lambda value: isinstance(value, str | ModuleType))
+# Functions know more names of libraries than they take; messages list those that they take.
+_OF_A_LIBRARY = _Kind("", lambda value: isinstance(value, str | ModuleType))
 
 
 def _kinds_of_type(kind: Any) -> list[_Kind] | None:

@@ -340,6 +340,12 @@ def test_luminosity_masks(tmp_path):
     ]
     renamed = frame.alias("r", "run").alias("ls", "luminosityBlock")
     assert renamed.filter(colonnade.json_mask(mask, run="r", block="ls")).count().value == 3
+    nested = DataFrame.from_arrays(
+        {"EventInfo": ak.Array([{"run": 1, "lb": 2}, {"run": 1, "lb": 4}]), "lumi:block": np.array([1, 3])}
+    )
+    for block in ("EventInfo.lb", "lumi:block"):  # names that are no names in Python
+        passed = nested.filter(colonnade.json_mask(mask, run="EventInfo.run", block=block))
+        assert passed.take("rdfentry_").value.tolist() == ([0] if block == "EventInfo.lb" else [1])
     mask.write_text("[1]")
     with pytest.raises(colonnade.FormatError, match="not a luminosity mask"):
         colonnade.json_mask(mask)

@@ -26,6 +26,13 @@ def path(tmp_path_factory):
     return path
 
 
+def mask_beside(file):
+    mask = file + ".json"
+    with open(mask, "w", encoding="utf-8") as text:
+        text.write("{}")
+    return mask
+
+
 # ---- Habits from uproot
 
 
@@ -246,6 +253,38 @@ def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
         (lambda file: colonnade.import_tree(3, "b.root"), "3 does not name a file; try: a ROOT file"),
         (lambda file: colonnade.Schema({"x": float}), r"a mapping, .* for create\(\)"),
         (lambda file: colonnade.json_mask(3), "3 does not name a file"),
+        (lambda file: colonnade.json_mask(mask_beside(file), run=3), "3 is not the name of a column"),
+        (lambda file: colonnade.open(file, index=3), "3 does not name a file; try: a path"),
+        (lambda file: colonnade.open([file], index=[]), r"\[\] does not name a file"),
+        *(
+            (
+                lambda file, most=most: colonnade.open([file], max_open_files=most),
+                f"a chain with {most} open files cannot be read",
+            )
+            for most in (0, -1, 1 << 70)
+        ),
+        (lambda file: colonnade.open(file, max_open_files=0), "a chain with 0 open files"),
+        (
+            lambda file: colonnade.create_parallel("b.root", "E", {"x": int}, projections=["x"]),
+            r"\['x'\] has no names; try: \{\"y\": ",
+        ),
+        (
+            lambda file: colonnade.create_parallel("b.root", "E", {"x": int}, projections={"y": 3}),
+            "3 is not a type and the sources of the projected field 'y'",
+        ),
+        *(
+            (
+                lambda file, call=call: call(DataFrame("Events", file)),
+                "are for callables; an expression names its columns itself",
+            )
+            for call in (
+                lambda frame: frame.define_per_sample("y", "1", returns="float"),
+                lambda frame: frame.redefine_per_sample("x", "1", returns="float"),
+                lambda frame: frame.vary("x", "{x, x}", ["a", "b"], per_row=True),
+                lambda frame: frame.vary("x", ["x", "x"], ["a", "b"], returns="float"),
+                lambda frame: frame.vary("x", "{x, x}", ["a", "b"], arguments=["x"]),
+            )
+        ),
         (lambda file: colonnade.RDataFrame("Events", 3), "3 does not name a file; try: RDataFrame"),
         (
             lambda file: DataFrame("Events", file).vary("x", {}, 10**9),

@@ -182,7 +182,7 @@ Settings settings_for(std::string_view text, bool is_remote) {
     wanted = std::string(trimmed(variable("COLONNADE_CACHE")));
     if (wanted.empty()) wanted = configured();
   }
-  if (wanted.empty() || is_off(wanted)) return {};
+  if (wanted.empty() || is_off(trimmed(std::string_view(wanted).substr(0, wanted.find('?'))))) return {};
   return parse_settings(wanted);
 }
 

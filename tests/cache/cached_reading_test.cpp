@@ -932,7 +932,8 @@ TEST(CacheSettings, AreReadFromTexts) {
   EXPECT_TRUE(parse_settings("/a?offline=yes").offline);
   EXPECT_EQ(error_of([] { parse_settings("/a?trust=soon"); }).kind(), ErrorKind::usage);
   EXPECT_EQ(error_of([] { parse_settings("/a?timeout=0"); }).kind(), ErrorKind::usage);
-  EXPECT_TRUE(cache::settings_for("off", true).store.empty());
+  for (const char* off : {"off", "none", "off?budget=1TB"})
+    EXPECT_TRUE(cache::settings_for(off, true).store.empty()) << off;
   EXPECT_EQ(error_of([] { parse_settings("/a?budget=many"); }).kind(), ErrorKind::usage);
   EXPECT_EQ(error_of([] { parse_settings("/a?timeout=-1"); }).kind(), ErrorKind::usage);
   for (const char* text : {"/a?bugdet=1", "obj:///a?budget=1&trsut=1", "s3://b/p?ofline=yes"})

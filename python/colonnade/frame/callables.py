@@ -37,6 +37,7 @@ from .compiled import Loop, compile_rows
 from .identities import identity_of
 from .items import ItemFunction
 from .libraries import CppFunction, LibraryFunction
+from .luminosity import LuminosityMask
 from .sharing import Guarded, is_shared, turns
 from .user_modules import hash_of_file, sources_in, use_sources
 from .values import element_of, layout_of, python_array, trial, type_of, values_of
@@ -80,11 +81,13 @@ class _Spec(NamedTuple):
 
 
 def columns_of(function: Definable, columns: Sequence[str] | None) -> list[str]:
-    """Return the columns that a callable takes: `columns` if given, or its parameters.
+    """Return the columns that a callable takes: `columns` if given, or those of a mask, or its parameters.
 
     Raises:
         UsageError: it does not take as many arguments, or its parameters have no names.
     """
+    if columns is None and isinstance(function, LuminosityMask):
+        return list(function.columns)
     try:
         signature = inspect.signature(getattr(function, "py_func", function))
     except (TypeError, ValueError):

@@ -483,9 +483,8 @@ class DataFrame(Actions):
                 stack=shape,
                 travels=self._session.remote is not None,
             )
-        elif isinstance(values, str | Expression):
-            definition = _core.Definition.of_text(self._text(values))
         else:
+            _refuse_for_text(arguments is not None or per_row or returns is not None)
             definition = _core.Definition.of_text(self._braces(values))
         return self._at(
             self._graph.vary(self._node, listed, definition, named, column_name(name, "variation"))
@@ -610,11 +609,7 @@ class DataFrame(Actions):
         purpose: str = "",
     ) -> _core.Definition:
         if isinstance(value, str | Expression):
-            if columns is not None or per_row or returns is not None:
-                raise UsageError(
-                    "columns, per_row and returns are for callables; an expression names its columns itself",
-                    "name= if the second text is the name of a filter",
-                )
+            _refuse_for_text(columns is not None or per_row or returns is not None)
             return _core.Definition.of_text(self._text(value))
         if not callable(value):
             return _core.Definition.of_text(self._text(_constant(value)))
@@ -630,6 +625,7 @@ class DataFrame(Actions):
 
     def _sample_definition(self, value: ExpressionLike | Definable, returns: Returns) -> _core.Definition:
         if isinstance(value, str | Expression) or not callable(value):
+            _refuse_for_text(returns is not None)
             text = value if isinstance(value, str | Expression) else _constant(value)
             return _core.Definition.of_text(self._text(text), of_sample=True)
         session = self._session
@@ -711,6 +707,15 @@ def _remote(
     from colonnade.distributed import remote_of
 
     return remote_of(executor, npartitions, on_error, checkpoint)
+
+
+def _refuse_for_text(is_given: bool) -> None:
+    """Refuse what only callables have."""
+    if is_given:
+        raise UsageError(
+            "columns, per_row and returns are for callables; an expression names its columns itself",
+            "name= if the second text is the name of a filter",
+        )
 
 
 def _constant(value: object) -> Expression:

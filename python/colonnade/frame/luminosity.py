@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from colonnade.annotations import checked
 from colonnade.errors import FormatError, StorageError
-from colonnade.misuse import path_text
+from colonnade.misuse import column_name, path_text
 
 __all__ = ["LuminosityMask", "json_mask"]
 
@@ -35,8 +34,7 @@ class LuminosityMask:
         self._ends = np.searchsorted(table[:, 0], self._runs, side="right")
         self._table = table
         self.__name__ = "json_mask"
-        named = [_parameter(name) for name in (run, block)]
-        self.__signature__ = inspect.Signature(named)
+        self.columns = [run, block]
 
     def __call__(self, run: Any, block: Any) -> NDArray[np.bool_]:
         """Return which pairs are certified."""
@@ -50,10 +48,6 @@ class LuminosityMask:
             for _, first, last in self._table[self._starts[at] : self._ends[at]]:
                 passed |= here & (blocks >= first) & (blocks <= last)
         return passed
-
-
-def _parameter(name: str) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @checked
@@ -87,4 +81,4 @@ def json_mask(
         raise FormatError(
             "the file is not a luminosity mask", '{"273158": [[1, 1279]], ...}', uri=path
         ) from error
-    return LuminosityMask(ranges, run, block)
+    return LuminosityMask(ranges, column_name(run), column_name(block))

@@ -53,10 +53,7 @@ class Chain(DataSet):
     ) -> None:
         if missing not in get_args(MissingFields):
             raise UsageError(f"missing must be 'error', 'fill' or 'skip', not {missing!r}")
-        if max_open_files < 1:
-            raise UsageError(
-                f"a chain with {max_open_files} open files cannot be read", "max_open_files=1 or more"
-            )
+        check_open_files(max_open_files)
         self._settings = dict(settings, cache=lasting_cache(settings.get("cache")))
         self._missing: MissingFields = missing
         self._max_open_files = max_open_files
@@ -207,6 +204,12 @@ def files_of(data_set: DataSet) -> list[tuple[str, str]]:
         (uri if _core.absolute_name(uri) == place else place, name)
         for uri, (place, name) in zip(uris, data_set._named_places(), strict=True)
     ]
+
+
+def check_open_files(most: int) -> None:
+    """Refuse a maximum number of open files that is none."""
+    if not 1 <= most < 1 << 63:
+        raise UsageError(f"a chain with {most} open files cannot be read", "max_open_files=1 or more")
 
 
 def _read_index(path: str | os.PathLike[str] | None, files: Sequence[tuple[str, str]]) -> str:

@@ -12,7 +12,7 @@ from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError,
 from colonnade.misuse import check_order, column_name, mapping_of, path_text, refuse_arguments
 from colonnade.misuse import files_of as files_given
 
-from .chain import Chain, MissingFields, files_of
+from .chain import Chain, MissingFields, check_open_files, files_of
 from .dataset import DataSet, LocalIo, ReadSettings, lasting_cache
 from .joining import Joined, chained
 
@@ -134,6 +134,8 @@ def open(  # noqa: A001
         FormatError: the file is damaged or of another format.
     """
     refuse_arguments("open", others, _OPTIONS, _OF_UPROOT)
+    check_open_files(max_open_files)
+    index = None if index is None else path_text(index)
     settings: ReadSettings = {
         "checksums": checksums,
         "read_ahead": read_ahead,

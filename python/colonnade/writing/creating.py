@@ -19,7 +19,7 @@ from .filling import Filler, build_fields, descriptions_of, encodings_of
 from .options import CheckpointEvery, Size, WriteMode, write_options
 from .sources import Batch, to_batch
 
-__all__ = ["DataSetWriter", "add_attributes", "create", "target_of"]
+__all__ = ["DataSetWriter", "add_attributes", "create", "projection", "target_of"]
 
 
 @checked_methods
@@ -91,10 +91,7 @@ class DataSetWriter(Filler):
             SchemaError: the types are incompatible.
         """
         self._check_open()
-        field = build_field(name, type_name)
-        usage = "the path of a field, or a mapping of paths to paths"
-        pairs = {name: sources} if isinstance(sources, str) else mapping_of(sources, usage)
-        given = name_pairs(pairs, "field")
+        field, given = projection(name, type_name, sources)
         if self._writer is None:
             self._projections.append((field, given))
         else:
@@ -356,6 +353,16 @@ def add_attributes(
     uri, found = target_of(target, name)
     options = write_options(compression=compression, durability=durability)
     return AttributeAppender(uri, found, lambda: _core.open_appender(uri, found, options), is_there=True)
+
+
+def projection(
+    name: str, type_name: Spec, sources: str | Mapping[str, str]
+) -> tuple[_core.Field, dict[str, str]]:
+    """Return a projected field, and the paths of the fields that it and its sub-fields show."""
+    field = build_field(name, type_name)
+    usage = "the path of a field, or a mapping of paths to paths"
+    pairs = {name: sources} if isinstance(sources, str) else mapping_of(sources, usage)
+    return field, name_pairs(pairs, "field")
 
 
 def target_of(target: PathLike | tuple[PathLike, str], name: str | None) -> tuple[str, str]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
 from colonnade.annotations import checked, checked_methods
 from colonnade.arrays.columns import PathArray
-from colonnade.errors import Error, UsageError, redacted
+from colonnade.errors import Error, TypeMismatchError, UsageError, redacted
 from colonnade.locks import ProcessLock
-from colonnade.misuse import column_name
+from colonnade.misuse import column_name, mapping_of, shown
 from colonnade.reading.opening import PathLike
-from colonnade.schema.spec import Encoding, Spec, build_field
+from colonnade.schema.spec import Encoding, Spec
 
 from .attributes import ContextAttributes, SharedAttributeSet
-from .creating import target_of
+from .creating import projection, target_of
 from .filling import Closing, Filler, build_fields, descriptions_of, encodings_of
 from .options import WriteMode, WriteSettings, check_names, write_options
 
@@ -146,10 +146,7 @@ class ParallelDataSetWriter(Closing):
         self._fields = build_fields(
             schema, encodings_of(encodings), descriptions_of(field_descriptions), whole=True
         )
-        projected = []
-        for new, (spec, sources) in (projections or {}).items():
-            given = {new: sources} if isinstance(sources, str) else dict(sources)
-            projected.append((build_field(new, spec), given))
+        projected = _projected({} if projections is None else projections)
         self._writer = self._guard(
             lambda: _core.make_parallel_writer(
                 uri, name, list(self._fields.values()), projected, options, mode
@@ -229,6 +226,18 @@ class ParallelDataSetWriter(Closing):
         state = "closed" if self._closed else "open"
         place = redacted(self._uri)
         return f"<ParallelDataSetWriter '{self._name}' in '{place}': {len(self._fields)} fields, {state}>"
+
+
+def _projected(projections: Any) -> list[tuple[_core.Field, dict[str, str]]]:
+    usage = '{"y": ("float", "x")}, a type and what the field shows'
+    fields = []
+    for name, given in mapping_of(projections, usage).items():
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise TypeMismatchError(
+                f"{shown(given)} is not a type and the sources of the projected field '{name}'", usage
+            )
+        fields.append(projection(name, *given))
+    return fields
 
 
 @checked

@@ -304,8 +304,8 @@ std::chrono::milliseconds timeout_of(const std::optional<std::string>& text) {
   double seconds = 0;
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
   if (code != std::errc() || end != digits.data() + digits.size() || !(seconds > 0 && seconds <= 86400))
-    throw Error(ErrorKind::usage,
-                fmt::format("COLONNADE_S3_TIMEOUT is \"{}\", not a number of seconds up to 86400", *text));
+    throw Error(ErrorKind::usage, fmt::format("COLONNADE_S3_TIMEOUT is \"{}\"", *text),
+                "a number of seconds up to 86400");
   return std::chrono::milliseconds(std::max<std::int64_t>(static_cast<std::int64_t>(seconds * 1000), 1));
 }
 

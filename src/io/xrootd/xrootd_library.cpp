@@ -15,6 +15,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "base/writer_preferring_mutex.h"
 #include "colonnade/error.h"
@@ -153,6 +154,8 @@ struct Setting {
 
 // Who waits half an hour has long given up. What the user, an administrator or another part of the program
 // has set is not touched.
+constexpr long longest_timeout = 65535;  // seconds: the library takes 16 bits
+
 constexpr std::array xrd_settings{
     Setting{"RequestTimeout", 1800, 60},
     // Between two attempts to connect, and how many.
@@ -178,13 +181,14 @@ const char* xrd_variable(const char* name) {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-long seconds_in(const char* name) {
+// Nothing if the variable is not set; 0 for a value that is not understood.
+std::optional<long> seconds_in(const char* name) {
   const char* text = xrd_variable(name);
-  if (text == nullptr) return 0;
+  if (text == nullptr) return std::nullopt;
   long seconds = 0;
   const char* end = text + std::strlen(text);
   const auto [stop, failure] = std::from_chars(text, end, seconds);
-  if (failure != std::errc() || stop != end || seconds < 1 || seconds > 65535) return 0;
+  if (failure != std::errc() || stop != end || seconds < 1 || seconds > longest_timeout) return 0;
   return seconds;
 }
 
@@ -336,9 +340,15 @@ void add_xrootd_folder(std::string_view folder) {
 
 long xrootd_timeout() {
   constexpr long usual = 60;
-  for (const char* name : {"COLONNADE_XROOTD_TIMEOUT", "XRD_REQUESTTIMEOUT"})
-    if (const long seconds = seconds_in(name); seconds > 0) return seconds;
-  return usual;
+  constexpr const char* own = "COLONNADE_XROOTD_TIMEOUT";
+  if (const auto seconds = seconds_in(own)) {
+    if (*seconds > 0) return *seconds;
+    throw Error(ErrorKind::usage, fmt::format("{} is \"{}\"", own, xrd_variable(own)),
+                fmt::format("a whole number of seconds from 1 to {}", longest_timeout));
+  }
+  // XRootD ignores what it does not understand.
+  const long seconds = seconds_in("XRD_REQUESTTIMEOUT").value_or(0);
+  return seconds > 0 ? seconds : usual;
 }
 
 #undef LATER

@@ -166,12 +166,13 @@ struct XrdApi {
 // are.
 XrdApi load_xrootd(std::span<const std::string> libraries);
 
-// The library of this process: one that is loaded already, that of COLONNADE_XRDCL, one in a folder that was
-// added, or the system's.
+// The library of this process: that of COLONNADE_XRDCL, or else one that is loaded already, one in a folder
+// that was added, or the system's.
 const XrdApi& xrd_api();
 void add_xrootd_folder(std::string_view folder);
 
-// Seconds that an operation may take: COLONNADE_XROOTD_TIMEOUT, XRD_REQUESTTIMEOUT, or 60.
+// Seconds that an operation may take: COLONNADE_XROOTD_TIMEOUT, XRD_REQUESTTIMEOUT, or 60. Throws
+// ErrorKind::usage for what the first cannot be.
 long xrootd_timeout();
 
 }  // namespace colonnade::io

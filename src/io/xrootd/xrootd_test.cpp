@@ -117,10 +117,16 @@ TEST(Xrootd, TimeoutsComeFromTheEnvironment) {
   EXPECT_EQ(xrootd_timeout(), 300);
   ::setenv("COLONNADE_XROOTD_TIMEOUT", "5", 1);
   EXPECT_EQ(xrootd_timeout(), 5);
-  for (const char* bad : {"", "0", "-1", "5s", "99999999"}) {
+  for (const char* bad : {"0", "-1", "5s", "0.5", "99999999"}) {
     ::setenv("COLONNADE_XROOTD_TIMEOUT", bad, 1);
-    EXPECT_EQ(xrootd_timeout(), 300) << bad;
+    const Error error = error_of([] { xrootd_timeout(); });
+    EXPECT_EQ(error.kind(), ErrorKind::usage) << bad;
+    EXPECT_THAT(error.advice(), HasSubstr("a whole number of seconds"));
   }
+  ::setenv("COLONNADE_XROOTD_TIMEOUT", "", 1);
+  EXPECT_EQ(xrootd_timeout(), 300);
+  ::setenv("XRD_REQUESTTIMEOUT", "soon", 1);
+  EXPECT_EQ(xrootd_timeout(), 60);
   ::unsetenv("COLONNADE_XROOTD_TIMEOUT");
   ::unsetenv("XRD_REQUESTTIMEOUT");
 }
