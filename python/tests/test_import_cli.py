@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -87,6 +90,33 @@ def test_a_tree(run, tmp_path):
     )
     assert status == 0
     assert json.loads(out)["projected"] == []
+
+
+@pytest.fixture
+def web(tmp_path):
+    """A web server of the folder."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Handler, directory=str(tmp_path))
+    ) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_rntuples_and_trees_of_a_web_server(run, made, tmp_path, web):
+    shutil.copy(TREE, tmp_path / "tree.root")
+    assert run("import", f"{web}/made.root", tmp_path / "a.root")[0] == 0
+    assert values(tmp_path / "a.root") == values(made)
+    status, out, _ = run("import", f"{web}/tree.root", tmp_path / "b.root", "--json")
+    assert status == 0
+    assert json.loads(out)["trees"]
 
 
 def test_what_goes_wrong_is_told_in_one_line(run, made, tmp_path):

@@ -117,7 +117,7 @@ def _place(source: str, name: str | None) -> tuple[str, str]:
 
 def _is_tree(uri: str, name: str, *, wanted: bool) -> bool:
     """Whether this is a TTree: what is no RNTuple."""
-    if wanted or uri.startswith(("root://", "http://", "https://")):
+    if wanted:
         return True
     try:
         names = _core.data_sets(uri)
