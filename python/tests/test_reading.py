@@ -16,6 +16,7 @@ from locations import FIXTURES
 from other_names import renamed
 
 import colonnade
+from colonnade.reading.opening import split_target
 
 SEVERAL = FIXTURES / "several_data_sets.root"
 PROJECTED = FIXTURES / "types_projected.root"
@@ -53,14 +54,16 @@ def sample(tmp_path):
         (f"{SEVERAL}:Events", None),
         ((SEVERAL, "Events"), None),
         (f"{SEVERAL}:dir/deep/Events", None),
+        (f"file://{SEVERAL}:dir/deep/Events", None),
+        ([f"file://{SEVERAL}:Events"], None),
+        (f"file://{SEVERAL}:Events", "Events"),
         (SEVERAL, "dir/Other"),
     ],
 )
 def test_data_set_is_named_in_several_ways(target):
     data_set = colonnade.open(*target)
-    assert data_set.name == (
-        target[1] or (target[0][1] if isinstance(target[0], tuple) else target[0].split(":")[1])
-    )
+    text = target[0][0] if isinstance(target[0], list) else target[0]
+    assert data_set.name == (target[1] or (text[1] if isinstance(text, tuple) else text.split(".root:")[1]))
     assert data_set.num_entries > 0
 
 
@@ -93,6 +96,22 @@ def test_names_of_places_in_memory_are_no_names_of_data_sets():
     assert colonnade.open(place)["x"].to_list() == colonnade.open([place], "Events")["x"].to_list() == [1, 2]
     copied = colonnade.DataFrame("Events", place).snapshot(place, "Copied")
     assert copied.sum("x").value == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "split"),
+    [
+        ("root://host:1094//a/f.root:dir/Events", ("root://host:1094//a/f.root", "dir/Events")),
+        ("s3://bucket/run*.root:Events", ("s3://bucket/run*.root", "Events")),
+        ("http://host:8080/f.root", ("http://host:8080/f.root", "")),
+        ("http://user.root:word@host/f", ("http://user.root:word@host/f", "")),
+        ("https://host/f.root?x=a:b", ("https://host/f.root?x=a:b", "")),
+        ("https://host/a.root:b.root", ("https://host/a.root:b.root", "")),
+        ("daos://pool/container:x", ("daos://pool/container:x", "")),
+    ],
+)
+def test_names_behind_uris(text, split):
+    assert split_target(text) == split
 
 
 def test_name_may_be_left_out_if_there_is_one_data_set_only():

@@ -49,7 +49,7 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
     # A colon may be part of the path or of a scheme: it starts a name only if the text before it may be a file.
     if isinstance(target, str) and not os.path.exists(uri):
         head, colon, tail = _at_colon(uri)
-        plain = "://" not in uri and not tail.startswith("/") and not tail.endswith(".root")
+        plain = _may_have_name(uri, head) and not tail.startswith("/") and not tail.endswith(".root")
         is_scheme = tail.startswith("//") or head.lower() in ("memory", "memory+obj")
         if colon and head and tail and not is_scheme and (os.path.exists(head) or plain):
             return head, tail
@@ -59,12 +59,18 @@ def split_target(target: PathLike | tuple[PathLike, str], name: str | None = Non
 def _without_name(uri: str, name: str) -> str:
     """The file of "f.root:Events", which names the same data set; with another name it is refused."""
     head, _, tail = _at_colon(uri)
-    is_named = head.endswith(".root") and "://" not in uri and not tail.endswith(".root")
+    is_named = head.endswith(".root") and _may_have_name(uri, head) and not tail.endswith(".root")
     if not is_named or not tail or os.path.exists(uri):
         return uri
     if tail.strip("/") != name.strip("/"):
         raise UsageError(f"the data set is named twice: '{tail}' and '{name}'", uri=head)
     return head
+
+
+def _may_have_name(uri: str, head: str) -> bool:
+    """Whether the text before a colon may be a file: of URIs one whose path ends with .root."""
+    _, scheme, rest = head.partition("://")
+    return "://" not in uri or (bool(scheme) and "/" in rest and head.endswith(".root"))
 
 
 def _at_colon(uri: str) -> tuple[str, str, str]:
@@ -102,7 +108,8 @@ def open(  # noqa: A001
     Args:
         target: the file; or file and data set as "f.root:Events" or ("f.root", "Events"). Several files: a name with
             wildcards, "run*.root", or a list, whose items may have wildcards and names, too, or be data sets. Names may
-            differ from file to file. Joined data sets are chained with others that are joined in the same way.
+            differ from file to file. Joined data sets are chained with others that are joined in the same way. Files
+            may be URIs; a name after a colon needs one that ends with ".root".
         name: the path of the data set in the file, "Events" or "dir/Events"; optional if there is only one.
         friends: other data sets with as many entries, by name, whose fields are beside those of this one: anything
             that `target` accepts, or open data sets; see `DataSet.with_friends`. `DataSet.join` joins by keys.
