@@ -236,7 +236,10 @@ def gc(home: PathLike | None = None) -> CacheGarbage:
 
 @checked
 def flush(seconds: float = 60) -> bool:
-    """Wait until all pages read so far are in the cache; False if some are left. Exiting processes wait anyway."""
+    """Wait until all pages read so far are in the cache, at most `seconds`; False if some are left.
+
+    When a process ends, it waits up to 5 s for them anyway.
+    """
     return _core.flush_cache(seconds)
 
 

@@ -514,7 +514,7 @@ def test_lists_that_claim_more_items_than_they_have_bytes(count):
 @pytest.mark.parametrize(
     ("kind", "offsets", "reason"),
     [
-        ("AsJagged", [0, 80, 40, 120], "the offsets of a basket are in no order"),
+        ("AsJagged", [0, 80, 40, 120], "the offsets of a basket are not in order"),
         ("AsStrings", [0, 3, 3, 4], "an entry ends within the length of its text"),
     ],
 )

@@ -109,7 +109,7 @@ class Actions(Node):
         return self._book("count", [], {}, _as_int)
 
     def sum(self, x: ExpressionLike, start: float = 0) -> Result[float]:
-        """Add up values; int for integers unless the sum needs more than 64 bits, else float."""
+        """Add up values, and `start`; int for integers unless the sum needs more than 64 bits, else float."""
         return self._book("sum", [self._text(x)], {"start": start}, _plain)
 
     def min(self, x: ExpressionLike) -> Result[float]:
@@ -149,7 +149,7 @@ class Actions(Node):
             q: which quantile, 0 to 1, or several.
             exact_up_to: how many different values are counted one by one, with 16 bytes each. Of more than that the
                 quantiles are approximate: values are counted in bins of equal relative width, as narrow as that number
-                of bins allows. Over ten powers of two a million bins have a relative width of 0.00001. What comes out
+                of bins allows. Over ten powers of two a million bins have a relative width of 0.00001. The result
                 does not depend on the number of threads or tasks.
         """
         text = self._numbers(x, "quantile")

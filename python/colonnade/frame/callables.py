@@ -231,7 +231,7 @@ def without_sum(data: bytes) -> memoryview:
     """
     rest = memoryview(data)[_SUM_BYTES:]
     if _sum_of(rest) != data[:_SUM_BYTES]:
-        raise ValueError("the checksum is another one")
+        raise ValueError("the checksum differs")
     return rest
 
 

@@ -155,7 +155,7 @@ def entry_offsets(found: Any, basket: Any) -> Any:
     if found[0] == -key:
         found = np.append(np.cumsum(found[:-1] + key), found[-1]).astype(found.dtype)
     if found[0] < 0 or np.any(np.diff(found) < 0):
-        raise ValueError("the offsets of a basket are in no order")
+        raise ValueError("the offsets of a basket are not in order")
     return found
 
 

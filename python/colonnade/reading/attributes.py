@@ -143,7 +143,10 @@ class AttributeSet:
         row_stop: int | None = None,
         library: Library = "ak",
     ) -> Any:
-        """Read fields as arrays with one value per row; see `DataSet.arrays`."""
+        """Read fields as arrays with one value per row, of all rows or those in [row_start, row_stop).
+
+        See `DataSet.arrays`.
+        """
         start, stop, _ = slice(row_start, row_stop).indices(self.num_rows)
         names = self.field_names if fields is None else names_of(fields, "field")
         selected = self._rows._select([f"_userData.{name}" for name in names]) if names else {}

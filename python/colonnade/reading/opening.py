@@ -273,7 +273,7 @@ def split_targets(name: str, files: Iterable[PathLike | tuple[PathLike, str]]) -
 
 @checked
 def datasets(path: PathLike) -> list[str]:
-    """List the data sets of a file, as "Events" or "dir/Events".
+    """List the data sets of a file or an object store, as "Events" or "dir/Events".
 
     Raises:
         FileMissingError: no such file.

@@ -239,7 +239,7 @@ def create(
     object_class: str = "",
     **others: NoReturn,
 ) -> DataSetWriter:
-    """Create a data set.
+    """Create a data set. Sizes are numbers of bytes, or texts such as "64 MiB".
 
     Args:
         target: the file, or file and data set as "f.root:Events" or ("f.root", "Events"). It is replaced, unless a data

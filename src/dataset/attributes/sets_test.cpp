@@ -749,7 +749,7 @@ TEST(AttributeSets, OfOtherSchemasAreLeftOutWithANote) {
   const CopyReport report = concatenate({{one}, {two}}, {all});
   ASSERT_EQ(report.notes.size(), 1u);
   EXPECT_THAT(report.notes[0], HasSubstr("the attribute set 'a' of"));
-  EXPECT_THAT(report.notes[0], HasSubstr("another schema than that of the sources before"));
+  EXPECT_THAT(report.notes[0], HasSubstr("its schema differs from that of the earlier sources"));
   EXPECT_EQ(rows_of(all, "a"), expected.at("a"));
 }
 

@@ -27,7 +27,7 @@ void check_there(const dataset::ChainState& chain, std::uint32_t field) {
     ErrorContext where = context_of(chain, field);
     where.uri = schemas[i].uri;
     throw Error(ErrorKind::type,
-                "the file does not have the field, and the type asked for has no missing values",
+                "the file does not have the field, and the requested type has no missing values",
                 "a std::optional of it", std::move(where));
   }
 }

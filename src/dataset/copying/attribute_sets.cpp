@@ -122,8 +122,7 @@ Descriptor AttributeSetCopy::schema_with(const Set& set, const page::PageSource&
     merged.add(own);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::schema) throw;
-    throw Error(ErrorKind::schema,
-                "it has another schema than that of the sources before: " + error.problem());
+    throw Error(ErrorKind::schema, "its schema differs from that of the earlier sources: " + error.problem());
   }
   merged.finish();
   if (set.there)

@@ -28,7 +28,7 @@ constexpr std::array<std::pair<LocalIo, std::string_view>, 5> local_io_names = {
 LocalIo local_io_of(std::string_view wanted) {
   for (const auto& [value, name] : local_io_names)
     if (name == wanted) return value;
-  throw Error(ErrorKind::usage, fmt::format("there is no way of local reading called '{}'", wanted));
+  throw Error(ErrorKind::usage, fmt::format("'{}' is not a way of reading local files", wanted));
 }
 
 std::shared_ptr<Source> make_source(const nlohmann::json& json);

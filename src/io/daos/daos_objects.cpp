@@ -53,7 +53,7 @@ Objects::Objects(std::shared_ptr<Session> session, const std::string& object_cla
 void Objects::check_writable() const {
   if (session_->read_only())
     throw Error(ErrorKind::io, "the DAOS container can only be read: writing is not permitted (DER_NO_PERM)",
-                "have yourself given write access to the pool and the container (daos container set-owner or "
+                "ask for write access to the pool and the container (daos container set-owner or "
                 "update-acl)",
                 {.uri = session_->uri()});
 }
