@@ -4,6 +4,7 @@
 #define COLONNADE_COLONNADE_H
 
 #include "colonnade/attributes.h"
+#include "colonnade/cache.h"
 #include "colonnade/chain.h"
 #include "colonnade/column_type.h"
 #include "colonnade/columnar.h"
@@ -23,6 +24,7 @@
 #include "colonnade/reader.h"
 #include "colonnade/repair.h"
 #include "colonnade/sealed_columns.h"
+#include "colonnade/shared_writer.h"
 #include "colonnade/types.h"
 #include "colonnade/view.h"
 #include "colonnade/warning.h"

@@ -92,8 +92,8 @@ class Reader {
 
   // The arrays of the fields at `paths` and of everything below them, and the offsets of the collections
   // above them, for the entries [first, last). Ordered by field id. Fields that cannot be read are left out
-  // unless they are named. Entries up to `ahead` will be asked for next: what is far away of them is on its
-  // way when this returns.
+  // unless they are named. Entries up to `ahead` are requested next: those on other machines are being
+  // fetched when this returns.
   std::vector<ColumnArray> arrays(std::span<const std::string> paths, std::uint64_t first, std::uint64_t last,
                                   std::uint64_t ahead = 0);
 

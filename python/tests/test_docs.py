@@ -187,6 +187,22 @@ def test_links_lead_somewhere(page: str) -> None:
         assert (ROOT / page).parent.joinpath(target).exists(), target
 
 
+def test_one_header_includes_all_but_the_data_frame_and_functions() -> None:
+    folder = ROOT / "include" / "colonnade"
+
+    def reached(name: str) -> set[str]:
+        found, new = set(), {name}
+        while new:
+            found |= new
+            texts = [(folder / each).read_text(encoding="utf-8") for each in new]
+            new = {each for text in texts for each in re.findall(r'#include "colonnade/(.+?)"', text)} - found
+        return found
+
+    public = {path.name for path in folder.glob("*.h")}
+    assert public <= reached("colonnade.h") | reached("dataframe.h") | {"functions.h"}
+    assert "dataframe.h" not in reached("colonnade.h")
+
+
 def test_every_page_is_in_the_readme() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [path.name for path in (ROOT / "docs").glob("*.md") if f"docs/{path.name}" not in text]
