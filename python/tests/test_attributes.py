@@ -67,6 +67,9 @@ def test_rows_come_back(tmp_path, where, by_row, checkpoint_every):
         assert list(found) == expected
         assert len(found) == found.num_rows == 40
         assert found.row(-1) == expected[-1]
+        for beyond in (len(expected), -len(expected) - 1, 1 << 70):
+            with pytest.raises(colonnade.UsageError, match="is beyond the"):
+                found.row(beyond)
         assert found["number"].to_list() == [row.values["number"] for row in expected]
         assert found.ranges.tolist() == [[row.first, row.last] for row in expected]
         for first in range(0, 60, 7):

@@ -213,7 +213,7 @@ class Processes:
         return cls._shared[key]
 
     def __init__(self, number: int) -> None:
-        if number < 1:
+        if not 1 <= number < 1 << 16:
             raise UsageError(f"{number} is not a number of processes", "1, 2, ...")
         self.slots = number
         self._pool: _Pool | None = None

@@ -167,6 +167,8 @@ class DataFrame(Actions):
         **options: Unpack[ReadSettings],
     ) -> None:
         remote = _remote(executor, npartitions, on_error, checkpoint)
+        if friends is not None:
+            friends = mapping_of(friends, 'friends={"f": ("More", "more.root")}')
         if isinstance(name, DataSet) and any(isinstance(of, Joined) for of in (friends or {}).values()):
             name, friends = _with_friends(name, friends or {}), None
         whole = name
@@ -335,7 +337,7 @@ class DataFrame(Actions):
         if table is not None:
             self._session.joins.append((join, kept))
         if columns is not None:
-            chosen = [columns] if isinstance(columns, str) else list(columns)
+            chosen = names_of(columns)
         elif isinstance(name, DataSet) and name._selection is not None:
             chosen = [field for field in name.field_names if field not in pairs.values()]
         else:
@@ -783,6 +785,7 @@ def _open(
             f"a DataFrame cannot be made from {shown(name)} without files",
             'DataFrame("Events", "f*.root"), DataFrame(1000), or DataFrame.from_arrays(...)',
         )
+    name = column_name(name, "data set")
     given = files_of(files, _FILES)
     if not given:
         raise UsageError("the list of files is empty")

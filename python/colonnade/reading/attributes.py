@@ -10,7 +10,7 @@ import numpy as np
 from colonnade import _core
 from colonnade.annotations import checked_methods
 from colonnade.arrays.lazy import awkward as ak
-from colonnade.errors import Error, FormatError, NotFoundError, UnsupportedError, redacted
+from colonnade.errors import Error, FormatError, NotFoundError, UnsupportedError, UsageError, redacted
 from colonnade.misuse import column_name, names_of
 
 from .steps import entry_range
@@ -161,8 +161,14 @@ class AttributeSet:
         return found[field]
 
     def row(self, number: int) -> Attribute:
-        """Read a row; negative numbers count from the end."""
-        start = range(self.num_rows)[number]
+        """Read a row; negative numbers count from the end.
+
+        Raises:
+            UsageError: there is no such row.
+        """
+        start = number + self.num_rows if number < 0 else number
+        if not 0 <= start < self.num_rows:
+            raise UsageError(f"row {number} is beyond the {self.num_rows} rows of the set '{self._name}'")
         return next(self._read_rows(start, start + 1))
 
     def __iter__(self) -> Iterator[Attribute]:

@@ -116,6 +116,8 @@ class Chain(DataSet):
                 "this version knows the schema of a file only in part, so the file cannot be indexed"
             )
         target = Path(path_text(path))
+        if not target.name:
+            raise UsageError(f"'{path_text(path)}' is not the name of a file", "index='runs.json'")
         aside = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
         try:
             aside.write_text(text)
