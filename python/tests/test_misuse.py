@@ -256,6 +256,7 @@ def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
         (lambda file: colonnade.json_mask(mask_beside(file), run=3), "3 is not the name of a column"),
         (lambda file: colonnade.open(file, index=3), "3 does not name a file; try: a path"),
         (lambda file: colonnade.open([file]).save_index(""), "'' is not the name of a file"),
+        (lambda file: colonnade.collect_garbage(""), "the name of the store, file or folder is empty"),
         (lambda file: DataFrame("\ud800", file), "is not the name of a data set: it is not valid Unicode"),
         (lambda file: DataFrame("Events", file, friends=["x"]), r"\['x'\] has no names; try: friends="),
         (lambda file: DataFrame("Events", file, executor=1 << 70), "[0-9]+ is not a number of processes"),

@@ -86,6 +86,10 @@ def collect_garbage(
     """
     age = None if older_than is None else seconds_of(older_than)
     place = path_text(uri)
+    if not place:  # as of a variable of the shell that is not set
+        raise UsageError(
+            "the name of the store, file or folder is empty", "a path or a URI; '.' for this folder"
+        )
     if _core.is_object_store(place):
         return _of_store(place, dry_run, age, force)
     if _core.is_local_file(place):
