@@ -31,11 +31,19 @@ bool changes(const Token& method) {
 
 }  // namespace
 
-// Behind "name" or "name[...][...]" at this token; the token itself if there is no such thing.
+// Behind "name", "name[...].first" or "*iterator" at this token; the token itself if there is no such thing.
 std::size_t Parser::end_of_target(std::size_t at) const {
-  if (token(at).kind != Token::Kind::name || token(at).is_quoted) return at;
   std::size_t end = at + 1;
-  while (token(end).is("[")) {
+  if (token(at).is("*") && token(end).kind == Token::Kind::name) return end + 1;
+  if (token(at).kind != Token::Kind::name || token(at).is_quoted) return at;
+  for (;;) {
+    const bool is_member = token(end).is(".") || (token(end).is("->") && end == at + 1);
+    if (is_member && token(end + 1).kind == Token::Kind::name && !token(end + 2).is("(") &&
+        !token(end + 2).is("::")) {
+      end += 2;
+      continue;
+    }
+    if (!token(end).is("[")) return end;
     int open = 0;
     do {
       if (token(end).kind == Token::Kind::end) return at;
@@ -44,7 +52,6 @@ std::size_t Parser::end_of_target(std::size_t at) const {
       ++end;
     } while (open > 0);
   }
-  return end;
 }
 
 // Behind the name of sort(x.begin(), ...) and similar ones at this position, or the token itself.
@@ -115,36 +122,98 @@ bool Parser::assigns() const {
   return assigned_by(behind).has_value();
 }
 
-Parser::Target Parser::target() {
-  const Token& name = take();
-  Target found;
-  if (const auto alias = alias_of(name)) {
-    found = *alias;
-    if (found.variable < own_variables_)
-      fail(name.range, fmt::format("a lambda cannot change '{}' around it", name.text));
-  } else {
-    found.variable = variable(name);
-    found.node = named(name.text, name.range);
-  }
-  while (here().is("[")) {
+// `is_frozen`: it stays what it is now, whatever its indices depend on.
+Parser::Target Parser::target(bool is_frozen) {
+  Target found = begin_of_target();
+  for (;;) {
+    if (here().is(".") && !token(at_ + 2).is("(")) {
+      take();
+      const Token& name = take();
+      found.node = member_of(found.node, name.text, name.range);
+      continue;
+    }
+    if (!here().is("[")) return found;
     const Token& open = take();
-    const NodeIndex index = expression();
+    NodeIndex index = expression();
     expect("]", open);
+    if (is_frozen) index = frozen(index);
     SyntaxNode item = make(NodeKind::subscript, from(open.range), {found.node, index});
     item.whole.end = item.mark.end;
     found.node = add(std::move(item));
   }
-  return found;
 }
 
-// The item of a list that the variable of "for (auto& x : list)" stands for.
+// A variable, or what a reference or an iterator stands for.
+Parser::Target Parser::begin_of_target() {
+  const bool is_item = accept("*");
+  const Token& name = take();
+  const auto number = find_variable(name.text);
+  const auto iterates = number ? variables_[*number].iterates : std::nullopt;
+  if (is_item || here().is("->")) {
+    const auto changed = iterates ? variable_of(*iterates) : std::nullopt;
+    if (!changed)
+      fail(name.range, fmt::format("'{}' is no iterator of a variable that can change", name.text));
+    require_changeable(*changed, name.range);
+    const NodeIndex list = copy_of(*iterates, *changed, name.range);
+    const NodeIndex place = frozen(named(*number, name.range));
+    NodeIndex item = add(make(NodeKind::subscript, name.range, {list, place}));
+    if (accept("->")) {
+      const Token& member = take();
+      item = member_of(item, member.text, member.range);
+    }
+    return {item, *changed};
+  }
+  if (const auto alias = alias_of(name)) {
+    require_changeable(alias->variable, name.range);
+    return *alias;
+  }
+  const std::size_t changed = variable(name);
+  return {named(changed, name.range), changed};
+}
+
+NodeIndex Parser::member_of(NodeIndex object, std::string_view name, TextRange mark) {
+  SyntaxNode node = make(NodeKind::member, mark, {object});
+  node.text = name;
+  return add(std::move(node));
+}
+
+// The item of a list that the variable of "for (auto& x : list)" stands for, or what a reference refers to.
 std::optional<Parser::Target> Parser::alias_of(const Token& name) {
   const auto found = find_variable(name.text);
-  if (!found || variables_[*found].place.empty() || name.is_quoted) return std::nullopt;
-  const std::size_t list = variables_[*found].list;
-  const NodeIndex item = add(make(NodeKind::subscript, name.range,
-                                  {named(list, name.range), named(variables_[*found].place, name.range)}));
-  return Target{item, list};
+  if (!found || name.is_quoted) return std::nullopt;
+  const Variable& alias = variables_[*found];
+  if (alias.place.empty() && !alias.refers_to) return std::nullopt;
+  if (named_lambdas_ > 0) uses_.push_back({std::string(alias.name), *found});
+  const std::size_t variable = alias.list;
+  return Target{
+      alias.refers_to ? copy_of(*alias.refers_to, variable, name.range) : item_of(*found, name.range),
+      variable};
+}
+
+NodeIndex Parser::item_of(std::size_t alias, TextRange mark) {
+  const NodeIndex list = named(variables_[alias].list, mark);
+  return add(make(NodeKind::subscript, mark, {list, named(variables_[alias].place, mark)}));
+}
+
+// The same part of a variable, as it is here.
+NodeIndex Parser::copy_of(NodeIndex target, std::size_t variable, TextRange mark) {
+  const SyntaxNode node = syntax_[target];
+  syntax_.shares_nodes = true;
+  if (node.kind == NodeKind::name) return named(variable, mark);
+  const NodeIndex object = copy_of(node.children.front(), variable, mark);
+  if (node.kind == NodeKind::member) return member_of(object, node.text, mark);
+  return add(make(NodeKind::subscript, mark, {object, node.children[1]}));
+}
+
+// The variable that this is a part of.
+std::optional<std::size_t> Parser::variable_of(NodeIndex target) const {
+  while (syntax_[target].kind == NodeKind::subscript || syntax_[target].kind == NodeKind::member)
+    target = syntax_[target].children.front();
+  const SyntaxNode& root = syntax_[target];
+  if (root.kind != NodeKind::name || root.quoted) return std::nullopt;
+  for (std::size_t i = variables_.size(); i-- > 0;)
+    if (variables_[i].node_name == root.text) return i;
+  return std::nullopt;
 }
 
 // A variable or, if there is none of this name, a column or constant.
@@ -159,6 +228,7 @@ NodeIndex Parser::named(std::string_view name, TextRange mark) {
 NodeIndex Parser::named(std::size_t number, TextRange mark) {
   const Variable& variable = variables_[number];
   if (named_lambdas_ > 0) uses_.push_back({std::string(variable.name), number});
+  reads_.push_back(number);
   SyntaxNode node = make(NodeKind::name, mark);
   node.depth = variable.depth;
   node.text = variable.node_name;
@@ -171,8 +241,9 @@ NodeIndex Parser::assignment() {
   const std::size_t begin = at_;
   const bool is_prefix = is_step(here());
   if (is_prefix) take();
+  const bool is_item = here().is("*");
   const Target changed = target();
-  if (!is_prefix && accept(".")) return changed_by_method(changed);
+  if (!is_prefix && !is_item && accept(".")) return changed_by_method(changed);
   const Token& symbol = is_prefix ? token(begin) : take();
   NodeIndex value = 0;
   if (is_step(symbol)) {
@@ -183,7 +254,7 @@ NodeIndex Parser::assignment() {
                                                          token(end).kind == Token::Kind::symbol &&
                                                          token(end).is("=")) {
     const NodeIndex inner = assignment();
-    effects_->before.push_back(inner);
+    effects_->before.push_back(step_of(inner));
     value = syntax_.nodes[inner].children.front();
   } else {
     value = expression();
@@ -220,7 +291,7 @@ NodeIndex Parser::stepped() {
   SyntaxNode node = make(NodeKind::binary, symbol.range, {changed.node, add(std::move(one))});
   node.text = symbol.text.substr(1);
   const NodeIndex step = assigned(changed, symbol.range, {changed.node, add(std::move(node))}, {});
-  (is_prefix ? effects_->before : effects_->after).push_back(step);
+  (is_prefix ? effects_->before : effects_->after).push_back(step_of(step));
   effects_->names.push_back(&name);
   return changed.node;
 }
@@ -272,6 +343,7 @@ NodeIndex Parser::assigned(const Target& target, TextRange mark, std::vector<Nod
   SyntaxNode node = make(NodeKind::assignment, mark, std::move(children));
   node.text = method;
   const NodeIndex made = add(std::move(node));
+  changed_.push_back(target.variable);
   // Behind branches it is a choice between this value and the one before.
   std::uint32_t& depth = variables_[target.variable].depth;
   depth = std::max(depth + nesting_, syntax_.nodes[made].depth) + 1;

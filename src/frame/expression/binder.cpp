@@ -46,8 +46,11 @@ ExpressionId Binder::bind(NodeIndex index) {
     case NodeKind::loop:
     case NodeKind::selection:
     case NodeKind::jump:
+    case NodeKind::invocation:
     case NodeKind::result:
       break;
+    case NodeKind::exception:
+      return exception(node);
   }
   return body(index);
 }

@@ -52,6 +52,7 @@ class Binder {
   ExpressionId name(NodeIndex index);
   ExpressionId member(NodeIndex index);
   ExpressionId member_of(const SyntaxNode& node, ExpressionId object);
+  std::size_t index_of_member(const SyntaxNode& node, const ValueType& type) const;
   std::optional<ExpressionId> look_up(const SyntaxNode& node, std::string_view path);
   ExpressionId special(Op op) const;
   std::optional<ExpressionId> size_of_list(const SyntaxNode& node, std::string_view path);
@@ -70,7 +71,7 @@ class Binder {
     Kind kind = Kind::result;
     ExpressionId condition = 0;
     ExpressionId value = 0;     // of a result
-    std::vector<Local> locals;  // of the others
+    std::vector<Local> locals;  // of the others, and of results of calls that change variables
   };
   struct Outcome {
     std::vector<Exit> exits;  // each where those before it are not taken
@@ -114,10 +115,27 @@ class Binder {
   ExpressionId number(std::int64_t value) { return pool_.constant(make_constant(1, value)); }
   ExpressionId set_vector(const SyntaxNode& node, const ValueType& vector, std::string_view made);
 
+  void store(const SyntaxNode& node, NodeIndex target, ExpressionId value);
+  ExpressionId with_item(const SyntaxNode& part, ExpressionId list, ExpressionId value);
+  ExpressionId with_member(const SyntaxNode& part, ExpressionId record, ExpressionId value);
+  Local& local(std::string_view name);
+  ValueType type_of_target(NodeIndex target);
+
+  // ---- Calls that change variables, exceptions (binder_invocations.cpp)
+  void invocation(const SyntaxNode& node, Outcome& outcome);
+  void finish(const SyntaxNode& node, const SyntaxNode& lambda, const std::optional<ValueType>& wanted,
+              std::vector<Exit>& exits, std::size_t around, Outcome& outcome);
+  ExpressionId exception(const SyntaxNode& node);
+  ExpressionId exception_of(std::string_view message);
+  bool is_exception(ExpressionId id) const;
+  ExpressionId exception_as(ExpressionId id, const ValueType& type);
+  ExpressionId converted(ExpressionId value, const ValueType& wanted);
+
   // ---- Loops (binder_loops.cpp)
   void loop(const SyntaxNode& node, Outcome& outcome);
   std::vector<std::size_t> changed_by(const SyntaxNode& node) const;
   void add_targets(NodeIndex index, std::set<std::string_view>& names) const;
+  void add_root(NodeIndex target, std::set<std::string_view>& names) const;
   void turn(const SyntaxNode& node, std::size_t variables, LoopBody& body);
   void meet(const SyntaxNode& node, std::span<const Exit> exits, Exit::Kind kind, bool leads_on);
 
@@ -161,6 +179,9 @@ class Binder {
   // ---- Lambdas (binder_lambda.cpp)
   friend class InnerScope;
   ExpressionId application(const SyntaxNode& node);
+  std::vector<Local> arguments_of(const SyntaxNode& node, const SyntaxNode& lambda,
+                                  std::span<const std::string> changed = {});
+  Local reference(NodeIndex target, std::string_view name, const std::optional<ValueType>& wanted);
   bool is_over_items(const SyntaxNode& node) const;
   ExpressionId over_items(const SyntaxNode& node);
   std::vector<ExpressionId> lists_of(const SyntaxNode& node, const SyntaxNode& lambda);
@@ -207,6 +228,7 @@ class Binder {
   const FunctionTable& functions_;
   std::vector<Local> locals_;             // the innermost scope last
   std::optional<ValueType> result_type_;  // of the function or lambda that is followed, if it is written
+  unsigned followed_ = 0;                 // calls that change variables, around this place
 };
 
 // Of std::pair and std::tuple.

@@ -13,33 +13,64 @@ namespace colonnade::frame {
 
 // v[i][j] = x: v gets a list whose item i is a list whose item j is x.
 void Binder::assign(const SyntaxNode& node) {
-  std::vector<NodeIndex> targets = {node.children.front()};  // from the item that changes to the variable
-  while (syntax_[targets.back()].kind == NodeKind::subscript)
-    targets.push_back(syntax_[targets.back()].children.front());
-  const std::string& name = syntax_[targets.back()].text;
-  const auto found = std::ranges::find(locals_.rbegin(), locals_.rend(), name, &Local::name);
-  const std::size_t place = static_cast<std::size_t>(locals_.rend() - found) - 1;
+  const NodeIndex target = node.children.front();
+  if (!node.text.empty()) return store(node, target, changed(node, bind(target)));
+  const ValueType wanted = type_of_target(target);
+  ExpressionId value = bind_as(node.children[1], wanted);
+  value = at(node.mark, [&] { return converted(value, wanted); });
+  store(node, target, value);
+}
 
-  ExpressionId value = 0;
-  if (node.text.empty()) {
-    const ValueType wanted = targets.size() == 1 ? locals_[place].type : type(bind(targets.front()));
-    value = bind_as(node.children[1], wanted);
-    value = at(node.mark, [&] { return pool_.convert(value, wanted); });
-  } else {
-    value = changed(node, bind(targets.front()));
+Binder::Local& Binder::local(std::string_view name) {
+  return *std::ranges::find(locals_.rbegin(), locals_.rend(), name, &Local::name);
+}
+
+// A variable has a type before it has a value.
+ValueType Binder::type_of_target(NodeIndex target) {
+  return syntax_[target].kind == NodeKind::name ? local(syntax_[target].text).type : type(bind(target));
+}
+
+// From the part that changes to the variable.
+void Binder::store(const SyntaxNode& node, NodeIndex target, ExpressionId value) {
+  for (; syntax_[target].kind != NodeKind::name; target = syntax_[target].children.front()) {
+    const SyntaxNode& part = syntax_[target];
+    const ExpressionId whole = bind(part.children.front());
+    value = part.kind == NodeKind::member ? with_member(part, whole, value) : with_item(part, whole, value);
   }
-  for (std::size_t i = 1; i < targets.size(); ++i) {
-    const ExpressionId list = bind(targets[i]);
-    const SyntaxNode& item = syntax_[targets[i - 1]];
-    if (!type(list).is_list() || type(list).is_optional() || !type(bind(item.children[1])).is_integer())
-      fail(ErrorKind::type, item.mark,
-           fmt::format("only items of lists can be assigned, by their number; '{}' is {}", spelled_name(name),
-                       type(list).name()));
-    const ExpressionId index =
-        at(item.mark, [&] { return pool_.convert(bind(item.children[1]), ElementType::int64); });
-    value = pool_.call(replace_item(type(list)), {list, index, value}, "assign");
+  Local& changed = local(syntax_[target].text);
+  changed.value = at(node.mark, [&] { return pool_.convert(value, changed.type); });
+}
+
+ExpressionId Binder::with_item(const SyntaxNode& part, ExpressionId list, ExpressionId value) {
+  if (!type(list).is_list() || type(list).is_optional() || !type(bind(part.children[1])).is_integer())
+    fail(ErrorKind::type, part.mark,
+         fmt::format("only items of lists can be assigned, by their number; this is an item of {}",
+                     type(list).name()));
+  const ExpressionId index =
+      at(part.mark, [&] { return pool_.convert(bind(part.children[1]), ElementType::int64); });
+  const ValueType item = type(list).item();
+  value = at(part.mark, [&] { return pool_.convert(value, item); });
+  return pool_.call(replace_item(type(list)), {list, index, value}, "assign");
+}
+
+// Of pairs and tuples, and records that are no vectors, whose coordinates are no members.
+ExpressionId Binder::with_member(const SyntaxNode& part, ExpressionId record, ExpressionId value) {
+  const ValueType whole = type(record);
+  const bool is_plain =
+      whole.is_record() && !whole.is_variant() && (is_product(whole) || !type_of_name(whole.class_name()));
+  if (!is_plain)
+    fail(ErrorKind::type, part.mark,
+         fmt::format("only members of pairs, tuples and records can be assigned; this is one of {}",
+                     whole.name()));
+  const std::size_t changed = index_of_member(part, whole);
+  std::vector<ExpressionId> members;
+  for (std::size_t i = 0; i < whole.members().size(); ++i) {
+    const ValueType wanted = whole.members()[i].second;
+    members.push_back(i == changed ? at(part.mark, [&] { return pool_.convert(value, wanted); })
+                                   : pool_.call(member_kernel(whole, i), {record},
+                                                fmt::format(".{}", whole.members()[i].first)));
   }
-  locals_[place].value = value;
+  return pool_.call(record_kernel(whole), std::move(members), whole.name());
 }
 
 namespace {

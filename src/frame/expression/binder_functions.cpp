@@ -38,12 +38,13 @@ ExpressionId Binder::bind_function(const FunctionSyntax& function, std::span<con
     }
     locals_.push_back({name, type(value), value});
   }
-  const auto wanted = function.result == "auto" ? std::nullopt : type_of_name(function.result);
-  if (function.result != "auto" && !wanted)
+  const bool is_free = function.result == "auto" || function.result == "void";
+  const auto wanted = is_free ? std::nullopt : type_of_name(function.result);
+  if (!is_free && !wanted)
     fail(ErrorKind::not_found, function.mark,
          fmt::format("unknown type '{}' of the result", function.result));
   const ExpressionId result = bind_as(function.body, wanted);
-  return wanted ? at(function.mark, [&] { return pool_.convert(result, *wanted); }) : result;
+  return wanted ? at(function.mark, [&] { return converted(result, *wanted); }) : result;
 }
 
 }  // namespace colonnade::frame

@@ -70,7 +70,7 @@ ExpressionId Binder::lambda_body(const SyntaxNode& lambda, ExpressionPool& pool,
 
 // None for "auto".
 std::optional<ValueType> Binder::type_in(const SyntaxNode& lambda, const std::string& name) const {
-  if (name.empty() || name == "auto") return std::nullopt;
+  if (name.empty() || name == "auto" || name == "void") return std::nullopt;
   const auto type = type_of_name(name);
   if (!type) fail(ErrorKind::not_found, lambda.whole, fmt::format("unknown type '{}'", name));
   return type;
@@ -79,11 +79,12 @@ std::optional<ValueType> Binder::type_in(const SyntaxNode& lambda, const std::st
 ExpressionId Binder::result_of(const SyntaxNode& lambda) {
   const auto wanted = type_in(lambda, lambda.type);
   const ExpressionId result = bind_as(lambda.children.front(), wanted);
-  return wanted ? at(lambda.whole, [&] { return pool_.convert(result, *wanted); }) : result;
+  return wanted ? at(lambda.whole, [&] { return converted(result, *wanted); }) : result;
 }
 
-ExpressionId Binder::application(const SyntaxNode& node) {
-  const SyntaxNode& lambda = syntax_[node.children.front()];
+// What the parameters of a lambda are in a call. `changed`: those that are references to what they change.
+std::vector<Binder::Local> Binder::arguments_of(const SyntaxNode& node, const SyntaxNode& lambda,
+                                                std::span<const std::string> changed) {
   const std::span<const NodeIndex> given = std::span(node.children).subspan(1);
   if (given.size() != lambda.parameters.size())
     fail(ErrorKind::type, node.whole,
@@ -92,12 +93,32 @@ ExpressionId Binder::application(const SyntaxNode& node) {
   std::vector<Local> arguments;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const auto wanted = type_in(lambda, lambda.template_types[i]);
+    if (std::ranges::find(changed, lambda.parameters[i]) != changed.end()) {
+      arguments.push_back(reference(given[i], lambda.parameters[i], wanted));
+      continue;
+    }
     ExpressionId value = bind_as(given[i], wanted);
     if (wanted) value = at(syntax_[given[i]].whole, [&] { return pool_.convert(value, *wanted); });
     arguments.push_back({lambda.parameters[i], type(value), value});
   }
+  return arguments;
+}
+
+// A variable may get its first value.
+Binder::Local Binder::reference(NodeIndex target, std::string_view name,
+                                const std::optional<ValueType>& wanted) {
+  const ValueType given = type_of_target(target);
+  if (wanted && *wanted != given)
+    fail(ErrorKind::type, syntax_[target].whole,
+         fmt::format("a reference to {} cannot refer to {}", wanted->name(), given.name()));
+  if (syntax_[target].kind != NodeKind::name) return {name, given, bind(target)};
+  return {name, given, local(syntax_[target].text).value};
+}
+
+ExpressionId Binder::application(const SyntaxNode& node) {
+  const SyntaxNode& lambda = syntax_[node.children.front()];
   const std::size_t around = locals_.size();
-  std::ranges::copy(arguments, std::back_inserter(locals_));
+  std::ranges::copy(arguments_of(node, lambda), std::back_inserter(locals_));
   const ExpressionId result = result_of(lambda);
   locals_.erase(locals_.begin() + static_cast<std::ptrdiff_t>(around), locals_.end());
   return result;

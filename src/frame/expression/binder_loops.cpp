@@ -24,13 +24,22 @@ std::vector<std::size_t> Binder::changed_by(const SyntaxNode& node) const {
 }
 
 void Binder::add_targets(NodeIndex index, std::set<std::string_view>& names) const {
-  const SyntaxNode* node = &syntax_[index];
-  if (node->kind == NodeKind::body || node->kind == NodeKind::branch || node->kind == NodeKind::loop ||
-      node->kind == NodeKind::selection)
-    for (const NodeIndex child : node->children) add_targets(child, names);
-  if (node->kind != NodeKind::assignment) return;
-  while (node->kind != NodeKind::name) node = &syntax_[node->children.front()];
-  names.insert(node->text);
+  const SyntaxNode& node = syntax_[index];
+  if (node.kind == NodeKind::body || node.kind == NodeKind::branch || node.kind == NodeKind::loop ||
+      node.kind == NodeKind::selection || node.kind == NodeKind::result)
+    for (const NodeIndex child : node.children) add_targets(child, names);
+  if (node.kind == NodeKind::invocation) {
+    const SyntaxNode& lambda = syntax_[syntax_[node.children.front()].children.front()];
+    add_targets(lambda.children.front(), names);
+    for (const NodeIndex target : std::span(node.children).subspan(1)) add_root(target, names);
+  }
+  if (node.kind == NodeKind::assignment) add_root(node.children.front(), names);
+}
+
+// The variable that this is a part of.
+void Binder::add_root(NodeIndex target, std::set<std::string_view>& names) const {
+  while (syntax_[target].kind != NodeKind::name) target = syntax_[target].children.front();
+  names.insert(syntax_[target].text);
 }
 
 void Binder::loop(const SyntaxNode& node, Outcome& outcome) {
@@ -42,6 +51,7 @@ void Binder::loop(const SyntaxNode& node, Outcome& outcome) {
   const InnerScope scope(*this, *pool, variables.size());
   Binder inside(syntax_, *pool, scope, functions_);
   inside.result_type_ = result_type_;
+  inside.followed_ = followed_;
   std::vector<ExpressionId> arguments;
   LoopBody body;
   body.text = written(node);
@@ -65,6 +75,7 @@ void Binder::loop(const SyntaxNode& node, Outcome& outcome) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     body.inputs.push_back(pool->column(static_cast<std::uint32_t>(i), type(arguments[i])));
   const bool returns = body.returns.has_value();
+  const bool throws = returns && inside.is_exception(*body.value);  // nothing is returned
   const ExpressionId result = pool_.call(loop_kernel(std::move(body)), std::move(arguments), "for");
   const ValueType result_type = type(result);
   const auto member = [&](std::size_t i) {
@@ -72,8 +83,11 @@ void Binder::loop(const SyntaxNode& node, Outcome& outcome) {
                       fmt::format(".{}", result_type.members()[i].first));
   };
   for (std::size_t i = 0; i < variables.size(); ++i) locals_[variables[i]].value = member(i);
-  if (returns)
-    outcome.exits.push_back({.condition = member(variables.size()), .value = member(variables.size() + 1)});
+  if (!returns) return;
+  Exit exit{.condition = member(variables.size())};
+  if (followed_ > 0) exit.locals = locals_;
+  exit.value = throws ? exception_of("in a loop") : member(variables.size() + 1);
+  outcome.exits.push_back(std::move(exit));
 }
 
 // Binds a turn with this binder, whose first locals are the variables of the loop.
@@ -93,7 +107,9 @@ void Binder::turn(const SyntaxNode& node, std::size_t variables, LoopBody& body)
     });
     for (std::size_t i = 0; i < variables; ++i) {
       const auto left = choose_among(node, exits, std::nullopt, [&](const Exit& exit) {
-        return exit.kind == Exit::Kind::end_of_loop ? exit.locals[i].value : std::nullopt;
+        const bool is_known =
+            exit.kind == Exit::Kind::end_of_loop || (exit.kind == Exit::Kind::result && !exit.locals.empty());
+        return is_known ? exit.locals[i].value : std::nullopt;
       });
       body.left.push_back(left.value_or(*at_begin[i].value));
     }

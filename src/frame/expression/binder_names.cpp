@@ -145,6 +145,11 @@ ExpressionId Binder::member(NodeIndex index) {
 
 ExpressionId Binder::member_of(const SyntaxNode& node, ExpressionId object) {
   const ValueType type = this->type(object);
+  return pool_.call(member_kernel(type, index_of_member(node, type)), {object},
+                    fmt::format(".{}", node.text));
+}
+
+std::size_t Binder::index_of_member(const SyntaxNode& node, const ValueType& type) const {
   if (!type.innermost().is_record())
     fail(ErrorKind::type, node.mark, fmt::format("{} has no member '{}'", type.name(), node.text));
   const auto members = type.innermost().members();
@@ -158,7 +163,7 @@ ExpressionId Binder::member_of(const SyntaxNode& node, ExpressionId object) {
     fail(ErrorKind::not_found, node.mark,
          fmt::format("{} has no member '{}'{}", type.name(), node.text, near_names(node.text, names)));
   }
-  return pool_.call(member_kernel(type, index), {object}, fmt::format(".{}", node.text));
+  return index;
 }
 
 void Binder::unknown_column(const SyntaxNode& node, std::string_view path) const {

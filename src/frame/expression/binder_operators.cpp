@@ -123,6 +123,8 @@ ExpressionId Binder::condition_of(NodeIndex index) {
 
 ExpressionId Binder::choose(const SyntaxNode& node, ExpressionId condition, ExpressionId yes,
                             ExpressionId no) {
+  if (is_exception(yes)) yes = exception_as(yes, type(no));
+  if (is_exception(no)) no = exception_as(no, type(yes));
   const auto common = common_type(type(yes), type(no));
   if (!common)
     fail(ErrorKind::type, node.mark,

@@ -119,7 +119,7 @@ NodeIndex Binder::enter_body(NodeIndex index) {
 
 bool Binder::has_exits(NodeIndex index) const {
   const SyntaxNode& node = syntax_[index];
-  if (node.kind == NodeKind::result) return true;
+  if (node.kind == NodeKind::result || node.kind == NodeKind::invocation) return true;
   if (node.kind != NodeKind::body && node.kind != NodeKind::branch && node.kind != NodeKind::loop &&
       node.kind != NodeKind::selection)
     return false;
@@ -146,6 +146,8 @@ void Binder::step(NodeIndex index, Outcome& outcome) {
       return loop(node, outcome);
     case NodeKind::selection:
       return selection(node, outcome);
+    case NodeKind::invocation:
+      return invocation(node, outcome);
     case NodeKind::body:
       return run(index, outcome);
     case NodeKind::jump:
@@ -155,12 +157,15 @@ void Binder::step(NodeIndex index, Outcome& outcome) {
                     .condition = truth(true)},
                    outcome);
     default:
+      // What such a body changes counts where a call is followed.
+      if (followed_ > 0 && syntax_[node.children.front()].kind == NodeKind::body)
+        return run(node.children.front(), outcome);
       leave({.condition = truth(true), .value = bind_as(node.children.front(), result_type_)}, outcome);
   }
 }
 
 void Binder::leave(Exit exit, Outcome& outcome) const {
-  if (exit.kind != Exit::Kind::result) exit.locals = locals_;
+  if (exit.kind != Exit::Kind::result || followed_ > 0) exit.locals = locals_;
   outcome.exits.push_back(std::move(exit));
   outcome.leads_on = false;
 }

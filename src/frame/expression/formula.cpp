@@ -42,7 +42,8 @@ class NameCollector {
   void visit_body(const SyntaxNode& body, Locals locals) {
     for (const NodeIndex statement : body.children) {
       visit(statement, locals);
-      if (syntax_[statement].kind == NodeKind::declaration) locals.push_back(syntax_[statement].text);
+      if (syntax_[statement].kind == NodeKind::declaration || syntax_[statement].kind == NodeKind::invocation)
+        locals.push_back(syntax_[statement].text);
     }
   }
 

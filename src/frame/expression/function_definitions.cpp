@@ -144,13 +144,16 @@ std::vector<std::string> Parser::template_names() {
 // From its parameters on.
 void Parser::function(FunctionSyntax made, FunctionsSyntax& into) {
   made.constants = into.constants.size();
-  if (made.result == "void") fail(made.mark, fmt::format("'{}' returns nothing", made.name));
   const std::size_t around = variables_.size();
-  const Token& open = take();
+  const std::size_t first_change = changed_.size();
+  const std::size_t first_node = syntax_.nodes.size() + repeated_;
+  const bool may_change = made.templates.empty();
+  std::vector<Parameter> parameters;
+  const Token open = take();
   if (!accept(")")) {
     do {
-      made.parameters.push_back(parameter());
-      if (accept("=")) made.parameters.back().preset = expression();
+      made.parameters.push_back(parameter(may_change, parameters.emplace_back()));
+      if (accept("=")) made.parameters.back().preset = parameters.back().preset = expression();
     } while (accept(","));
     expect(")", open);
   }
@@ -163,16 +166,46 @@ void Parser::function(FunctionSyntax made, FunctionsSyntax& into) {
     at_ = type->end;
   }
   if (accept(";")) return leave_scope(around);  // it is defined below
-  const Token& brace = here();
+  const Token brace = here();
   if (!accept("{")) fail_here("'{'");
   if (made.templates.empty()) {
-    made.body = statements(true);
+    Returns returns{.allows_nothing = made.result == "void" || made.result == "auto"};
+    if (made.result == "void") returns.has_nothing = true;
+    made.body = body_with_returns(returns);
     expect("}", brace);
+    note_parameters(parameters, first_change);
+    made.has_effects = returns.has_nothing || std::ranges::any_of(parameters, &Parameter::changes);
+    if (returns.has_nothing) made.result = "void";
   } else {
     skip_body(brace);
   }
   leave_scope(around);
+  const bool is_known =
+      std::ranges::find(into.functions, made.name, &FunctionSyntax::name) != into.functions.end();
+  if (is_known && (made.has_effects || find_closure(made.name) != nullptr))
+    fail(made.mark,
+         fmt::format("there is another function '{}'; what changes its arguments needs a name of its own",
+                     made.name));
+  if (made.has_effects)
+    add_closure(made, std::move(parameters), syntax_.nodes.size() + repeated_ - first_node);
   into.functions.push_back(std::move(made));
+}
+
+// For the functions that follow, it is a lambda with a name.
+void Parser::add_closure(const FunctionSyntax& made, std::vector<Parameter> parameters, std::size_t size) {
+  SyntaxNode node = make(NodeKind::lambda, made.mark, {made.body});
+  node.type = made.result;
+  for (const auto& [name, type, preset] : made.parameters) {
+    node.parameters.push_back(name);
+    node.template_types.push_back(type);
+  }
+  Closure& closure = closures_.emplace_back();
+  closure.lambda = add(std::move(node));
+  closure.parameters = std::move(parameters);
+  closure.returns_nothing = made.result == "void";
+  closure.size = size;
+  add_variable({.name = hidden_.emplace_back(made.name), .fixed_as = "it is a function", .closure = &closure},
+               made.mark);
 }
 
 // What it means is known with its types.
@@ -185,25 +218,28 @@ void Parser::skip_body(const Token& brace) {
   }
 }
 
-// Those that are no references and not const can change in the body.
-FunctionSyntax::Parameter Parser::parameter() {
+// Those that are not const can change in the body; what references refer to only if it `may_change`.
+FunctionSyntax::Parameter Parser::parameter(bool may_change, Parameter& known) {
   const auto type = type_at(at_);
   if (!type) fail_here("the type of a parameter");
   Variable variable;
   bool is_const = false;
-  bool is_reference = false;
   for (; at_ < type->end; ++at_) {
     is_const = is_const || here().is_name("const");
-    is_reference = is_reference || here().is("&");
+    known.is_reference = known.is_reference || here().is("&") || (here().is("&&") && type->name == "auto");
   }
+  known.may_change = may_change && !is_const && known.is_reference;
   if (is_const) variable.fixed_as = "it is const";
-  if (!is_const && is_reference) variable.fixed_as = "it is a reference, and callers keep their values";
+  if (!is_const && known.is_reference && !may_change)
+    variable.fixed_as = "it is a reference, and callers keep their values";
   FunctionSyntax::Parameter made;
   made.type = type->name;
   if (here().kind == Token::Kind::name) {
     const Token& name = take();
     variable.name = name.text;
     made.name = add_variable(variable, name.range);
+    known.variable = variables_.size() - 1;
+    known.node_name = made.name;
   }
   return made;
 }

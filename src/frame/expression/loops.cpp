@@ -87,34 +87,45 @@ void Parser::close_with(Block& block, Loop loop, Block& turn) {
 // for (const auto& x : list)
 void Parser::range_loop(Block& block, const Type& type) {
   Loop made{.mark = token(at_).range};
-  Variable item;
+  Item item{.type = type.name};
   bool is_reference = false;
   for (; at_ < type.end; ++at_) {
-    if (here().is_name("const")) item.fixed_as = "it is const";
+    if (here().is_name("const")) item.variable.fixed_as = "it is const";
     is_reference = is_reference || here().is("&") || here().is("&&");
   }
-  const Token& name = here();
-  std::vector<const Token*> names;  // of members
-  if (name.is("[")) {
-    names = bound_names();
+  item.mark = here().range;
+  if (here().is("[")) {
+    item.members = bound_names();
   } else {
-    take();
+    item.variable.name = take().text;
   }
   if (!accept(":")) fail_here("':'");
   const std::size_t begin = at_;
   const NodeIndex list = expression();
-  const TextRange mark = syntax_.nodes[list].whole;
   if (!accept(")")) fail_here("an operator or ')'");
-  const std::string& list_name = hidden_.emplace_back(fmt::format("{} {}", loop_list, hidden_.size()));
-  const std::string& place_name = hidden_.emplace_back(fmt::format("{} {}", loop_place, hidden_.size()));
-  if (is_reference && item.fixed_as.empty()) {
-    item.fixed_as = "it is a reference to an item of something that cannot change";
-    if (at_ == begin + 2 && is_changeable(token(begin))) {
-      item.list = *find_variable(token(begin).text);
-      item.place = place_name;
-    }
+  std::optional<std::size_t> changes;
+  if (is_reference && item.variable.fixed_as.empty()) {
+    item.variable.fixed_as = "it is a reference to an item of something that cannot change";
+    if (at_ == begin + 2 && is_changeable(token(begin))) changes = *find_variable(token(begin).text);
   }
   fix_variables(begin, at_ - 1, "a loop goes through it");
+  go_through(block, std::move(made), std::move(item), list, changes, [this](Block& body) {
+    const Block inner = branch();
+    body.ends = !inner.leads_on();
+    add_step(body, body_of(inner));
+  });
+}
+
+// `changes`: the variable whose items the loop can change, if there is one.
+void Parser::go_through(Block& block, Loop made, Item item, NodeIndex list,
+                        std::optional<std::size_t> changes, const std::function<void(Block&)>& parse_body) {
+  const TextRange mark = syntax_.nodes[list].whole;
+  const std::string& list_name = hidden_.emplace_back(fmt::format("{} {}", loop_list, hidden_.size()));
+  const std::string& place_name = hidden_.emplace_back(fmt::format("{} {}", loop_place, hidden_.size()));
+  if (changes) {
+    item.variable.list = *changes;
+    item.variable.place = place_name;
+  }
   declare({.name = list_name}, {.value = list, .name = list_name, .type = "auto", .mark = mark}, block.steps);
   SyntaxNode zero = make(NodeKind::literal, mark);
   zero.value = make_constant<std::uint64_t>(1, 0);
@@ -137,22 +148,19 @@ void Parser::range_loop(Block& block, const Type& type) {
   made.step = body_of(steps);
 
   Block body;
-  item.name = name.text;
   const NodeIndex value =
       add(make(NodeKind::subscript, mark, {named(list_name, mark), named(place_name, mark)}));
-  if (names.empty()) {
-    declare(item, {.value = value, .name = std::string(name.text), .type = type.name, .mark = name.range},
-            body.steps);
+  if (item.members.empty()) {
+    const std::string name(item.variable.name);
+    declare(item.variable, {.value = value, .name = name, .type = item.type, .mark = item.mark}, body.steps);
   } else {
     const std::string& object = hidden_.emplace_back(fmt::format("bound {}", hidden_.size()));
     declare({.name = object}, {.value = value, .name = object, .type = "auto", .mark = mark}, body.steps);
-    item.list = 0;
-    item.place = {};
-    bind_members(item, names, object, body.steps);
+    item.variable.list = 0;
+    item.variable.place = {};
+    bind_members(item.variable, item.members, object, body.steps);
   }
-  const Block inner = branch();
-  body.ends = !inner.leads_on();
-  add_step(body, body_of(inner));
+  parse_body(body);
   close(block, made, body);
 }
 

@@ -347,9 +347,8 @@ NodeIndex Parser::name() {
       return call(std::move(text), std::move(types->first), from(begin));
     }
   }
-  const auto known = at_ == first + 1 ? find_variable(text) : std::nullopt;
-  if (known && variables_[*known].closure != nullptr)
-    return closure(*variables_[*known].closure, token(first));
+  if (at_ == first + 1 || here().is("("))
+    if (const Closure* const known = find_closure(text)) return closure(*known, token(first));
   if (here().is("(") || here().is("{")) return call(std::move(text), {}, from(begin));
   if (at_ == first + 1)
     if (const auto alias = alias_of(token(first))) return alias->node;

@@ -2,7 +2,9 @@
 #ifndef COLONNADE_FRAME_EXPRESSION_PARSER_H
 #define COLONNADE_FRAME_EXPRESSION_PARSER_H
 
+#include <algorithm>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,10 +39,15 @@ class Parser {
     std::string name, type;
     TextRange mark;
   };
-  // Assignments within the expressions of a statement: "x[i++] = y = 2;".
+  // What changes variables within the expressions of a statement: "x[i++] = y = add(2);".
+  struct Change {
+    std::size_t variable = 0;
+    TextRange mark;
+  };
   struct Effects {
-    std::vector<NodeIndex> before, after;
+    std::vector<Step> before, after;
     std::vector<const Token*> names;  // of what changes, which is named once
+    std::vector<Change> changes;      // by calls, of what nothing else in the statement reads
     unsigned conditions = 0;          // around this place: what is behind && or ?
   };
   struct Block {
@@ -50,12 +57,33 @@ class Parser {
 
     bool leads_on() const { return !last && !ends; }
   };
-  // A lambda that a variable stands for.
+  struct Parameter {
+    std::size_t variable = 0;
+    std::string node_name;
+    bool is_reference = false;
+    bool may_change = false;          // what it refers to
+    bool changes = false;             // and does
+    std::optional<NodeIndex> preset;  // if a call gives no value
+  };
+  // A lambda, or a function that changes its arguments, that a variable stands for.
   struct Closure {
     NodeIndex lambda = 0;
     std::vector<std::size_t> variables;  // around it that it uses
+    std::vector<std::size_t> changes;    // those that it changes
     std::vector<std::string> unknown;    // names that are no variables
-    std::size_t size = 0;                // in nodes, with those of the lambdas that it calls
+    std::vector<Parameter> parameters;
+    bool returns_nothing = false;
+    std::size_t size = 0;  // in nodes, with those of the lambdas that it calls
+
+    bool has_effects() const {
+      return returns_nothing || !changes.empty() ||
+             std::ranges::any_of(parameters, [](const Parameter& each) { return each.changes; });
+    }
+  };
+  // What a body that is parsed returns, and what it changes.
+  struct Returns {
+    bool allows_nothing = false;  // it may end without a value
+    bool has_value = false, has_nothing = false;
   };
   struct Variable {
     std::string_view name;
@@ -66,6 +94,7 @@ class Parser {
     // Of one that stands for the items of a list: the number of that, and the variable with the place.
     std::size_t list = 0;
     std::string_view place = {};
+    std::optional<NodeIndex> refers_to = {};  // of a reference to a part of that variable: the part
     const Closure* closure = nullptr;
     std::optional<NodeIndex> iterates = {};  // of an iterator: its list
   };
@@ -94,19 +123,47 @@ class Parser {
   std::vector<NodeIndex> items(std::string_view close, const Token& open);
 
   // ---- Lambdas (lambdas.cpp)
-  NodeIndex lambda();
+  NodeIndex lambda(Closure* made = nullptr);
+  NodeIndex body_with_returns(Returns& returns);
+  void note_parameters(std::vector<Parameter>& parameters, std::size_t first_change) const;
   bool declares_lambda(const Type& type) const;
   void lambda_declaration(const Type& type);
+  Closure& closure_here();
+  void fix_copies(const Closure& made, std::size_t open);
   NodeIndex closure(const Closure& closure, const Token& name);
+  std::uint32_t use(const Closure& closure, std::string_view name, TextRange mark);
+  const Closure* find_closure(std::string_view name) const;
   NodeIndex application(NodeIndex lambda, TextRange mark, std::uint32_t depth);
+
+  // ---- Calls that change variables (invocations.cpp)
+  struct Given {
+    NodeIndex value = 0;
+    std::optional<std::size_t> variable;  // whose part it is, if the call may change it
+  };
+  bool invokes() const;
+  bool is_for_each() const;
+  void invocation_statement();
+  NodeIndex invocation(const Closure& closure, const Token& name);
+  Given argument(const Parameter& parameter, std::string_view name, std::vector<std::size_t>& referred);
+  NodeIndex invoked(const Closure& closure, const std::vector<Given>& given, TextRange mark,
+                    std::uint32_t depth);
+  void require_own(const Closure& closure, const std::vector<Given>& given,
+                   const std::vector<std::size_t>& referred, std::string_view name, TextRange mark) const;
+  void note_change(std::size_t number, std::uint32_t depth, TextRange mark);
+  NodeIndex frozen(NodeIndex index);
+  void for_each(Block& block);
+  NodeIndex exception();
 
   // ---- Statements (statements.cpp)
   bool starts_statements() const;
+  bool prints() const;
   NodeIndex statements(bool in_braces);
   Block block(bool in_braces);
   void statement(Block& block);
   std::optional<Type> declared_type() const;
   void declaration(const Type& type, std::vector<Step>& steps);
+  bool refers(const Type& type, bool is_const) const;
+  void refer(Variable variable, TextRange mark);
   void initializer(Step& step);
   std::string array_type(const std::string& item);
   void declare(Variable variable, Step step, std::vector<Step>& steps);
@@ -119,6 +176,7 @@ class Parser {
   void fix_variables(std::size_t begin, std::size_t end, std::string_view reason);
   void leave_scope(std::size_t around);
   std::size_t variable(const Token& name) const;
+  void require_changeable(std::size_t number, TextRange mark) const;
   std::optional<std::size_t> find_variable(std::string_view name) const;
   bool is_changeable(const Token& name) const;
   void condition(Block& block);
@@ -137,8 +195,17 @@ class Parser {
   bool assigns() const;
   std::size_t end_of_target(std::size_t at) const;
   NodeIndex assignment();
-  Target target();
+  Target target(bool is_frozen = false);
+  Target begin_of_target();
   std::optional<Target> alias_of(const Token& name);
+  NodeIndex item_of(std::size_t alias, TextRange mark);
+  NodeIndex copy_of(NodeIndex target, std::size_t variable, TextRange mark);
+  NodeIndex member_of(NodeIndex object, std::string_view name, TextRange mark);
+  std::optional<std::size_t> variable_of(NodeIndex target) const;
+  bool exchanges() const;
+  void exchange(Block& block);
+  bool ties() const;
+  void tie(Block& block);
   NodeIndex named(std::string_view name, TextRange mark);
   NodeIndex named(std::size_t variable, TextRange mark);
   std::size_t name_of_rearrangement() const;
@@ -147,24 +214,30 @@ class Parser {
   NodeIndex changed_by_method(const Target& target);
   bool steps_within() const;
   NodeIndex stepped();
-  // Calls `parse`, with the assignments before and behind what it reads added to the block.
+  Step step_of(NodeIndex node) const {
+    return {.kind = syntax_.nodes[node].kind, .value = node, .mark = syntax_.nodes[node].mark};
+  }
+  // Calls `parse`, with what changes before and behind what it reads added to the block.
   template <class Parse>
   void with_effects(Block& block, Parse parse) {
     Effects effects;
     Effects* const around = std::exchange(effects_, &effects);
     const std::size_t begin = at_;
+    const std::size_t first_read = reads_.size();
     Block inner;
     parse(inner);
     effects_ = around;
     require_single_names(effects, begin);
-    for (const NodeIndex each : effects.before) add_step(block, each);
+    require_no_reads(effects, first_read);
+    for (Step& step : effects.before) block.steps.push_back(std::move(step));
     for (Step& step : inner.steps) block.steps.push_back(std::move(step));
     if (!inner.last)  // nothing reads a variable behind a return
-      for (const NodeIndex each : effects.after) add_step(block, each);
+      for (Step& step : effects.after) block.steps.push_back(std::move(step));
     block.last = inner.last;
     block.ends = inner.ends;
   }
   void require_single_names(const Effects& effects, std::size_t begin) const;
+  void require_no_reads(const Effects& effects, std::size_t first_read) const;
   NodeIndex condition_with_effects(Block& block, TextRange mark, bool in_brackets = true);
   NodeIndex assigned(const Target& target, TextRange mark, std::vector<NodeIndex> children,
                      std::string_view method);
@@ -199,6 +272,15 @@ class Parser {
   void loop(Block& block);
   void for_loop(Block& block);
   void range_loop(Block& block, const Type& type);
+  // What a loop over a list declares for each turn: a variable, or several for the members of the item.
+  struct Item {
+    Variable variable;
+    std::string type;
+    TextRange mark;
+    std::vector<const Token*> members;
+  };
+  void go_through(Block& block, Loop made, Item item, NodeIndex list, std::optional<std::size_t> changes,
+                  const std::function<void(Block&)>& parse_body);
   void while_loop(Block& block);
   void do_loop(Block& block);
   void close(Block& block, Loop loop, const Block& body);
@@ -227,7 +309,8 @@ class Parser {
   void name_space(FunctionsSyntax& into);
   std::vector<std::string> template_names();
   void function(FunctionSyntax made, FunctionsSyntax& into);
-  FunctionSyntax::Parameter parameter();
+  FunctionSyntax::Parameter parameter(bool may_change, Parameter& known);
+  void add_closure(const FunctionSyntax& made, std::vector<Parameter> parameters, std::size_t size);
   void skip_body(const Token& brace);
   void alias(bool in_block);
   std::string_view written(std::size_t at) const;
@@ -261,20 +344,24 @@ class Parser {
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
   unsigned nesting_ = 0;
-  std::vector<Variable> variables_;  // that are declared, the innermost scope last
-  std::size_t own_variables_ = 0;    // the first one of the lambda that is parsed
-  unsigned loops_ = 0;               // around this place, within the lambda
-  unsigned jumps_ = 0;               // so far
+  std::vector<Variable> variables_;            // that are declared, the innermost scope last
+  std::size_t own_variables_ = 0;              // the first one that what is parsed may change
+  std::optional<std::size_t> call_statement_;  // the token that begins a statement which is a call
+  unsigned loops_ = 0;                         // around this place, within the lambda
+  unsigned jumps_ = 0;                         // so far
   unsigned aliases_ = 0;
   bool breaks_ = false;             // the innermost one is left by a break
   bool in_switch_ = false;          // which a break would leave
   bool leaves_switch_ = false;      // one does
   std::deque<std::string> hidden_;  // names of variables that no text can spell
   std::deque<Closure> closures_;
-  std::vector<Use> uses_;       // within lambdas that have names
-  unsigned named_lambdas_ = 0;  // around this place
-  std::size_t repeated_ = 0;    // nodes of lambdas, for each call
-  std::string namespace_;       // with :: at its end
+  std::vector<Use> uses_;             // within lambdas that have names
+  std::vector<std::size_t> reads_;    // variables that are named
+  std::vector<std::size_t> changed_;  // variables, by assignments and calls
+  Returns* returns_ = nullptr;        // of the body that is parsed
+  unsigned named_lambdas_ = 0;        // around this place
+  std::size_t repeated_ = 0;          // nodes of lambdas, for each call
+  std::string namespace_;             // with :: at its end
   const TemplateTypes* template_types_ = nullptr;
   Effects* effects_ = nullptr;     // none: expressions change nothing here
   std::optional<TextRange> mark_;  // of all nodes, if they are not made of the text

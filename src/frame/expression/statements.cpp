@@ -16,6 +16,9 @@ namespace {
 constexpr const char* no_statement =
     "only declarations, assignments to variables, loops, 'if' and 'return' are statements";
 
+constexpr const char* no_output =
+    "nothing is printed here; take the values as results, such as those of df.Display()";
+
 constexpr unsigned most_nested_blocks = 100;
 
 bool is_reference(const Token& token) {
@@ -25,7 +28,7 @@ bool is_reference(const Token& token) {
 }  // namespace
 
 bool Parser::starts_statements() const {
-  for (const std::string_view word : {"return", "if", "auto", "const", "switch", "using", "typedef"})
+  for (const std::string_view word : {"return", "if", "auto", "const", "switch", "throw", "using", "typedef"})
     if (here().is_name(word)) return true;
   return starts_loop() || binding_type() || declared_type().has_value();
 }
@@ -48,9 +51,14 @@ std::optional<Parser::Type> Parser::declared_type() const {
 
 // Of a function, up to but excluding the closing brace, or to the end of the text.
 NodeIndex Parser::statements(bool in_braces) {
-  const Token& first = here();
-  const Block found = block(in_braces);
-  if (found.leads_on()) fail(first.range, "not every path through these statements ends with a return");
+  const TextRange first = here().range;
+  Block found = block(in_braces);
+  const bool may_end = returns_ != nullptr && returns_->allows_nothing && !returns_->has_value;
+  if (found.leads_on() && !may_end) fail(first, "not every path through these statements ends with a return");
+  if (found.leads_on()) {
+    returns_->has_nothing = true;
+    found.last = falsehood(first);
+  }
   return assemble(found);
 }
 
@@ -67,6 +75,8 @@ Parser::Block Parser::block(bool in_braces) {
 void Parser::statement(Block& block) {
   if (here().is_name("return")) {
     with_effects(block, [this](Block& inner) { inner.last = result(); });
+  } else if (here().is_name("throw")) {
+    with_effects(block, [this](Block& inner) { inner.last = exception(); });
   } else if (here().is_name("if")) {
     condition(block);
   } else if (starts_loop()) {
@@ -93,18 +103,40 @@ void Parser::statement(Block& block) {
   } else if (assigns()) {
     with_effects(block, [this](Block& inner) { add_step(inner, assignment()); });
     if (!accept(";")) fail_here("an operator or ';'");
+  } else if (invokes()) {
+    with_effects(block, [this](Block&) { invocation_statement(); });
+  } else if (exchanges()) {
+    with_effects(block, [this](Block& inner) { exchange(inner); });
+  } else if (ties()) {
+    with_effects(block, [this](Block& inner) { tie(inner); });
+  } else if (is_for_each()) {
+    for_each(block);
   } else {
-    fail(here().range, no_statement);
+    fail(here().range, prints() ? no_output : no_statement);
   }
 }
 
+// std::cout << x; printf("%d", x);
+bool Parser::prints() const {
+  const Token& name = here().is_name("std") && token(at_ + 1).is("::") ? token(at_ + 2) : here();
+  for (const std::string_view known : {"cout", "cerr", "clog", "printf", "fprintf", "puts"})
+    if (name.is_name(known)) return true;
+  return false;
+}
+
 void Parser::add_step(Block& block, NodeIndex node) const {
-  block.steps.push_back({.kind = syntax_.nodes[node].kind, .value = node, .mark = syntax_.nodes[node].mark});
+  block.steps.push_back(step_of(node));
 }
 
 NodeIndex Parser::result() {
-  take();
-  const NodeIndex value = expression();
+  const TextRange word = take().range;
+  const bool is_empty = here().is(";") && returns_ != nullptr && returns_->allows_nothing;
+  if (returns_ != nullptr) {
+    (is_empty ? returns_->has_nothing : returns_->has_value) = true;
+    if (returns_->has_nothing && returns_->has_value)
+      fail(word, "one 'return' has a value, and another one has none");
+  }
+  const NodeIndex value = is_empty ? falsehood(word) : expression();
   if (!accept(";")) {
     if (here().kind != Token::Kind::end) fail_here("an operator or ';'");
   }
@@ -115,9 +147,12 @@ NodeIndex Parser::result() {
 void Parser::declaration(const Type& type, std::vector<Step>& steps) {
   if (declares_lambda(type)) return lambda_declaration(type);
   Variable variable;
+  bool is_const = false;
   for (; at_ < type.end; ++at_) {
-    if (here().is_name("const") || here().is_name("constexpr")) variable.fixed_as = "it is const";
-    if (is_reference(here()) && at_ + 1 == type.end) variable.fixed_as = "it is a reference";
+    is_const = is_const || here().is_name("const") || here().is_name("constexpr");
+    if (is_const) variable.fixed_as = "it is const";
+    if (is_reference(here()) && at_ + 1 == type.end)
+      variable.fixed_as = is_const ? "it is a reference to what is const" : "it refers to what cannot change";
   }
   do {
     if (here().kind != Token::Kind::name) fail_here("the name of a variable");
@@ -128,6 +163,10 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
     const bool needs_size = here().is("[") && token(at_ + 1).is("]");
     if (here().is("[")) step.type = array_type(type.name);
     const std::size_t begin = at_;
+    if (refers(type, is_const)) {
+      refer(variable, step.mark);
+      continue;
+    }
     if (accept("=")) {
       step.value = expression();
     } else if (here().is("{") || here().is("(")) {
@@ -147,6 +186,38 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
     declare(variable, std::move(step), steps);
   } while (accept(","));
   if (!accept(";")) fail_here("an operator or ';'");
+}
+
+// The '=' of "auto& x = v[i]" is next, where v can change.
+bool Parser::refers(const Type& type, bool is_const) const {
+  const Token& last = token(type.end - 1);
+  if (is_const || !(last.is("&") || (last.is("&&") && type.name == "auto")) || !here().is("=") ||
+      effects_ == nullptr)
+    return false;
+  const std::size_t end = end_of_target(at_ + 1);
+  if (end == at_ + 1 || !(token(end).is(";") || token(end).is(","))) return false;
+  const bool is_item = token(at_ + 1).is("*");
+  const auto number = find_variable(token(is_item ? at_ + 2 : at_ + 1).text);
+  if (!number) return false;
+  const Variable& root = variables_[*number];
+  std::optional<std::size_t> changed = number;
+  if (is_item || token(at_ + 2).is("->")) {
+    changed = root.iterates ? variable_of(*root.iterates) : std::nullopt;
+  } else if (!root.place.empty() || root.refers_to) {
+    changed = root.list;
+  }
+  return changed && *changed >= own_variables_ && variables_[*changed].fixed_as.empty();
+}
+
+// The name stands for that part of the variable, wherever it is written.
+void Parser::refer(Variable variable, TextRange mark) {
+  take();
+  const Target target = this->target(true);
+  variable.fixed_as = {};
+  variable.list = target.variable;
+  variable.refers_to = target.node;
+  variable.depth = syntax_[target.node].depth;
+  add_variable(variable, mark);
 }
 
 // [2][3]
@@ -223,19 +294,26 @@ std::size_t Parser::variable(const Token& name) const {
   for (std::size_t i = variables_.size(); i-- > 0;) {
     const Variable& known = variables_[i];
     if (known.name != name.text) continue;
-    if (i < own_variables_)
-      fail(name.range, fmt::format("a lambda cannot change '{}' around it", known.name));
-    if (!known.fixed_as.empty())
-      fail(name.range, fmt::format("'{}' cannot be changed: {}", known.name, known.fixed_as));
+    require_changeable(i, name.range);
     return i;
   }
   fail(name.range,
        fmt::format("'{0}' cannot be changed: only variables that are declared in the text", name.text));
 }
 
+void Parser::require_changeable(std::size_t number, TextRange mark) const {
+  const Variable& known = variables_[number];
+  if (number < own_variables_)
+    fail(mark,
+         fmt::format("a lambda cannot change '{}' around it, unless it is called by a name", known.name));
+  if (!known.fixed_as.empty())
+    fail(mark, fmt::format("'{}' cannot be changed: {}", known.name, known.fixed_as));
+}
+
 bool Parser::is_changeable(const Token& name) const {
   const auto found = find_variable(name.text);
-  return found && variables_[*found].fixed_as.empty() && *found >= own_variables_;
+  return found && variables_[*found].fixed_as.empty() && *found >= own_variables_ &&
+         variables_[*found].closure == nullptr;
 }
 
 // Of "auto [a, b]" at this position.
@@ -372,10 +450,16 @@ Parser::Block Parser::branch() {
 }
 
 NodeIndex Parser::assemble(const Block& block) {
-  const bool is_expression =
-      block.last && std::ranges::all_of(block.steps, [](const Step& step) {
-        return step.kind == NodeKind::conditional || (step.kind == NodeKind::declaration && step.value);
-      });
+  // What a function changes before it returns, or throws, is more than its result.
+  const auto is_more = [this](NodeIndex value) {
+    return returns_ != nullptr &&
+           (syntax_[value].kind == NodeKind::body || syntax_[value].kind == NodeKind::exception);
+  };
+  const bool is_expression = block.last && std::ranges::all_of(block.steps, [&](const Step& step) {
+                               if (step.kind != NodeKind::conditional)
+                                 return step.kind == NodeKind::declaration && step.value;
+                               return !is_more(*step.value);
+                             });
   if (!is_expression) return body_of(block);
   NodeIndex last = *block.last;
   for (std::size_t i = block.steps.size(); i-- > 0;) {

@@ -41,7 +41,11 @@ enum class NodeKind : std::uint8_t {
   loop,         // of a body; text: "do" if the condition comes last; children: condition, body, step
   selection,    // of a body: a switch; children: body, which chooses by branches, the selector, the labels
   jump,         // text: break, continue, or "switch" for a break that leaves one
-  result        // of a body; child: the value
+  invocation,   // of a body: a call that changes variables; text: the variable that holds its result;
+               // children: an application, and what the parameters that are references change; parameters:
+               // their names
+  exception,  // what a result raises instead of a value; child: its message
+  result      // of a body; child: the value
 };
 
 // A name as the text spells it. What hides another variable has a number behind it that no text can spell.
@@ -94,6 +98,8 @@ struct FunctionSyntax {
   std::vector<Parameter> parameters;
   std::vector<std::string> templates;  // names of types that follow from the arguments; it has no body then
   NodeIndex body = 0;
+  // It changes what parameters refer to, or returns nothing: only functions of the same text call it.
+  bool has_effects = false;
   TextRange mark;
   std::size_t constants = 0;  // that are declared before it
 };

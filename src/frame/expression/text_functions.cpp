@@ -106,8 +106,8 @@ class TextFunctions::Impl {
   void check(std::size_t number);
   KernelPtr kernel(std::size_t number, std::span<const ValueType> types);
   BoundFunction bind(std::size_t number, std::span<const ValueType> types);
-  BoundFunction bind(const FunctionsSyntax& syntax, std::size_t number,
-                     std::span<const ValueType> types) const;
+  BoundFunction bind(const FunctionsSyntax& syntax, std::size_t number, std::span<const ValueType> types,
+                     bool is_check = false) const;
 
   std::string written_;
   FunctionsSyntax syntax_;
@@ -188,7 +188,10 @@ void TextFunctions::Impl::check(std::size_t number) {
       throw error_at(ErrorKind::not_found, syntax_.nodes.text, function.mark,
                      fmt::format("unknown type '{}' of a parameter", type));
   }
-  kernel(number, parameter_types(function));
+  if (function.has_effects)
+    bind(syntax_, number, parameter_types(function), true);
+  else
+    kernel(number, parameter_types(function));
 }
 
 KernelPtr TextFunctions::Impl::kernel(std::string_view name, std::span<const ValueType> types,
@@ -255,8 +258,13 @@ TextFunctions::Impl::BoundFunction TextFunctions::Impl::bind(std::size_t number,
 
 TextFunctions::Impl::BoundFunction TextFunctions::Impl::bind(const FunctionsSyntax& syntax,
                                                              std::size_t number,
-                                                             std::span<const ValueType> types) const {
+                                                             std::span<const ValueType> types,
+                                                             bool is_check) const {
   const FunctionSyntax& function = syntax.functions[number];
+  if (function.has_effects && !is_check)
+    throw Error(ErrorKind::type, fmt::format("'{}' changes its arguments or returns nothing", function.name),
+                function.templates.empty() ? "only functions of the same text can call it"
+                                           : "a function without a template can do that");
   const FunctionScope scope(*this, number);
   const auto pool = std::make_shared<ExpressionPool>();
   Binder binder(syntax.nodes, *pool, scope);
@@ -285,6 +293,7 @@ TextFunctions::TextFunctions(std::string text) : impl_(std::make_shared<Impl>(st
 std::vector<TextFunctions::Signature> TextFunctions::signatures() const {
   std::vector<Signature> found;
   for (const FunctionSyntax& function : impl_->syntax().functions) {
+    if (function.has_effects) continue;
     found.push_back({function.name, function.result, {}});
     for (const auto& [name, type, preset] : function.parameters) found.back().parameters.push_back(type);
   }
