@@ -163,7 +163,8 @@ std::optional<NodeIndex> Parser::algorithm(std::string_view callee, const std::v
   std::vector<Step> before;
   std::vector<Variable> names;
   const auto declare_as = [&](std::string_view variable, NodeIndex value) {
-    const std::string& hidden = hidden_.emplace_back(fmt::format("algorithm {}", hidden_.size()));
+    const std::string_view kind = variable == "list" ? loop_list : "algorithm";
+    const std::string& hidden = hidden_.emplace_back(fmt::format("{} {}", kind, hidden_.size()));
     before.push_back({.value = value, .name = hidden, .type = "auto", .mark = mark});
     names.push_back({.name = variable, .node_name = hidden, .depth = syntax_[value].depth + 1});
   };
@@ -193,6 +194,7 @@ NodeIndex Parser::follow(std::string_view text, std::vector<Step> before, const 
   const std::size_t own = std::exchange(own_variables_, around);
   const unsigned lambdas = std::exchange(named_lambdas_, 0);
   Effects* const effects = std::exchange(effects_, nullptr);
+  Returns* const returns = std::exchange(returns_, nullptr);
   if (around + names.size() >= most_variables)
     fail(mark, fmt::format("more than {} variables", most_variables));
   variables_.insert(variables_.end(), names.begin(), names.end());
@@ -206,6 +208,7 @@ NodeIndex Parser::follow(std::string_view text, std::vector<Step> before, const 
   own_variables_ = own;
   named_lambdas_ = lambdas;
   effects_ = effects;
+  returns_ = returns;
   mark_ = around_mark;
   at_ = at;
   tokens_ = std::move(tokens);

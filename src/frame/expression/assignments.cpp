@@ -23,7 +23,7 @@ bool is_step(const Token& token) {
 
 bool changes(const Token& method) {
   for (const std::string_view name :
-       {"push_back", "emplace_back", "pop_back", "clear", "resize", "reserve", "insert", "erase",
+       {"push_back", "emplace_back", "pop_back", "clear", "resize", "reserve", "insert", "erase", "emplace",
         "SetPtEtaPhiM", "SetPtEtaPhiE", "SetPxPyPzE", "SetXYZT", "SetXYZM", "SetXYZ"})
     if (method.is_name(name)) return true;
   return false;
@@ -156,6 +156,7 @@ Parser::Target Parser::begin_of_target() {
     require_changeable(*changed, name.range);
     const NodeIndex list = copy_of(*iterates, *changed, name.range);
     const NodeIndex place = frozen(named(*number, name.range));
+    syntax_.nodes[place].list = iterates;
     NodeIndex item = add(make(NodeKind::subscript, name.range, {list, place}));
     if (accept("->")) {
       const Token& member = take();
@@ -328,7 +329,9 @@ NodeIndex Parser::changed_by_method(const Target& target) {
   const Token& open = take();
   std::vector<NodeIndex> children = items(")", open);
   if (method.text == "erase" || method.text == "insert") {
-    if (children.empty() || !is_iterator(children[0]) || !is_same(*syntax_[children[0]].list, target.node))
+    const bool is_key = children.size() == 1 && !is_iterator(children[0]);  // of a map
+    if (children.empty() ||
+        (!is_key && (!is_iterator(children[0]) || !is_same(*syntax_[children[0]].list, target.node))))
       fail(method.range,
            fmt::format("'{}' takes an iterator of this list first, such as list.begin() + 1", method.text));
     if (method.text == "erase" && syntax_[children[0]].kind == NodeKind::call)

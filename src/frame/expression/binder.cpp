@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "frame/expression/maps.h"
 #include "frame/expression/members.h"
 
 namespace colonnade::frame {
@@ -79,6 +80,7 @@ ExpressionId Binder::bind_as(NodeIndex index, const std::optional<ValueType>& ty
     return result;
   }
   if (node.kind == NodeKind::list && type->is_list()) return list(node, type->item());
+  if (node.kind == NodeKind::list && is_map(*type)) return map_of_items(node, *type);
   if (node.kind == NodeKind::list && is_product(*type)) return record(node, *type, node.children);
   const ExpressionId value = bind(index);
   return is_product(*type) ? as_product(node, value, *type) : value;

@@ -27,7 +27,7 @@ class Binder {
          const FunctionTable& functions = standard_functions())
       : syntax_(syntax), pool_(pool), scope_(scope), functions_(functions) {}
 
-  ExpressionId bind() { return bind(syntax_.root); }
+  ExpressionId bind() { return without_map(bind(syntax_.root)); }
   // The value of the last one.
   ExpressionId bind_constant(std::span<const NodeIndex> constants);
   // The result of a function; its arguments are the first columns of the pool.
@@ -130,6 +130,24 @@ class Binder {
   bool is_exception(ExpressionId id) const;
   ExpressionId exception_as(ExpressionId id, const ValueType& type);
   ExpressionId converted(ExpressionId value, const ValueType& wanted);
+
+  // ---- Maps, sets, comparisons of pairs (binder_maps.cpp)
+  ExpressionId items_of_map(ExpressionId map);
+  ExpressionId map_of(const ValueType& map, ExpressionId items, bool in_order);
+  ExpressionId map_of_items(const SyntaxNode& node, const ValueType& map);
+  ExpressionId key_of(const SyntaxNode& node, NodeIndex key, const ValueType& map);
+  bool is_place(NodeIndex index) const;
+  ExpressionId item_of_list(const SyntaxNode& node, ExpressionId list, ExpressionId place);
+  ExpressionId item_of_map(const SyntaxNode& node, ExpressionId map, NodeIndex index);
+  ExpressionId map_method(const SyntaxNode& node, ExpressionId map);
+  ExpressionId with_entry(const SyntaxNode& node, ExpressionId map, ExpressionId entry, bool replaces);
+  ExpressionId with_value(const SyntaxNode& part, ExpressionId map, ExpressionId value);
+  ExpressionId changed_map(const SyntaxNode& node, ExpressionId map);
+  ExpressionId without_map(ExpressionId value);
+  bool compares_products(std::string_view symbol, ExpressionId left, ExpressionId right) const;
+  ExpressionId compared(const SyntaxNode& node, std::string_view symbol, ExpressionId left,
+                        ExpressionId right);
+  std::optional<ExpressionId> sorted_products(const SyntaxNode& node);
 
   // ---- Loops (binder_loops.cpp)
   void loop(const SyntaxNode& node, Outcome& outcome);

@@ -7,6 +7,7 @@
 
 #include "frame/expression/binder.h"
 #include "frame/expression/changes.h"
+#include "frame/expression/maps.h"
 #include "frame/expression/members.h"
 
 namespace colonnade::frame {
@@ -42,6 +43,7 @@ void Binder::store(const SyntaxNode& node, NodeIndex target, ExpressionId value)
 }
 
 ExpressionId Binder::with_item(const SyntaxNode& part, ExpressionId list, ExpressionId value) {
+  if (is_map(type(list))) return with_value(part, list, value);
   if (!type(list).is_list() || type(list).is_optional() || !type(bind(part.children[1])).is_integer())
     fail(ErrorKind::type, part.mark,
          fmt::format("only items of lists can be assigned, by their number; this is an item of {}",
@@ -119,7 +121,7 @@ ExpressionId Binder::inserted(const SyntaxNode& node, const ValueType& list, Exp
                               ExpressionId place, std::span<const NodeIndex> range) {
   if (!syntax_[range[0]].list || !syntax_[range[1]].list)
     fail(ErrorKind::type, syntax_[range[0]].whole, "two iterators of one list should be here");
-  const ExpressionId from = bind(*syntax_[range[0]].list);
+  const ExpressionId from = without_map(bind(*syntax_[range[0]].list));
   const ExpressionId converted = at(node.mark, [&] { return pool_.convert(from, list); });
   return pool_.call(insert_items(list), {object, place, converted, bind(range[0]), bind(range[1])}, "insert");
 }
@@ -169,6 +171,7 @@ ExpressionId Binder::apply_named(const SyntaxNode& node, std::string_view name,
 ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
   const ValueType list = type(object);
   if (const auto made = class_of_setter(node.text); !made.empty()) return set_vector(node, list, made);
+  if (is_map(list)) return changed_map(node, object);
   if (!list.is_list() || list.is_optional())
     fail(ErrorKind::type, node.mark, fmt::format("'{}' changes lists; this is {}", node.text, list.name()));
   const std::span<const NodeIndex> given = std::span(node.children).subspan(1);
@@ -222,6 +225,8 @@ ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
     }
     return inserted(node, list, object, place, given.subspan(1));
   }
+  if (node.text == "emplace_back" && given.empty())
+    return pool_.call(append_item(list), {object, pool_.constant(zero_of(list.item()))}, node.text);
   if (node.text == "emplace_back" && is_product(list.item()) && given.size() != 1)
     return pool_.call(append_item(list), {object, record(node, list.item(), given)}, node.text);
   if (node.text == "emplace_back" && list.item().is_record() && given.size() != 1) {

@@ -8,6 +8,7 @@
 
 #include "frame/expression/binder.h"
 #include "frame/expression/changes.h"
+#include "frame/expression/maps.h"
 #include "frame/expression/members.h"
 
 namespace colonnade::frame {
@@ -66,6 +67,8 @@ ExpressionId Binder::call(const SyntaxNode& node) {
   if (name.starts_with("numeric_limits::")) return limit(node);
   if (is_over_items(node)) return over_items(node);
   if (const auto made = product(node)) return *made;
+  if (const auto map = type_of_name(written_type(node)); map && is_map(*map)) return map_of_items(node, *map);
+  if (const auto sorted = sorted_products(node)) return *sorted;
   const Function* function = node.braces ? nullptr : functions_.find(name);
   if (function == nullptr && !node.braces) function = scope_.find_function(node.text);
   if (function == nullptr) {
@@ -142,6 +145,8 @@ void Binder::unknown_function(const SyntaxNode& node) const {
 }
 
 ExpressionId Binder::method(const SyntaxNode& node) {
+  if (const ExpressionId object = bind(node.children.front()); is_map(this->type(object)))
+    return map_method(node, object);
   const std::vector<ExpressionId> arguments = bind_all(node.children);
   const ValueType type = this->type(arguments.front());
   const Function* const function = functions_.find(fmt::format(".{}", node.text));

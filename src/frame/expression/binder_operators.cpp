@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "frame/expression/binder.h"
+#include "frame/expression/maps.h"
 
 namespace colonnade::frame {
 namespace {
@@ -38,6 +39,7 @@ ExpressionId Binder::unary(const SyntaxNode& node) {
 }
 
 ExpressionId Binder::apply(const SyntaxNode& node, ExpressionId left, ExpressionId right) {
+  if (compares_products(node.text, left, right)) return compared(node, node.text, left, right);
   const std::vector<ExpressionId> arguments = {left, right};
   const Function* const function = functions_.find(fmt::format("operator{}", node.text));
   std::string why_not;
@@ -134,7 +136,9 @@ ExpressionId Binder::choose(const SyntaxNode& node, ExpressionId condition, Expr
 }
 
 ExpressionId Binder::subscript(const SyntaxNode& node) {
-  const std::vector<ExpressionId> arguments = {bind(node.children[0]), bind(node.children[1])};
+  const ExpressionId object = bind(node.children[0]);
+  if (is_map(type(object))) return item_of_map(node, object, node.children[1]);
+  const std::vector<ExpressionId> arguments = {object, bind(node.children[1])};
   const Function* const function = functions_.find("operator[]");
   std::string why_not;
   if (function != nullptr)

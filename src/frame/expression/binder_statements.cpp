@@ -48,9 +48,10 @@ void Binder::declare(const SyntaxNode& node) {
     return;
   }
   ExpressionId value = bind_as(node.children.front(), type);
+  if (node.text.starts_with(loop_list)) value = without_map(value);
   if (node.text.starts_with(loop_list) && !this->type(value).is_list() && !this->type(value).is_string())
     fail(ErrorKind::type, node.mark,
-         fmt::format("'for' goes through the items of a list, got {}", this->type(value).name()));
+         fmt::format("the items of a list are needed here, got {}", this->type(value).name()));
   if (type) value = at(node.mark, [&] { return pool_.convert(value, *type); });
   const SyntaxNode& given = syntax_[node.children.front()];
   if (type && given.kind == NodeKind::list) value = filled(node, node.type, value, given.children.size());

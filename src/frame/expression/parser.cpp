@@ -206,9 +206,10 @@ NodeIndex Parser::postfix() {
       value = member(item_at(value, token.range));
     } else if (token.is("[")) {
       take();
-      const NodeIndex index = expression();
+      NodeIndex index = expression();
       if (here().is(",")) fail(here().range, "a subscript takes one index; write x[i][j]");
       expect("]", token);
+      insert_missing(value, index, from(token.range));
       SyntaxNode node = make(NodeKind::subscript, from(token.range), {value, index});
       node.whole.end = node.mark.end;
       value = add(std::move(node));
@@ -220,6 +221,20 @@ NodeIndex Parser::postfix() {
       return value;
     }
   }
+}
+
+// A subscript of a map that can change inserts a key that is not there.
+void Parser::insert_missing(NodeIndex object, NodeIndex& key, TextRange mark) {
+  if (syntax_[object].kind != NodeKind::name || is_iterator(key)) return;
+  const auto number = variable_of(object);
+  if (!number || !variables_[*number].is_map || !variables_[*number].fixed_as.empty()) return;
+  const bool is_own = *number >= own_variables_;
+  if (!is_own || effects_ == nullptr || effects_->conditions > 0)
+    fail(mark, "this subscript may insert a key; write at(), or a statement of its own");
+  key = frozen(key);
+  const Target target{object, *number};
+  effects_->before.push_back(step_of(assigned(target, mark, {object, key}, "[]")));
+  syntax_.shares_nodes = true;
 }
 
 NodeIndex Parser::member(NodeIndex object) {
@@ -245,8 +260,11 @@ NodeIndex Parser::member(NodeIndex object) {
   if (children.empty() && (name.text == "end" || name.text == "cend"))
     return iterator(object, true, name.range);
   children.insert(children.begin(), object);
+  const bool finds = children.size() == 2 &&
+                     (name.text == "find" || name.text == "lower_bound" || name.text == "upper_bound");
   SyntaxNode node = make(NodeKind::method, name.range, std::move(children));
   node.text = name.text;
+  if (finds) node.list = object;  // of a map it is an iterator
   node.whole = {node.whole.begin, token(at_ - 1).range.end};
   return add(std::move(node));
 }

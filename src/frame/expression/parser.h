@@ -96,6 +96,7 @@ class Parser {
     std::string_view place = {};
     std::optional<NodeIndex> refers_to = {};  // of a reference to a part of that variable: the part
     const Closure* closure = nullptr;
+    bool is_map = false;
     std::optional<NodeIndex> iterates = {};  // of an iterator: its list
   };
   // A name within a lambda, and the number of the variable that it means; none if it is no variable.
@@ -114,6 +115,7 @@ class Parser {
   NodeIndex unary();
   NodeIndex postfix();
   NodeIndex member(NodeIndex object);
+  void insert_missing(NodeIndex object, NodeIndex& key, TextRange mark);
   NodeIndex primary();
   NodeIndex literal();
   NodeIndex name();
@@ -180,6 +182,8 @@ class Parser {
   std::optional<std::size_t> find_variable(std::string_view name) const;
   bool is_changeable(const Token& name) const;
   void condition(Block& block);
+  NodeIndex declared_condition(const Type& type, TextRange mark, Block& inner);
+  void branches(Block& block, std::optional<NodeIndex> known);
   Block branch();
   NodeIndex result();
   NodeIndex assemble(const Block& block);
@@ -321,6 +325,7 @@ class Parser {
   // ---- Types (types.cpp)
   std::optional<Type> type_at(std::size_t at) const;
   std::optional<Type> builtin_type_at(std::size_t at) const;
+  std::optional<Type> member_type(std::size_t at) const;
   std::optional<std::size_t> qualified_name_at(std::size_t at) const;
   std::optional<Type> c_cast_at(std::size_t at) const;
   // Template arguments whose '<' is the token `at`; empty if that means "less than".

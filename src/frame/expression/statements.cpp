@@ -8,6 +8,8 @@
 #include <ranges>
 
 #include "frame/expression/function.h"
+#include "frame/expression/function_table.h"
+#include "frame/expression/maps.h"
 #include "frame/expression/parser.h"
 
 namespace colonnade::frame {
@@ -20,6 +22,11 @@ constexpr const char* no_output =
     "nothing is printed here; take the values as results, such as those of df.Display()";
 
 constexpr unsigned most_nested_blocks = 100;
+
+bool is_map_name(std::string_view type) {
+  type = without_namespace(type);
+  return type.starts_with("map<") || type.starts_with("unordered_map<");
+}
 
 bool is_reference(const Token& token) {
   return token.is("&") || token.is("&&");
@@ -244,6 +251,7 @@ std::string Parser::array_type(const std::string& item) {
 
 void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
   variable.depth = step.value ? syntax_.nodes[*step.value].depth + 1 : 1;
+  variable.is_map = is_map_name(step.type);
   step.name = add_variable(variable, step.mark);
   steps.push_back(std::move(step));
 }
@@ -381,7 +389,7 @@ void Parser::initializer(Step& step) {
     values = items(braces ? "}" : ")", open);
   }
   const auto type = type_of_name(step.type);
-  const bool is_one = values.size() == 1;
+  const bool is_one = values.size() == 1 && !(type && is_map(*type));
   if (is_one && (!type || !type->is_list() || syntax_[values.front()].kind == NodeKind::list)) {
     step.value = values.front();
     return;
@@ -396,9 +404,51 @@ void Parser::initializer(Step& step) {
 
 // if (a) return b; else if (c) { ... } else return d;
 void Parser::condition(Block& block) {
+  at_ += 2;
+  const auto type = token(at_ - 1).is("(") ? declared_type() : std::nullopt;
+  at_ -= 2;
+  if (!type) return branches(block, std::nullopt);
+  const std::size_t around = variables_.size();
+  Block whole;
+  const TextRange mark = take().range;
+  const Token open = take();
+  NodeIndex chosen = 0;
+  with_effects(whole, [&](Block& inner) { chosen = declared_condition(*type, mark, inner); });
+  expect(")", open);
+  branches(whole, chosen);
+  leave_scope(around);
+  block.ends = !whole.leads_on();
+  add_step(block, body_of(whole));
+}
+
+// "int n = f(); n > 2" or "int n = f()".
+NodeIndex Parser::declared_condition(const Type& type, TextRange mark, Block& inner) {
+  int open = 0;
+  std::size_t end = at_;
+  for (; open >= 0 && token(end).kind != Token::Kind::end && !(open == 0 && token(end).is(";")); ++end) {
+    if (token(end).is("(") || token(end).is("{") || token(end).is("[")) ++open;
+    if (token(end).is(")") || token(end).is("}") || token(end).is("]")) --open;
+  }
+  if (open == 0 && token(end).is(";")) {
+    declaration(type, inner.steps);
+    return condition_with_effects(inner, mark, false);
+  }
+  at_ = type.end;
+  const Token name = take();
+  if (!accept("=")) fail_here("'='");
+  const NodeIndex value = expression();
+  declare({.name = name.text},
+          {.value = value, .name = std::string(name.text), .type = type.name, .mark = mark}, inner.steps);
+  return named(name.text, mark);
+}
+
+// From "if" on, or, if the first condition is known, from what it decides.
+void Parser::branches(Block& block, std::optional<NodeIndex> known) {
   for (bool is_first = true;; is_first = false) {
-    const TextRange mark = take().range;
-    const NodeIndex condition = is_first ? condition_with_effects(block, mark) : condition_in_brackets();
+    const TextRange mark = is_first && known ? syntax_[*known].mark : take().range;
+    const NodeIndex condition = !is_first ? condition_in_brackets()
+                                : known   ? *known
+                                          : condition_with_effects(block, mark);
     const Block yes = branch();
     const bool has_other = here().is_name("else");
     if (has_other) take();

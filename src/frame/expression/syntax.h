@@ -42,10 +42,10 @@ enum class NodeKind : std::uint8_t {
   selection,    // of a body: a switch; children: body, which chooses by branches, the selector, the labels
   jump,         // text: break, continue, or "switch" for a break that leaves one
   invocation,   // of a body: a call that changes variables; text: the variable that holds its result;
-               // children: an application, and what the parameters that are references change; parameters:
-               // their names
-  exception,  // what a result raises instead of a value; child: its message
-  result      // of a body; child: the value
+                // children: an application, and what the parameters that are references change; parameters:
+                // their names
+  exception,    // what a result raises instead of a value; child: its message
+  result        // of a body; child: the value
 };
 
 // A name as the text spells it. What hides another variable has a number behind it that no text can spell.

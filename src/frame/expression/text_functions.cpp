@@ -14,6 +14,7 @@
 #include "colonnade/error.h"
 #include "frame/expression/binder.h"
 #include "frame/expression/lambda.h"
+#include "frame/expression/recursion.h"
 #include "frame/expression/syntax.h"
 
 namespace colonnade::frame {
@@ -105,6 +106,7 @@ class TextFunctions::Impl {
   static std::vector<ValueType> parameter_types(const FunctionSyntax& function);
   void check(std::size_t number);
   KernelPtr kernel(std::size_t number, std::span<const ValueType> types);
+  std::shared_ptr<SelfCall> begin_self_calls(std::size_t number, std::span<const ValueType> types);
   BoundFunction bind(std::size_t number, std::span<const ValueType> types);
   BoundFunction bind(const FunctionsSyntax& syntax, std::size_t number, std::span<const ValueType> types,
                      bool is_check = false) const;
@@ -114,7 +116,8 @@ class TextFunctions::Impl {
   std::vector<Function> functions_;
   std::recursive_mutex mutex_;  // binding a function binds those that it calls
   std::map<std::string, BoundFunction> bound_;
-  std::uint32_t deepest_call_ = 0;  // of the function that is bound
+  std::uint32_t deepest_call_ = 0;          // of the function that is bound
+  std::map<std::size_t, Function> selves_;  // what functions are within their bodies, by number
 };
 
 // Functions see no columns.
@@ -131,13 +134,19 @@ class TextFunctions::Impl::FunctionScope final : public Scope {
       const std::size_t colons = around.rfind("::");
       around = colons == std::string_view::npos ? std::string_view() : around.substr(0, colons);
       if (around.empty()) break;
-      if (const Function* found = impl_.find(fmt::format("{}::{}", around, name), number_)) return found;
+      if (const Function* found = of_name(fmt::format("{}::{}", around, name))) return found;
     }
-    return impl_.find(name, number_);
+    return of_name(name);
   }
   std::vector<std::string> function_names() const override { return impl_.names(number_); }
 
  private:
+  const Function* of_name(std::string_view name) const {
+    if (name == name_)
+      if (const auto self = impl_.selves_.find(number_); self != impl_.selves_.end()) return &self->second;
+    return impl_.find(name, number_);
+  }
+
   const Impl& impl_;
   std::size_t number_;
   std::string_view name_;
@@ -220,9 +229,12 @@ KernelPtr TextFunctions::Impl::kernel(std::size_t number, std::span<const ValueT
   auto known = bound_.find(key);
   if (known == bound_.end()) {
     const std::uint32_t around = std::exchange(deepest_call_, 0);
+    const std::shared_ptr<SelfCall> self = begin_self_calls(number, types);
     try {
       BoundFunction made = bind(number, types);
       made.depth += deepest_call_;
+      if (self != nullptr) self->function = made.kernel;
+      if (self != nullptr) self->depth = made.depth;
       // What is evaluated within each other needs a part of the stack.
       if (made.depth > deepest_calls)
         throw error_at(
@@ -230,6 +242,7 @@ KernelPtr TextFunctions::Impl::kernel(std::size_t number, std::span<const ValueT
             fmt::format("more than {} nested operations, with the functions that it calls", deepest_calls));
       known = bound_.emplace(std::move(key), std::move(made)).first;
     } catch (...) {
+      if (self != nullptr) selves_.erase(number);
       deepest_call_ = around;
       throw;
     }
@@ -237,6 +250,26 @@ KernelPtr TextFunctions::Impl::kernel(std::size_t number, std::span<const ValueT
   }
   deepest_call_ = std::max(deepest_call_, known->second.depth);
   return known->second.kernel;
+}
+
+// Within its body, a function has the types that it declares. None for one that may not call itself.
+std::shared_ptr<SelfCall> TextFunctions::Impl::begin_self_calls(std::size_t number,
+                                                                std::span<const ValueType> types) {
+  const FunctionSyntax& function = syntax_.functions[number];
+  const auto result = function.result == "auto" ? std::nullopt : type_of_name(function.result);
+  const std::vector<ValueType> declared = parameter_types(function);
+  if (!result || !function.templates.empty() || !std::ranges::equal(declared, types)) return nullptr;
+  const auto self = std::make_shared<SelfCall>(SelfCall{function.name, *result, declared, {}, 1});
+  const bool is_overloaded = find(function.name, number) != nullptr;
+  selves_[number] = {function.name, signature_of(function),
+                     [this, self, number, is_overloaded](const Call& call) {
+                       std::vector<ValueType> given;
+                       for (const Argument& argument : call.arguments) given.push_back(argument.type);
+                       if (is_overloaded && given != self->parameters)
+                         return Bound{kernel(self->name, given, number), {}};
+                       return bind_self_call(self, call);
+                     }};
+  return self;
 }
 
 TextFunctions::Impl::BoundFunction TextFunctions::Impl::bind(std::size_t number,

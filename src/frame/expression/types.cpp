@@ -75,11 +75,23 @@ std::optional<Parser::Type> Parser::type_at(std::size_t at) const {
       const auto types = template_types_at(*end, "static_cast");
       if (!types) return std::nullopt;
       type = Type{fmt::format("{}<{}>", type->name, fmt::join(types->first, ", ")), types->second};
+      if (token(types->second).is("::")) type = member_type(types->second + 1);
+      if (!type) return std::nullopt;
+    } else if (type->name.ends_with("string::size_type")) {
+      type->name = "std::size_t";
     }
   }
   while (token(type->end).is_name("const") || token(type->end).is("&") || token(type->end).is("&&"))
     ++type->end;
   return type;
+}
+
+// Of a list: what an iterator is follows from its value.
+std::optional<Parser::Type> Parser::member_type(std::size_t at) const {
+  if (token(at).is_name("size_type")) return Type{"std::size_t", at + 1};
+  if (token(at).is_name("difference_type")) return Type{"std::ptrdiff_t", at + 1};
+  if (token(at).is_name("iterator") || token(at).is_name("const_iterator")) return Type{"auto", at + 1};
+  return std::nullopt;
 }
 
 // (float), (const std::vector<int>&) followed by an operand.

@@ -256,6 +256,24 @@ std::optional<ValueType> product_of_name(std::string_view name, int depth) {
   return ValueType::record("std::" + std::string(head) + "<" + types + ">", std::move(members));
 }
 
+// "map<int, float>" and "set<int>", see expression/maps.h.
+std::optional<ValueType> map_of_name(std::string_view name, int depth) {
+  const std::size_t open = name.find('<');
+  if (open == std::string_view::npos || !name.ends_with(">")) return std::nullopt;
+  const std::string_view head = trimmed(name.substr(0, open));
+  const bool is_map = head == "map" || head == "unordered_map";
+  if (!is_map && head != "set" && head != "unordered_set") return std::nullopt;
+  const std::string inside(name.substr(open + 1, name.size() - open - 2));
+  const auto item = is_map ? product_of_name("pair<" + inside + ">", depth + 1) : type_of(inside, depth + 1);
+  if (!item) return std::nullopt;
+  const ValueType& key = is_map ? item->members().front().second : *item;
+  if (!key.is_scalar() && !key.is_string()) return std::nullopt;
+  std::string types = item->name();
+  if (is_map) types = types.substr(types.find('<') + 1, types.size() - types.find('<') - 2);
+  return ValueType::record((is_map ? "std::map<" : "std::set<") + types + ">",
+                           {{"_items", ValueType::list(*item)}});
+}
+
 std::optional<ValueType> type_of(std::string_view name, int depth) {
   if (depth > deepest_name) return std::nullopt;
   name = bare_name(name);
@@ -268,6 +286,7 @@ std::optional<ValueType> type_of(std::string_view name, int depth) {
   if (auto integer = integer_of_words(name)) return integer;
   if (auto vector = vector_class_of_name(name)) return vector;
   if (auto product = product_of_name(name, depth)) return product;
+  if (auto map = map_of_name(name, depth)) return map;
   return list_of_name(name, depth);
 }
 
