@@ -29,6 +29,8 @@ HEAD = r"""
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 using Floats = std::vector<float>;
 static float f[ROWS];
@@ -51,6 +53,7 @@ class Program:
         self.depth = 0
         # Loops that change a string are not run as flat programs.
         self.is_flat = self.chance(0.6)
+        self.returns = "double"
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -167,6 +170,8 @@ class Program:
             kinds += [self.jump]
         if self.chance(0.08):
             kinds = [self.guarded_return]
+        if self.chance(0.15):
+            kinds = [self.changing_lambda, self.call, self.call, self.exchange, self.reference, self.through]
         return self.random.choice(kinds)()
 
     def block(self, most: int = 3) -> str:
@@ -227,6 +232,112 @@ class Program:
         self.scopes.pop()
         self.scopes[-1].append((name, "lambda"))
         return f"auto {name} = [&](float {number}, int {integer}) {body};"
+
+    def changing_lambda(self) -> str:
+        """A lambda that changes what it captures, or what its parameters refer to."""
+        self.names += 1
+        name, number = f"h{self.names}", f"a{self.names}"
+        by_reference = self.chance(0.5)
+        gives = self.random.choice(["float", "int", None])
+        fixed, functions = set(self.fixed), self.functions
+        before = [scope.copy() for scope in self.scopes]
+        returns, self.returns = self.returns, gives or "nothing"
+        loops, self.loops = self.loops, 0
+        self.scopes.append([(number, "float")])
+        body = self.block(3)
+        if gives is not None:
+            body += f" return {self.number() if gives == 'float' else self.integer()};"
+        self.scopes.pop()
+        self.scopes, self.loops, self.returns = before, loops, returns
+        self.fixed, self.functions = fixed, functions
+        self.scopes[-1].append((name, f"change {gives} {int(by_reference)}"))
+        result = f" -> {gives}" if gives is not None else ""
+        return f"auto {name} = [&](float{'&' if by_reference else ''} {number}){result} {{ {body} }};"
+
+    def call(self) -> str:
+        """A lambda that changes variables is called; Python's text says which ones it may name."""
+        lambdas = [
+            (name, kind.split()[1], kind.endswith("1"))
+            for scope in self.scopes
+            for name, kind in scope
+            if kind.startswith("change")
+        ]
+        if not lambdas:
+            return ";"
+        name, gives, by_reference = self.random.choice(lambdas)
+        self.names += 1
+        own = f"o{self.names}"
+        first = f"float {own} = {self.number()}; "
+        self.scopes[-1].append((own, "float"))
+        given = own if by_reference else self.number(0)
+        call = f"{name}({given})"
+        if gives == "None" or self.chance(0.2):
+            return f"{first}{call};"
+        style = self.random.randrange(3)
+        if style == 0:
+            return f"{first}if ({call} > 1) {{ {self.block(2)} }}"
+        self.names += 1
+        self.scopes[-1].append((f"x{self.names}", gives))
+        return f"{first}{gives} x{self.names} = {call} + {self.random.choice(['1', '2'])};"
+
+    def exchange(self) -> str:
+        kind = self.random.choice(["int", "float"])
+        names = self.known(kind, True)
+        if len(names) < 2:
+            return ";"
+        first, second = self.random.sample(names, 2)
+        if self.chance(0.5):
+            return f"std::swap({first}, {second});"
+        return f"std::tie({first}, {second}) = std::make_tuple({second}, {first});"
+
+    def reference(self) -> str:
+        """Another name of an item, of a member or of a variable; the list keeps its length meanwhile."""
+        self.names += 1
+        name = f"r{self.names}"
+        lists, pairs, numbers = self.known("list", True), self.known("pair"), self.known("float", True)
+        style = self.random.randrange(3)
+        if style == 0 and lists:
+            items = self.random.choice(lists)
+            index = self.integer(1)
+            fixed = set(self.fixed)
+            self.fixed.add(items)
+            self.scopes.append([(name, "float")])
+            inside = self.block(2)
+            self.scopes.pop()
+            self.fixed = fixed
+            return (
+                f"if ((size_t)({index}) < {items}.size()) {{ auto& {name} = {items}[{index}]; "
+                f"{name} += {self.number(0)}; {inside} }}"
+            )
+        if style == 1 and pairs:
+            pair = self.random.choice(pairs)
+            return f"{pair}.first += {self.number(1)}; {pair}.second = {self.integer(1)};"
+        if numbers:
+            of = self.random.choice(numbers)
+            self.scopes[-1].append((name, "float"))
+            return f"float& {name} = {of};"
+        return ";"
+
+    def through(self) -> str:
+        """Items change through iterators, or what for_each calls."""
+        lists = self.known("list", True)
+        if not lists:
+            return ";"
+        self.names += 1
+        items, name = self.random.choice(lists), f"t{self.names}"
+        numbers = [each for each in self.known("float", True) if each[0] == "x"]
+        if numbers and self.chance(0.5):
+            number = self.random.choice(numbers)
+            return (
+                f"std::for_each({items}.begin(), {items}.end(), "
+                f"[&](float {name}) {{ if {self.condition(0)} {number} += {name}; }});"
+            )
+        if self.chance(0.3):
+            return f"std::for_each({items}.begin(), {items}.end(), [](float& {name}) {{ {name} *= 2; }});"
+        return (
+            f"for (auto {name} = {items}.begin(); {name} != {items}.end(); ++{name}) "
+            f"{{ if (*{name} > {self.number(0)}) *{name} = {self.number(0)}; }}"
+        )
 
     def switch(self) -> str:
         labels = self.random.sample(range(-1, 7), self.random.randint(1, 4))
@@ -328,7 +439,11 @@ class Program:
         return f"if {self.condition()} {self.random.choice(['break;', 'continue;'])}"
 
     def guarded_return(self) -> str:
-        return f"if {self.condition()} return (double)({self.number()});"
+        if self.returns == "nothing":
+            return f"if {self.condition()} return;"
+        changed = self.assignment() if self.chance(0.3) else ""
+        value = self.integer() if self.returns == "int" else self.number()
+        return f"if {self.condition()} {{ {changed} return ({self.returns})({value}); }}"
 
     def body(self) -> str:
         self.loops += 1

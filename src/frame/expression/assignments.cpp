@@ -165,7 +165,7 @@ Parser::Target Parser::begin_of_target() {
     return {item, *changed};
   }
   if (const auto alias = alias_of(name)) {
-    require_changeable(alias->variable, name.range);
+    require_changeable(*number, alias->variable, name.range);
     return *alias;
   }
   const std::size_t changed = variable(name);

@@ -135,7 +135,7 @@ class Binder {
   ExpressionId items_of_map(ExpressionId map);
   ExpressionId map_of(const ValueType& map, ExpressionId items, bool in_order);
   ExpressionId map_of_items(const SyntaxNode& node, const ValueType& map);
-  ExpressionId key_of(const SyntaxNode& node, NodeIndex key, const ValueType& map);
+  ExpressionId key_of(const SyntaxNode& node, NodeIndex key, ValueType map);
   bool is_place(NodeIndex index) const;
   ExpressionId item_of_list(const SyntaxNode& node, ExpressionId list, ExpressionId place);
   ExpressionId item_of_map(const SyntaxNode& node, ExpressionId map, NodeIndex index);

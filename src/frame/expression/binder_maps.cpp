@@ -40,7 +40,8 @@ ExpressionId Binder::map_of_items(const SyntaxNode& node, const ValueType& map) 
   return map_of(map, list(node, item), false);
 }
 
-ExpressionId Binder::key_of(const SyntaxNode& node, NodeIndex key, const ValueType& map) {
+// `map`: a copy, since those of the pool move.
+ExpressionId Binder::key_of(const SyntaxNode& node, NodeIndex key, ValueType map) {
   const ExpressionId value = bind_as(key, key_of_map(map));
   return at(node.mark, [&] { return pool_.convert(value, key_of_map(map)); });
 }
@@ -57,15 +58,16 @@ ExpressionId Binder::item_of_list(const SyntaxNode& node, ExpressionId list, Exp
 
 // map[key], where a key that is not there has the value 0; or what an iterator stands for.
 ExpressionId Binder::item_of_map(const SyntaxNode& node, ExpressionId map, NodeIndex index) {
+  const ValueType type = this->type(map);
   const ExpressionId items = items_of_map(map);
   if (is_place(index)) return item_of_list(node, items, bind(index));
-  if (is_set(type(map))) fail(ErrorKind::type, node.mark, "a set has no subscripts");
+  if (is_set(type)) fail(ErrorKind::type, node.mark, "a set has no subscripts");
   const ExpressionId place =
-      pool_.call(key_place(type(map), KeyPlace::of_key), {items, key_of(node, index, type(map))}, "find");
+      pool_.call(key_place(type, KeyPlace::of_key), {items, key_of(node, index, type)}, "find");
   const ExpressionId is_there = apply_named(node, "operator!=", {place, size_of(node, items)});
   const ExpressionId pair = item_of_list(node, items, place);
-  const ExpressionId value = pool_.call(member_kernel(type(pair), 1), {pair}, ".second");
-  return choose(node, is_there, value, pool_.constant(zero_of(type(value))));
+  const ExpressionId value = pool_.call(member_kernel(this->type(pair), 1), {pair}, ".second");
+  return choose(node, is_there, value, pool_.constant(zero_of(this->type(value))));
 }
 
 ExpressionId Binder::map_method(const SyntaxNode& node, ExpressionId map) {

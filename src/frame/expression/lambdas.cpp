@@ -142,18 +142,14 @@ void Parser::fix_copies(const Closure& made, std::size_t open) {
     if (token(at).kind == Token::Kind::name && token(at - 1).is("&") == copies_all)
       listed.push_back(token(at).text);
   for (const std::size_t number : made.variables) {
-    Variable& used = variables_[number];
-    const bool is_alias = !used.place.empty() || used.refers_to;
+    const Variable& used = variables_[number];
     const bool is_listed = std::ranges::find(listed, used.name) != listed.end();
     if (is_listed == copies_all || used.closure != nullptr) continue;
     if (std::ranges::find(made.changes, number) != made.changes.end())
       fail(token(open).range,
            fmt::format("this lambda has a copy of '{}', which it cannot change; capture it by reference",
                        used.name));
-    Variable& copied = is_alias ? variables_[used.list] : used;
-    if (!copied.fixed_as.empty()) continue;
-    copied.fixed_as = "a lambda holds a copy of it";
-    copied.fixed_at = variables_.size() + 1;
+    fix(number, "a lambda holds a copy of it");
   }
 }
 

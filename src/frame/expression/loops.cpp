@@ -125,6 +125,7 @@ void Parser::go_through(Block& block, Loop made, Item item, NodeIndex list,
   if (changes) {
     item.variable.list = *changes;
     item.variable.place = place_name;
+    item.variable.fixed_as = {};
   }
   declare({.name = list_name}, {.value = list, .name = list_name, .type = "auto", .mark = mark}, block.steps);
   SyntaxNode zero = make(NodeKind::literal, mark);

@@ -179,6 +179,8 @@ class Parser {
   void leave_scope(std::size_t around);
   std::size_t variable(const Token& name) const;
   void require_changeable(std::size_t number, TextRange mark) const;
+  void require_changeable(std::size_t alias, std::size_t of, TextRange mark) const;
+  void fix(std::size_t number, std::string_view reason);
   std::optional<std::size_t> find_variable(std::string_view name) const;
   bool is_changeable(const Token& name) const;
   void condition(Block& block);

@@ -211,7 +211,8 @@ bool Parser::refers(const Type& type, bool is_const) const {
   if (is_item || token(at_ + 2).is("->")) {
     changed = root.iterates ? variable_of(*root.iterates) : std::nullopt;
   } else if (!root.place.empty() || root.refers_to) {
-    changed = root.list;
+    return root.list >= own_variables_ && root.fixed_as.empty() &&
+           (!root.place.empty() || variables_[root.list].fixed_as.empty());
   }
   return changed && *changed >= own_variables_ && variables_[*changed].fixed_as.empty();
 }
@@ -219,6 +220,8 @@ bool Parser::refers(const Type& type, bool is_const) const {
 // The name stands for that part of the variable, wherever it is written.
 void Parser::refer(Variable variable, TextRange mark) {
   take();
+  if (const auto of = find_variable(here().text); of && !here().is_quoted)
+    variable.place = variables_[*of].place;  // within the loop over the list
   const Target target = this->target(true);
   variable.fixed_as = {};
   variable.list = target.variable;
@@ -280,12 +283,22 @@ void Parser::fix_variables(std::size_t begin, std::size_t end, std::string_view 
     if (token(i).is("[")) ++indices;
     if (token(i).is("]")) --indices;
     if (indices > 0 || token(i).kind != Token::Kind::name) continue;
-    const auto found =
-        std::ranges::find(variables_.rbegin(), variables_.rend(), token(i).text, &Variable::name);
-    if (found == variables_.rend() || !found->fixed_as.empty()) continue;
-    found->fixed_as = reason;
-    found->fixed_at = variables_.size() + 1;
+    if (const auto found = find_variable(token(i).text)) fix(*found, reason);
   }
+}
+
+// A variable and the other names of its parts; or such a name, and the variable.
+void Parser::fix(std::size_t number, std::string_view reason) {
+  const auto set = [&](Variable& variable) {
+    if (!variable.fixed_as.empty()) return;
+    variable.fixed_as = reason;
+    variable.fixed_at = variables_.size() + 1;
+  };
+  const Variable& named = variables_[number];
+  const std::size_t root = !named.place.empty() || named.refers_to ? named.list : number;
+  set(variables_[root]);
+  for (Variable& each : variables_)
+    if ((!each.place.empty() || each.refers_to) && each.list == root) set(each);
 }
 
 void Parser::leave_scope(std::size_t around) {
@@ -318,10 +331,21 @@ void Parser::require_changeable(std::size_t number, TextRange mark) const {
     fail(mark, fmt::format("'{}' cannot be changed: {}", known.name, known.fixed_as));
 }
 
+// Of another name for a part of a variable, which has a loop of its own go through it.
+void Parser::require_changeable(std::size_t alias, std::size_t of, TextRange mark) const {
+  if (of < own_variables_) require_changeable(of, mark);
+  const std::string_view reason =
+      variables_[alias].place.empty() ? variables_[of].fixed_as : variables_[alias].fixed_as;
+  if (!reason.empty() || !variables_[alias].fixed_as.empty())
+    fail(mark, fmt::format("'{}' cannot be changed: {}", variables_[alias].name,
+                           reason.empty() ? variables_[alias].fixed_as : reason));
+}
+
 bool Parser::is_changeable(const Token& name) const {
   const auto found = find_variable(name.text);
   return found && variables_[*found].fixed_as.empty() && *found >= own_variables_ &&
-         variables_[*found].closure == nullptr;
+         variables_[*found].closure == nullptr && variables_[*found].place.empty() &&
+         !variables_[*found].refers_to;
 }
 
 // Of "auto [a, b]" at this position.

@@ -326,7 +326,6 @@ TextFunctions::TextFunctions(std::string text) : impl_(std::make_shared<Impl>(st
 std::vector<TextFunctions::Signature> TextFunctions::signatures() const {
   std::vector<Signature> found;
   for (const FunctionSyntax& function : impl_->syntax().functions) {
-    if (function.has_effects) continue;
     found.push_back({function.name, function.result, {}});
     for (const auto& [name, type, preset] : function.parameters) found.back().parameters.push_back(type);
   }
