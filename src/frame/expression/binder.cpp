@@ -79,11 +79,18 @@ ExpressionId Binder::bind_as(NodeIndex index, const std::optional<ValueType>& ty
     result_type_ = around;
     return result;
   }
-  if (node.kind == NodeKind::list && type->is_list()) return list(node, type->item());
+  if (node.kind == NodeKind::list && type->is_list()) return list(items_in(node, *type), type->item());
   if (node.kind == NodeKind::list && is_map(*type)) return map_of_items(node, *type);
   if (node.kind == NodeKind::list && is_product(*type)) return record(node, *type, node.children);
   const ExpressionId value = bind(index);
   return is_product(*type) ? as_product(node, value, *type) : value;
+}
+
+// {{1, 2}} for an array is {1, 2}.
+const SyntaxNode& Binder::items_in(const SyntaxNode& list, const ValueType& type) const {
+  const bool is_double = list.children.size() == 1 && type.item().is_scalar() &&
+                         syntax_[list.children.front()].kind == NodeKind::list;
+  return is_double ? syntax_[list.children.front()] : list;
 }
 
 // One pair becomes another, member by member.

@@ -46,6 +46,7 @@ class Binder {
   ExpressionId bind(NodeIndex index);
   // Braces become a list of the type; other nodes are not converted.
   ExpressionId bind_as(NodeIndex index, const std::optional<ValueType>& type);
+  const SyntaxNode& items_in(const SyntaxNode& list, const ValueType& type) const;
   std::string written(const SyntaxNode& node) const;
 
   // ---- Names (binder_names.cpp)

@@ -54,7 +54,8 @@ void Binder::declare(const SyntaxNode& node) {
          fmt::format("the items of a list are needed here, got {}", this->type(value).name()));
   if (type) value = at(node.mark, [&] { return pool_.convert(value, *type); });
   const SyntaxNode& given = syntax_[node.children.front()];
-  if (type && given.kind == NodeKind::list) value = filled(node, node.type, value, given.children.size());
+  if (type && given.kind == NodeKind::list)
+    value = filled(node, node.type, value, items_in(given, *type).children.size());
   locals_.push_back({node.text, this->type(value), value});
 }
 

@@ -30,7 +30,11 @@ bool Parser::invokes() const {
   const auto end = qualified_name_at(at_);
   if (!end || !token(*end).is("(") || here().is_quoted) return false;
   const Closure* const found = find_closure(spelled(at_, *end));
-  return found != nullptr && found->has_effects();
+  return found != nullptr;
+}
+
+bool Parser::is_statement(const Token& name) const {
+  return call_statement_ == static_cast<std::size_t>(&name - tokens_.data());
 }
 
 void Parser::invocation_statement() {
@@ -43,7 +47,6 @@ void Parser::invocation_statement() {
 NodeIndex Parser::invocation(const Closure& closure, const Token& name) {
   const TextRange mark = name.range;
   const std::string_view text = name.text;
-  const bool is_statement = call_statement_ == static_cast<std::size_t>(&name - tokens_.data());
   if (effects_ == nullptr || effects_->conditions > 0)
     fail(mark, fmt::format("'{}' changes variables; call it in a statement of its own", text));
   const std::size_t first_read = reads_.size();
@@ -66,7 +69,7 @@ NodeIndex Parser::invocation(const Closure& closure, const Token& name) {
   }
   require_own(closure, given, referred, text, mark);
   reads_.resize(first_read);  // before the call
-  if (closure.returns_nothing && !(is_statement && here().is(";")))
+  if (closure.returns_nothing && !(is_statement(name) && here().is(";")))
     fail(mark, fmt::format("'{}' returns nothing", text));
   return invoked(closure, given, mark, depth);
 }

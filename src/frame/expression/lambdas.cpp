@@ -157,7 +157,7 @@ void Parser::fix_copies(const Closure& made, std::size_t open) {
 NodeIndex Parser::closure(const Closure& closure, const Token& name) {
   if (!here().is("(") && closure.has_effects())
     fail(name.range, fmt::format("'{}' changes variables, so that it can only be called", name.text));
-  if (closure.has_effects()) return invocation(closure, name);
+  if (closure.has_effects() || is_statement(name)) return invocation(closure, name);
   const std::uint32_t depth = use(closure, name.text, name.range);
   return here().is("(") ? application(closure.lambda, name.range, depth) : closure.lambda;
 }

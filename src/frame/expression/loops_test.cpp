@@ -354,6 +354,27 @@ TEST_F(Loops, ChangeVariablesWithinStatements) {
             "'++' stands behind a condition");
   EXPECT_EQ(error("int k = 3; auto x = Map(v, [&](float x) { return x + k++; }); return k;").substr(0, 30),
             "a lambda cannot change 'k' aro");
+  EXPECT_EQ(error("int k = 0; auto f = [=]() { k += 1; return k; }; return f();").substr(0, 25),
+            "this lambda has a copy of");
+  EXPECT_EQ(error("std::map<int, int> m; return n > 1 && m[n] > 1;").substr(0, 32),
+            "this subscript may insert a key;");
+}
+
+TEST_F(Loops, CallLambdasThatChangeVariables) {
+  EXPECT_EQ(
+      results("int s = 0; auto add = [&](int k) { if (k > 2) return; s += k; s *= 2; }; add(n); add(1); "
+              "return s;"),
+      results("int s = n > 2 ? 0 : n * 2; return (s + 1) * 2;"));
+  EXPECT_EQ(results("int best = -1; for (int i = 0; i < 5; ++i) { if (i > n) { best = i; return best; } } "
+                    "return best;"),
+            results("return n < 4 ? n + 1 : -1;"));
+  EXPECT_EQ(
+      results("std::vector<int> w(2); auto& x = w[1]; x = n; std::swap(w[0], x); int a, b; std::tie(a, b) "
+              "= std::make_pair(w[0], w[1]); return a * 10 + b;"),
+      results("return n * 10;"));
+  EXPECT_EQ(results("std::map<int, float> m{{n, 2.5f}, {7, 1}}; m[8] += 3; if (auto it = m.find(n); it != "
+                    "m.end()) it->second *= 2; return m.at(n) + m.count(9) + m.size() * 10;"),
+            results("return 5.f + 30;"));
 }
 
 TEST_F(Loops, MakePairs) {
@@ -473,10 +494,25 @@ TEST(TextFunctions, MayHaveEnumerations) {
 
 TEST(TextFunctions, AreRefusedWhenTheyAreDefined) {
   EXPECT_EQ(refusal("float f(float x) { return y; }"), "there is no column 'y'");
-  EXPECT_EQ(refusal("float f(float x) { return f(x); }"), "unknown function 'f'");
-  EXPECT_EQ(refusal("void f(float x) {}"), "'f' returns nothing");
-  EXPECT_EQ(refusal("float f(float& x) { x = 2; return x; }"),
-            "'x' cannot be changed: it is a reference, and callers keep their values");
+  EXPECT_EQ(refusal("auto f(float x) { return f(x); }"), "unknown function 'f'");
+  EXPECT_EQ(refusal("template <class T> int f(T& x) { x = 2; return x; }"), "no error");
+  EXPECT_EQ(refusal("void g(float& x) { x = 1; } int f(float x) { return x > 1 && g(x); }"),
+            "'g' changes variables; call it in a statement of its own");
+  EXPECT_EQ(refusal("void g(float& x) { x = 1; } int f(float x) { return g(x); }"), "'g' returns nothing");
+  EXPECT_EQ(refusal("void g(float& x) { x = 1; } int f(const float& x) { g(x); return x; }"),
+            "'x' cannot be changed: it is const");
+  EXPECT_EQ(refusal("void g(float& x) { x = 1; } int f(float x) { g(x + 1); return x; }"),
+            "'g' changes this argument; a variable or an item of one should be here");
+  EXPECT_EQ(refusal("void g(float& x, const float& y) { x = y; } int f(float x) { g(x, x); return x; }"),
+            "'g' changes 'x', which it also has in another way");
+  EXPECT_EQ(refusal("void g(double& x) { x = 1; } int f(float x) { g(x); return x; }"),
+            "a reference to double cannot refer to float");
+  EXPECT_EQ(refusal("int g(float& x) { x = 1; return 2; } float f(float x) { return x + g(x); }"),
+            "this call changes 'x', which the rest of the statement names; write two statements");
+  EXPECT_EQ(refusal("int g(float& x) { x = 1; return 2; } int g(int x) { return x; }"),
+            "there is another function 'g'; what changes its arguments needs a name of its own");
+  EXPECT_EQ(refusal("int f(int x) { static int n = 0; n += x; return n; }"),
+            "'n' cannot be changed: it is static, and entries are computed in any order");
   EXPECT_EQ(refusal("struct A {};"),
             "'struct' is not supported: only functions and constants can be defined");
   EXPECT_EQ(refusal("#define A 3\nint f() { return A; }"),

@@ -75,6 +75,10 @@ std::string shown(const Formula::Syntax& syntax, NodeIndex index) {
       return "(switch" + below + ")";
     case NodeKind::jump:
       return node.text;
+    case NodeKind::invocation:
+      return "(invoke " + node.text + below + ")";
+    case NodeKind::exception:
+      return "(throw" + below + ")";
     case NodeKind::result:
       break;
   }
@@ -326,7 +330,7 @@ TEST(ParseErrors, SayWhatCannotChange) {
   EXPECT_EQ(message("int n = 1; if (a) { int m = 2; } m = 3; return n;").substr(0, 21),
             "'m' cannot be changed");
   EXPECT_EQ(message("int n = 0; return Map(x, [&](float v) { n += 1; return v; });").substr(0, 38),
-            "a lambda cannot change 'n' around it\n ");
+            "a lambda cannot change 'n' around it, ");
   EXPECT_EQ(message("return Map(x, [](const float& v) { v += 1; return v; });").substr(0, 34),
             "'v' cannot be changed: it is const");
   EXPECT_EQ(message("return Map(x, [](float v) { v += 1; return v; });").substr(0, 9), "no error:");
@@ -358,8 +362,9 @@ TEST(ParseErrors, ExplainStatements) {
   EXPECT_EQ(message("auto a; return a;"),
             "'a' needs a value where it is declared: auto a = ...;\n  auto a; return a;\n       ^");
   EXPECT_EQ(message("return 1; return 2;"), "no error: 1");
-  EXPECT_EQ(message("int n = 0; throw n; return n;").substr(0, 60),
+  EXPECT_EQ(message("int n = 0; goto n; return n;").substr(0, 60),
             "only declarations, assignments to variables, loops, 'if' and");
+  EXPECT_EQ(message("std::cout << x; return 1;").substr(0, 24), "nothing is printed here;");
   EXPECT_EQ(message("if (a) break; return 1;").substr(0, 25), "'break' stands in no loop");
   EXPECT_EQ(message("int n = 0; while (n < 3) n++;").substr(0, 26), "not every path through the");
   EXPECT_EQ(message("int i; for (i j 3; i < 3; ++i) {} return 1;").substr(0, 50),

@@ -97,6 +97,7 @@ class Parser {
     std::optional<NodeIndex> refers_to = {};  // of a reference to a part of that variable: the part
     const Closure* closure = nullptr;
     bool is_map = false;
+    std::string_view digits = {};            // of one that is a constant integer
     std::optional<NodeIndex> iterates = {};  // of an iterator: its list
   };
   // A name within a lambda, and the number of the variable that it means; none if it is no variable.
@@ -144,6 +145,7 @@ class Parser {
   };
   bool invokes() const;
   bool is_for_each() const;
+  bool is_statement(const Token& name) const;
   void invocation_statement();
   NodeIndex invocation(const Closure& closure, const Token& name);
   Given argument(const Parameter& parameter, std::string_view name, std::vector<std::size_t>& referred);
@@ -168,6 +170,7 @@ class Parser {
   void refer(Variable variable, TextRange mark);
   void initializer(Step& step);
   std::string array_type(const std::string& item);
+  std::string_view digits_of(const Variable& variable, const Step& step);
   void declare(Variable variable, Step step, std::vector<Step>& steps);
   std::optional<Type> binding_type() const;
   std::vector<const Token*> bound_names();

@@ -156,6 +156,7 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
   Variable variable;
   bool is_const = false;
   for (; at_ < type.end; ++at_) {
+    if (here().is_name("static")) variable.fixed_as = "it is static, and entries are computed in any order";
     is_const = is_const || here().is_name("const") || here().is_name("constexpr");
     if (is_const) variable.fixed_as = "it is const";
     if (is_reference(here()) && at_ + 1 == type.end)
@@ -190,6 +191,7 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
     // Here a reference is the value that it refers to when it is declared.
     if (is_reference(token(type.end - 1))) fix_variables(begin, at_, "a reference to it was declared");
     variable.iterates = step.type == "auto" && step.value ? syntax_[*step.value].list : std::nullopt;
+    variable.digits = digits_of(variable, step);
     declare(variable, std::move(step), steps);
   } while (accept(","));
   if (!accept(";")) fail_here("an operator or ';'");
@@ -237,8 +239,12 @@ std::string Parser::array_type(const std::string& item) {
     const Token& open = take();
     const bool is_number = here().kind == Token::Kind::literal &&
                            here().text.find_first_not_of("0123456789") == std::string_view::npos;
+    const auto known = here().kind == Token::Kind::name ? find_variable(here().text) : std::nullopt;
     if (here().is("]") && sizes.empty()) {
       sizes.emplace_back("0");
+    } else if (known && !variables_[*known].digits.empty()) {
+      take();
+      sizes.push_back(variables_[*known].digits);
     } else if (!is_number) {
       fail(here().range, "the size of an array is a number here; use std::vector otherwise");
     } else {
@@ -250,6 +256,17 @@ std::string Parser::array_type(const std::string& item) {
   for (const std::string_view size : std::views::reverse(sizes))
     type = fmt::format("std::array<{}, {}>", type, size);
   return type;
+}
+
+// Of "const int n = 3".
+std::string_view Parser::digits_of(const Variable& variable, const Step& step) {
+  const bool is_outside = effects_ == nullptr && loops_ == 0;  // of functions, where nothing changes
+  if ((variable.fixed_as != "it is const" && !is_outside) || !step.value) return {};
+  const SyntaxNode& value = syntax_[*step.value];
+  if (value.kind != NodeKind::literal || is_iterator(*step.value)) return {};
+  const std::string_view digits =
+      std::string_view(syntax_.text).substr(value.whole.begin, value.whole.end - value.whole.begin);
+  return digits.find_first_not_of("0123456789") == std::string_view::npos ? digits : std::string_view();
 }
 
 void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
