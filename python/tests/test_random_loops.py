@@ -244,7 +244,9 @@ class Program:
         returns, self.returns = self.returns, gives or "nothing"
         loops, self.loops = self.loops, 0
         self.scopes.append([(number, "float")])
-        body = self.block(3)
+        self.depth += 1
+        body = " ".join(self.statement() for _ in range(self.random.randint(1, 3)))
+        self.depth -= 1
         if gives is not None:
             body += f" return {self.number() if gives == 'float' else self.integer()};"
         self.scopes.pop()
@@ -255,7 +257,7 @@ class Program:
         return f"auto {name} = [&](float{'&' if by_reference else ''} {number}){result} {{ {body} }};"
 
     def call(self) -> str:
-        """A lambda that changes variables is called; Python's text says which ones it may name."""
+        """A lambda that changes variables is called; the rest of the statement names none of them."""
         lambdas = [
             (name, kind.split()[1], kind.endswith("1"))
             for scope in self.scopes
