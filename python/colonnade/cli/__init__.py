@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import codecs
 import errno
+import importlib
 import io
 import os
 import sys
+from collections import UserDict
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -15,30 +18,49 @@ from colonnade import __version__
 from colonnade.errors import Error, redacted
 from colonnade.floating_point import with_standard_floating_point
 
-from .cache import cache
-from .demo import demo
-from .diff import diff
-from .export import export
-from .gc import gc, rm
-from .generate import generate
-from .import_ import import_
-from .info import info, ls
-from .merge import merge
-from .repair import repair
-from .show import show
-from .verify import verify
-
 __all__ = ["app", "main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(UserDict[str, Any]):
+    """Commands by name, loaded when they are asked for: all of them together take longer than most of them run."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        found = super().__getitem__(name)
+        if isinstance(found, str):
+            module, _, attribute = found.partition(":")
+            found = getattr(importlib.import_module(f".{module}", __package__), attribute)
+            self[name] = found
+        assert isinstance(found, click.Command)
+        return found
+
+
+_COMMANDS = _Commands(
+    {
+        "cache": "cache:cache",
+        "demo": "demo:demo",
+        "diff": "diff:diff",
+        "export": "export:export",
+        "gc": "gc:gc",
+        "generate": "generate:generate",
+        "import": "import_:import_",
+        "info": "info:info",
+        "ls": "info:ls",
+        "merge": "merge:merge",
+        "repair": "repair:repair",
+        "rm": "gc:rm",
+        "show": "show:show",
+        "verify": "verify:verify",
+    }
+)
+
+
+@click.group(
+    commands=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="colonnade")
 def app() -> None:
     """Inspect, verify and create RNTuple files."""
-
-
-for command in (info, ls, show, diff, verify, repair, import_, merge, export, gc, rm, cache, generate, demo):
-    app.add_command(command)
 
 
 def _simpler(error: UnicodeError) -> tuple[str, int]:

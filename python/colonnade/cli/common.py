@@ -7,17 +7,19 @@ import json
 import math
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from colonnade import _core
 from colonnade.errors import ConversionError, Error, UsageError
 from colonnade.misuse import column_name
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import datasets, split_target
+
+if TYPE_CHECKING:  # imported on first use, as not every command prints a table
+    from rich.console import Console
+    from rich.progress import Progress
 
 __all__ = [
     "bytes_text",
@@ -45,6 +47,8 @@ _ALGORITHMS = {0: "none", 1: "zlib", 2: "lzma", 3: "zlib", 4: "lz4", 5: "zstd"}
 
 def console() -> Console:
     """Make the console for tables: as wide as the terminal, or as needed where there is none."""
+    from rich.console import Console
+
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=_WIDEST)
 
@@ -240,6 +244,9 @@ def _plain(value: Any) -> Any:
 
 def progress_bar(unit: str) -> Progress:
     """Make a progress bar on standard error that leaves nothing behind; shown on terminals only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     out = Console(stderr=True)
     columns = (
         TextColumn("{task.description}", markup=False),

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-from colonnade.importing.copying import CopyProgress
-from colonnade.importing.trees import ImportProgress
 
 from .common import bytes_text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from colonnade.importing.copying import CopyProgress
+    from colonnade.importing.trees import ImportProgress
 
 __all__ = ["TransferBar", "told"]
 
@@ -28,30 +32,44 @@ def told(advice: str) -> Iterator[None]:
         raise
 
 
+def _bar(what: str) -> tuple[Progress, TaskID] | None:
+    # What takes a file for a terminal, for rich, is a variable of the environment.
+    if not sys.stderr.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"} & set(os.environ):
+        return None
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    out = Console(stderr=True)
+    if not out.is_terminal:
+        return None
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    progress = Progress(*columns, console=out, transient=True)
+    return progress, progress.add_task(what, total=None, rate="")
+
+
 class TransferBar:
     """On terminals only."""
 
     def __init__(self, what: str) -> None:
-        out = Console(stderr=True)
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-        )
-        self._progress = Progress(*columns, console=out, transient=True, disable=not out.is_terminal)
-        self._task = self._progress.add_task(what, total=None, rate="")
+        self._bar = _bar(what)
         self._begin = time.monotonic()
         self._what = what
         self._verifying = False
 
     def __enter__(self) -> TransferBar:
-        self._progress.start()
+        if self._bar:
+            self._bar[0].start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        if self._bar:
+            self._bar[0].stop()
 
     def copying(self, state: CopyProgress) -> None:
         """Show how far a copy is."""
@@ -63,11 +81,16 @@ class TransferBar:
 
     def reading(self, entries: int, total: int) -> None:
         """Show how far something is that tells entries alone."""
-        self._progress.update(self._task, completed=entries, total=total)
+        if self._bar:
+            progress, task = self._bar
+            progress.update(task, completed=entries, total=total)
 
     def _show(self, verifying: bool, entries: int, total: int, read: int) -> None:
+        if not self._bar:
+            return
+        progress, task = self._bar
         if verifying != self._verifying:
             self._verifying, self._begin = verifying, time.monotonic()
-            self._progress.update(self._task, description="verifying" if verifying else self._what)
+            progress.update(task, description="verifying" if verifying else self._what)
         rate = bytes_text(read / max(time.monotonic() - self._begin, 1e-3))
-        self._progress.update(self._task, completed=entries, total=total, rate=f"{rate}/s")
+        progress.update(task, completed=entries, total=total, rate=f"{rate}/s")
