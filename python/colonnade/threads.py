@@ -54,15 +54,15 @@ def check_threads(count: int) -> None:
     Raises:
         ResourceError: the system allows no more threads.
     """
-    gate = Lock()
+    lock = Lock()
 
     def wait() -> None:
-        with gate:
+        with lock:
             pass
 
     threads: list[Thread] = []
     try:
-        with gate, _starting():
+        with lock, _starting():
             for _ in range(count):
                 thread = Thread(target=wait)
                 thread.start()
