@@ -971,6 +971,12 @@ def test_arrays_with_a_counter_in_lists_that_are_split():
     ]
 
 
+def test_base_classes_without_members():
+    opened = colonnade.open(REFERENCES)
+    assert opened["one"].to_list() == [{"a": e} for e in range(10)]
+    assert opened["many"].to_list() == [[{"a": e}] * (e % 3) for e in range(10)]
+
+
 def test_references_that_are_cut_or_by_uuid():
     references = importlib.import_module("colonnade.importing.references")
     tref = bytes.fromhex("0001 00000007 00000000 0001")

@@ -16,6 +16,7 @@ __all__ = [
     "check_counts",
     "entry_offsets",
     "interpretation_of",
+    "is_empty_base_class",
     "like_known",
     "size_of_enum",
 ]
@@ -177,8 +178,18 @@ def _clones(branch: Any) -> Any | None:
 
 def base_class_of(branch: Any) -> str:
     """Return the name of the base class whose members a branch has, in an object that is split; empty if none."""
+    return "" if branch.count_leaf is not None else _base_class(branch)
+
+
+def is_empty_base_class(branch: Any) -> bool:
+    """True for a base class without members, of an object or of the items of a list."""
+    versions = branch.file.streamers.get(_base_class(branch), {})
+    return bool(versions) and not any(streamer.elements for streamer in versions.values())
+
+
+def _base_class(branch: Any) -> str:
     number = branch.member("fID", none_if_missing=True)
-    if number is None or number < 0 or branch.streamer is not None or branch.count_leaf is not None:
+    if number is None or number < 0 or branch.streamer is not None:
         return ""
     versions = branch.file.streamers.get(str(branch.member("fClassName")), {})
     known = versions.get(branch.member("fClassVersion"))

@@ -31,7 +31,7 @@ from .branches import (
     type_name_of,
 )
 from .complaints import NOTHING_STORED, UnfitError, raise_of_source, short_reason
-from .containers import base_class_of, interpretation_of
+from .containers import base_class_of, interpretation_of, is_empty_base_class
 from .dimensions import shape_of_items, with_dimensions
 from .field_names import clean_name, free_name, member_name
 from .field_types import is_list, item_of, spec_of
@@ -121,7 +121,8 @@ class _Planner:
         kind_name = kind[1] if kind else ""
         if is_split_collection(branch):
             members: dict[str, Leaf] = {}
-            for sub, sub_path in descendants(branch, path):
+            with_values = (each for each in descendants(branch, path) if not is_empty_base_class(each[0]))
+            for sub, sub_path in with_values:
                 leaf = self._leaf(sub, sub_path)
                 if leaf is not None and not is_list(leaf.spec):
                     self._refused(sub_path, sub, "its values do not follow the collection that it belongs to")

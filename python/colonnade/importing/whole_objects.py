@@ -58,7 +58,7 @@ def without_header(branch: Any) -> Any | None:
     rows: Any = getattr(found, "content", None)
     if kind == "AsJagged" and found.header_bytes and _has_tobject(rows):
         return _as_objects()(_vector_of(rows.model), branch)
-    if kind == "AsStridedObjects" and _has_tobject(found):
+    if kind == "AsStridedObjects" and (_has_tobject(found) or _has_empty_base(branch)):
         return _as_objects()(_headerless(model, branch) if is_whole(branch) else model, branch)
     if kind == "AsObjects" and _has_any_in_lists(branch, model):
         shape = model.inner_shape or ((1,) if branch.streamer.array_length == 1 else ())
@@ -86,6 +86,15 @@ def _has_tobject(interpretation: Any) -> bool:
     """True for rows of numbers for which uproot takes objects with a TObject, which may have more of them."""
     names = getattr(getattr(interpretation, "from_dtype", None), "names", None) or ()
     return any(name.startswith("@") for name in names)
+
+
+def _has_empty_base(branch: Any) -> bool:
+    """True if a class of the objects has a base without members, of which uproot forgets the header."""
+    streamers = branch.file.streamers
+    names = _classes(branch.file, str(branch.typename), set())
+    elements = (each for name in names for known in streamers[name].values() for each in known.elements)
+    bases = (streamers.get(str(each.name), {}) for each in elements if each.typename == "BASE")
+    return any(not known.elements for versions in bases for known in versions.values())
 
 
 def _vector_of(model: Any) -> Any:
