@@ -977,6 +977,11 @@ def test_base_classes_without_members():
     assert opened["many"].to_list() == [[{"a": e}] * (e % 3) for e in range(10)]
 
 
+def test_members_of_classes_with_blanks_in_their_names():
+    opened = colonnade.open(REFERENCES)["tuples"].to_list()
+    assert opened == [[{"_0": e, "_1": "x" * e}] * (e % 2) for e in range(10)]
+
+
 def test_references_that_are_cut_or_by_uuid():
     references = importlib.import_module("colonnade.importing.references")
     tref = bytes.fromhex("0001 00000007 00000000 0001")

@@ -56,7 +56,8 @@ def _mended(kind: Any) -> type:
 
         @functools.cached_property
         def streamer(self) -> Any:
-            return super().streamer
+            found = super().streamer
+            return _element_of(self) if found is None else found
 
         @functools.cached_property
         def count_branch(self) -> Any:
@@ -100,6 +101,19 @@ def _mended(kind: Any) -> type:
             return [(each, self.basket(each) if _is_small(place) else place) for each, place in found]
 
     return named_as_its_base(Branch)
+
+
+def _element_of(branch: Any) -> Any | None:
+    """The member of a class with blanks in its name, as `tuple<unsigned int,string>`, which uproot does not find."""
+    name = str(branch.member("fParentName", none_if_missing=True) or "")
+    versions = branch.file.streamers.get(name) if " " in name else None
+    if not versions:
+        return None
+    if str(branch.parent.member("fClonesName", none_if_missing=True)) == name:
+        branch._streamer_isTClonesArray = True
+    member = branch.name.rpartition(".")[2].partition("[")[0]
+    elements = versions[max(versions)].walk_members(branch.file.streamers)
+    return next((each for each in elements if each.name == member), None)
 
 
 def named_as_its_base(kind: type) -> type:
