@@ -15,6 +15,7 @@ from colonnade.arrays.lazy import awkward as ak
 
 from .branches import collection_of
 from .containers import entry_offsets
+from .interpretations import mended_interpretation
 
 __all__ = ["counted_arrays_of"]
 
@@ -63,13 +64,17 @@ class _Arrays(AsObjects):  # type: ignore[misc]
     def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
         basket = arguments[0]
         start, stop = basket.entry_start_stop
-        lists = self._counter.array(entry_start=start, entry_stop=stop, library="ak")
+        how = mended_interpretation(self._counter)
+        lists = self._counter.array(how, entry_start=start, entry_stop=stop, library="ak")
         lengths = np.asarray(ak.flatten(lists)).astype(np.int64)
-        items = np.cumsum([0, *ak.num(lists)])
-        values = data[byte_offsets[0] : byte_offsets[-1]]
-        begins = np.cumsum([0, *(1 + np.maximum(lengths, 0) * self._size)])
-        wanted = entry_offsets(byte_offsets, basket) - byte_offsets[0]
-        if not np.array_equal(begins[items], wanted) or np.any((lengths > 0) & (values[begins[:-1]] == 0)):
+        items = np.insert(np.cumsum(ak.to_numpy(ak.num(lists))), 0, 0)
+        begins = np.insert(np.cumsum(1 + np.maximum(lengths, 0) * self._size), 0, 0)
+        # Without offsets, the counter alone says where entries begin.
+        told = begins[items] if byte_offsets is None else entry_offsets(byte_offsets, basket)
+        values = data[told[0] : told[-1]]
+        if len(values) != begins[-1] or np.any(told - told[0] != begins[items]):
+            raise ValueError("arrays with a counter have other lengths than it says")
+        if np.any((lengths > 0) & (values[begins[:-1]] == 0)):
             raise ValueError("arrays with a counter have other lengths than it says")
         # Each flag becomes the length.
         rest = np.delete(values, begins[:-1])

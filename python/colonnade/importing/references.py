@@ -11,7 +11,7 @@ The first process is there if one of the bits says so. A reference is imported a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from uproot.containers import AsArray, AsVector
@@ -36,7 +36,7 @@ _LARGEST = 32
 """Bytes before the name in a TRefArray, at most."""
 _LONG = 255
 
-Reader = Callable[[bytes, int], tuple[bytes, int]]
+Reader: TypeAlias = Callable[[bytes, int], tuple[bytes, int]]
 """Returns the numbers of a value that begins at a place, and the place behind it."""
 
 
@@ -99,10 +99,12 @@ def _joined(entries: list[bytes]) -> tuple[Any, Any]:
 
 
 def _bounds(byte_offsets: Any, data: Any, basket: Any) -> Any:
-    """Where entries begin; without offsets, all have the same size."""
-    if byte_offsets is None:
-        return np.arange(basket.num_entries + 1) * (len(data) // max(basket.num_entries, 1))
-    return entry_offsets(byte_offsets, basket)
+    """Where entries begin."""
+    if byte_offsets is not None:
+        return entry_offsets(byte_offsets, basket)
+    if len(data):
+        raise ValueError("it has lists, but does not say where entries begin")
+    return np.zeros(basket.num_entries + 1, np.int32)
 
 
 class _Values(AsDtype):  # type: ignore[misc]
@@ -113,9 +115,13 @@ class _Values(AsDtype):  # type: ignore[misc]
         self._read = read
 
     def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-        found = [
-            b"".join(each) for each in _values(data, _bounds(byte_offsets, data, arguments[0]), self._read)
-        ]
+        entries = arguments[0].num_entries
+        bounds = (
+            np.arange(entries + 1) * (len(data) // max(entries, 1))  # all have the same size
+            if byte_offsets is None
+            else entry_offsets(byte_offsets, arguments[0])
+        )
+        found = [b"".join(each) for each in _values(data, bounds, self._read)]
         if any(len(each) != _NUMBER.itemsize for each in found):
             raise ValueError("an entry has not one reference")
         return super().basket_array(_joined(found)[0], None, *arguments, **named)
@@ -129,9 +135,10 @@ class _Lists(AsJagged):  # type: ignore[misc]
         self._read = read
 
     def basket_array(self, data: Any, byte_offsets: Any, *arguments: Any, **named: Any) -> Any:
-        found = [
-            b"".join(each) for each in _values(data, _bounds(byte_offsets, data, arguments[0]), self._read)
-        ]
+        bounds = _bounds(byte_offsets, data, arguments[0])
+        if self._read is _bits and not np.any(data[3::4] & _IS_REFERENCED):  # as most are
+            return super().basket_array(data, bounds, *arguments, **named)
+        found = [b"".join(each) for each in _values(data, bounds, self._read)]
         return super().basket_array(*_joined(found), *arguments, **named)
 
 
