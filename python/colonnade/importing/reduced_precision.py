@@ -121,7 +121,8 @@ def as_root_reads(interpretation: Any, comment: str) -> Any:
         same = copy.copy(interpretation)
         same._content = as_root_reads(content, comment)
         if getattr(same._content, "to_dims", ()):
-            same._content.__class__ = _of_arrays(type(same._content))
+            kind: Any = type(same._content)
+            same._content.__class__ = _of_arrays(kind)
         return same
     double, half, numbers = _kinds()
     if not isinstance(interpretation, double | half | numbers):
