@@ -202,6 +202,21 @@ def test_what_was_to_be_replaced_still_is_after_an_interrupt(made, tmp_path, nam
     assert values(to) == values(made)
 
 
+@pytest.mark.parametrize("options", [{}, {"cluster_size": "10 KiB"}])
+def test_what_differs_in_attributes_alone_is_replaced_as_a_whole(tmp_path, options):
+    for name, path in (("made.root", "new"), ("to.root", "old")):
+        with colonnade.create(tmp_path / name, "Events", {"x": "int"}) as writer:
+            writer.extend({"x": [1, 2, 3]})
+            writer.attributes("files").add({"path": path}, first=0, last=3)
+    report = colonnade.copy(
+        tmp_path / "made.root", tmp_path / "to.root", overwrite=True, resume=True, **options
+    )
+    assert (report.entries, report.resumed_entries) == (3, 0)
+    with colonnade.open(tmp_path / "to.root") as data:
+        assert data["x"].to_list() == [1, 2, 3]
+        assert data.attributes["files"]["path"].to_list() == ["new"]
+
+
 def test_projected_fields_may_be_all_that_comes_late(tmp_path):
     """A copy that was killed before its first cluster has the fields of the header alone."""
     schema = {"jets": [{"pt": "float"}]}

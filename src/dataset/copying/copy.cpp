@@ -201,14 +201,18 @@ class Copy {
       inputs_ = options_.provenance ? dataset::read_provenance(*there) : std::vector<InputRecord>();
     }
     check_.compare_beginning(*there);
-    note_there(there->descriptor());
-    done_clusters_ = there->descriptor().clusters.size();
-    progress_.entries = report_.resumed_entries;
+    const std::uint64_t entries = there->descriptor().entries();
+    const std::size_t clusters = there->descriptor().clusters.size();
     const bool lacks_inputs = options_.provenance && (goes_behind || inputs_.empty());
-    if (has_begun && report_.resumed_entries == plan_.entries() && !lacks_inputs &&
-        (plan_.mode() == CopyMode::decode || done_clusters_ == plan_.clusters()) &&
-        plan_.attribute_sets().are_in(there->descriptor()))
-      return check_.compare_attribute_sets(*there);  // it is complete
+    const bool is_complete = has_begun && entries == plan_.entries() && !lacks_inputs &&
+                             (plan_.mode() == CopyMode::decode || clusters == plan_.clusters()) &&
+                             plan_.attribute_sets().are_in(there->descriptor());
+    if (is_complete) check_.compare_attribute_sets(*there);
+    // From here on it is not replaced.
+    note_there(there->descriptor());
+    done_clusters_ = clusters;
+    progress_.entries = entries;
+    if (is_complete) return;
     if (unchangeable) std::rethrow_exception(unchangeable);
     sink_ = std::make_shared<page::DataSetSink>(std::move(container), writing);
     sink_->resume(there->descriptor());
