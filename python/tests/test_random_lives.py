@@ -21,7 +21,7 @@ import colonnade
 from colonnade import FieldInfo
 from colonnade._core import FieldKind
 
-STEPS = 16
+STEPS = 12
 
 
 @dataclass
@@ -74,7 +74,8 @@ class Life:
             if made is None or not made.uri.endswith(path.name):
                 assert self.bytes_of(path) == found, (path, self.steps)
         for model in self.models:
-            self.check(model)
+            if made is not None and model.uri == made.uri:
+                self.check(model)
 
     def check(self, model: Model) -> None:
         with colonnade.open(model.uri, model.name) as data:
@@ -236,7 +237,7 @@ class Life:
 
 
 @pytest.mark.random
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(6))
 def test_lives(tmp_path: Path, seed: int) -> None:
     (tmp_path / "places").mkdir()
     life = Life(tmp_path / "places", seed)
