@@ -1167,3 +1167,23 @@ def test_encodings_descriptions_and_sources_that_are_none(tmp_path, wrong):
             writer.add_projected("y", "float", wrong)
         with pytest.raises(colonnade.TypeMismatchError, match="is not the name of a set"):
             writer.attributes([wrong])
+
+
+def test_files_do_not_take_the_place_of_closed_standard_streams(tmp_path):
+    """What anything prints on standard error would overwrite them."""
+    target = str(tmp_path / "f.root")
+    code = f"""if True:
+        import os, colonnade
+        with colonnade.create({target!r}, "Events", {{"x": "double"}}) as writer:
+            for part in range(4):
+                writer.extend({{"x": [float(part)] * 1000}})
+                writer.commit()
+                for stream in range(3):
+                    try:
+                        os.write(stream, b"a message")
+                    except OSError:
+                        pass
+    """
+    closed = 'exec "$@" <&- >&- 2>&-'
+    assert subprocess.run(["sh", "-c", closed, "sh", sys.executable, "-c", code], check=False).returncode == 0
+    assert colonnade.open(target)["x"].tolist() == [float(part) for part in range(4) for _ in range(1000)]

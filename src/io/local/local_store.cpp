@@ -196,7 +196,7 @@ FileDescriptor LocalStore::open_value(const ValueAddress& address, struct stat& 
   if (number < 0 && errno == ENOENT) return FileDescriptor(-1);
   if (number < 0) fail(fmt::format("open {}", to_text(address)), place_of(path_, address), errno);
   FileDescriptor file(number);
-  if (::fstat(number, &status) != 0)
+  if (::fstat(file.get(), &status) != 0)
     fail(fmt::format("examine {}", to_text(address)), place_of(path_, address), errno);
   if (!S_ISREG(status.st_mode))
     throw Error(ErrorKind::io,

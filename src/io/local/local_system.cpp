@@ -60,6 +60,14 @@ void fail_system(const std::string& uri, std::string_view action, int code,
               {.uri = uri, .offset = offset});
 }
 
+FileDescriptor::FileDescriptor(int number) noexcept : number_(number) {
+  if (number < 0 || number > STDERR_FILENO) return;
+  const int other = ::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (other < 0) return;
+  ::close(number);
+  number_ = other;
+}
+
 FileDescriptor::~FileDescriptor() {
   unlock();
   if (number_ >= 0) ::close(number_);
@@ -82,7 +90,7 @@ FileDescriptor open_regular(const std::string& path, const std::string& uri, int
   const bool writing = (flags & O_ACCMODE) != O_RDONLY;
   if (number < 0 && errno != EISDIR) fail_system(uri, writing ? "open for writing" : "open", errno);
   FileDescriptor file(number);
-  if (number >= 0 && ::fstat(number, &status) != 0) fail_system(uri, "examine", errno);
+  if (number >= 0 && ::fstat(file.get(), &status) != 0) fail_system(uri, "examine", errno);
   if (number < 0 || S_ISDIR(status.st_mode))
     throw Error(ErrorKind::io, "cannot open: it is a directory", "name a file inside it", {.uri = uri});
   if (!S_ISREG(status.st_mode))

@@ -26,10 +26,11 @@ std::string system_text(int code);
 [[noreturn]] void fail_system(const std::string& uri, std::string_view action, int code,
                               std::optional<std::uint64_t> offset = {});
 
-// Owns a file descriptor.
+// Owns a file descriptor. Those of standard streams that the process was started without are changed for
+// others: what anything prints there would overwrite the file.
 class FileDescriptor {
  public:
-  explicit FileDescriptor(int number) noexcept : number_(number) {}
+  explicit FileDescriptor(int number) noexcept;
   FileDescriptor(FileDescriptor&& other) noexcept
       : number_(std::exchange(other.number_, -1)), locked_by_(std::exchange(other.locked_by_, 0)) {}
   FileDescriptor& operator=(FileDescriptor&&) = delete;
