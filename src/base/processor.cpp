@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/lower_case.h"
 #include "base/vector_targets.h"
 #include "colonnade/error.h"
 //
@@ -15,12 +14,6 @@
 
 namespace colonnade {
 namespace {
-
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 std::string name_of(std::int64_t target) {
   return target == HWY_STATIC_TARGET ? "baseline" : lower_case(hwy::TargetName(target));
@@ -42,7 +35,7 @@ std::string instruction_set() {
 bool limit_instruction_set(std::string_view name) {
   std::int64_t better = 0;
   if (!name.empty()) {
-    const std::string wanted = lower_case(std::string(name));
+    const std::string wanted = lower_case(name);
     std::int64_t known = HWY_TARGETS;
     while (known != 0 && name_of(known & -known) != wanted) known &= known - 1;
     if (known == 0) return false;

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <optional>
 
+#include "base/lower_case.h"
+
 namespace colonnade {
 namespace {
 
@@ -88,7 +90,7 @@ Name name_before(std::string_view text, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     const std::optional<unsigned char> code = decoded_at(text, i);
     const char letter = code ? static_cast<char>(*code) : text[i];
-    name.text += letter == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    name.text += letter == '_' ? '-' : lower_case(letter);
     if (code) i += 2;
   }
   name.in_query = begin > 0 && (text[begin - 1] == '?' || text[begin - 1] == '&');

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/lower_case.h"
 #include "io/daos/daos_store.h"
 #include "io/http/http_file.h"
 #include "io/local/local_file.h"
@@ -72,7 +73,7 @@ std::string scheme_of(std::string_view uri) {
   for (char letter : uri.substr(0, colon)) {
     const auto code = static_cast<unsigned char>(letter);
     if (!std::isalnum(code) && letter != '+' && letter != '-' && letter != '.') return {};
-    scheme.push_back(static_cast<char>(std::tolower(code)));
+    scheme.push_back(lower_case(letter));
   }
   return scheme;
 }

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
+#include "base/lower_case.h"
 #include "io/http/http_call.h"
 #include "io/http/http_file.h"
 
@@ -31,7 +31,7 @@ std::string without_entities(std::string text) {
 // The value of the next href, which must be quoted; empty: there is no other.
 std::string next_link(std::string_view page, std::size_t& at) {
   constexpr std::string_view word = "href=";
-  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  const auto same = [](char a, char b) { return lower_case(a) == b; };
   while (true) {
     const auto found = std::search(page.begin() + static_cast<std::ptrdiff_t>(at), page.end(), word.begin(),
                                    word.end(), same);

@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/lower_case.h"
 
 namespace colonnade::io {
 namespace {
@@ -266,9 +267,7 @@ void HttpTransfer::take_header(std::string_view line) {
   if (line == "\r\n" || line == "\n") has_head_ = true;
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || answer.headers.size() >= most_headers) return;
-  std::string name(line.substr(0, colon));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  std::string name = lower_case(line.substr(0, colon));
   line.remove_prefix(colon + 1);
   const std::size_t first = line.find_first_not_of(" \t");
   const std::size_t last = line.find_last_not_of(" \t\r\n");

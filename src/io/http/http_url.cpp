@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <memory>
@@ -14,6 +13,8 @@
 
 #ifdef COLONNADE_HAS_HTTP
 #include <curl/curl.h>
+
+#include "base/lower_case.h"
 #endif
 
 namespace colonnade::io {
@@ -62,8 +63,7 @@ bool is_this_machine(std::string host) {
   if (port != std::string::npos && host.find_first_not_of("0123456789", port + 1) == std::string::npos &&
       (host.find(':') == port || (port > 0 && host[port - 1] == ']')))
     host.resize(port);
-  std::transform(host.begin(), host.end(), host.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  host = lower_case(host);
   if (host == "localhost" || host.ends_with(".localhost") || host == "[::1]") return true;
   in_addr address{};
   return ::inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
@@ -109,9 +109,7 @@ std::string part_of_url(CURLU* url, CURLUPart part, unsigned flags = 0) {
 std::optional<HttpUrl> parts_of_url(CURLU* url) {
   HttpUrl parts;
   parts.scheme = part_of_url(url, CURLUPART_SCHEME);
-  parts.host = part_of_url(url, CURLUPART_HOST);
-  std::transform(parts.host.begin(), parts.host.end(), parts.host.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  parts.host = lower_case(part_of_url(url, CURLUPART_HOST));
   if ((parts.scheme != "http" && parts.scheme != "https") || parts.host.empty()) return std::nullopt;
   parts.port = part_of_url(url, CURLUPART_PORT, CURLU_DEFAULT_PORT);
   parts.user = part_of_url(url, CURLUPART_USER, CURLU_URLDECODE);

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
+#include "base/lower_case.h"
 #include "colonnade/error.h"
 #include "io/http/http_url.h"
 
@@ -22,13 +22,6 @@ std::string_view trimmed(std::string_view text) noexcept {
   const std::size_t first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return result;
 }
 
 // "[profile lhcb]" and "[lhcb]" are the same: the one is written in the config file, the other in the
@@ -51,7 +44,7 @@ std::string_view without_comment(std::string_view value) noexcept {
 
 bool says_yes(const std::optional<std::string>& text) {
   if (!text) return false;
-  const std::string word = lower(trimmed(*text));
+  const std::string word = lower_case(trimmed(*text));
   return word == "1" || word == "true" || word == "yes" || word == "on";
 }
 
@@ -313,7 +306,7 @@ bool uses_paths(const Finder& finder, bool own_endpoint) {
   auto style = finder.environment("COLONNADE_S3_ADDRESSING");
   if (!style) style = finder.config("s3.addressing_style");
   if (!style) style = finder.config("addressing_style");
-  const std::string word = lower(trimmed(style.value_or("auto")));
+  const std::string word = lower_case(trimmed(style.value_or("auto")));
   if (word == "path") return true;
   if (word == "virtual") return false;
   if (word == "auto") return own_endpoint;
@@ -342,7 +335,7 @@ AwsFile parse_aws_file(std::string_view text) {
     if (section == nullptr || equals == std::string_view::npos) continue;
     const bool nested = (raw.front() == ' ' || raw.front() == '\t') && !parent.empty();
     std::string key = nested ? parent + "." : std::string();
-    key += lower(trimmed(line.substr(0, equals)));
+    key += lower_case(trimmed(line.substr(0, equals)));
     const std::string value(without_comment(trimmed(line.substr(equals + 1))));
     (*section)[key] = value;
     if (!nested) parent = value.empty() ? key : std::string();

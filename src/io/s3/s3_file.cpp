@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/lower_case.h"
 #include "colonnade/error.h"
 #include "io/s3/s3_client.h"
 #include "io/s3/s3_file_reader.h"
@@ -45,9 +46,7 @@ bool names_s3_file(const std::string& uri) {
   if (uri.ends_with(s3_store_mark)) return false;
   const std::string name = uri.substr(uri.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
-  std::string ending = dot == std::string::npos ? "" : name.substr(dot);
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  const std::string ending = lower_case(dot == std::string::npos ? "" : name.substr(dot));
   if (ending == ".root" || ending == ".bare") return true;
   // A bucket's name has dots; "v1.2" is not an extension.
   const bool is_known = uri.find('/', uri.find("://") + 3) == std::string::npos || ending.size() < 2 ||

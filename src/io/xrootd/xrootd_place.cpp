@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/lower_case.h"
 #include "colonnade/error.h"
 
 namespace colonnade::io {
@@ -47,8 +48,7 @@ XrootdPlace parse_xrootd_uri(const std::string& uri) {
     refuse_uri(uri, "the URI names no server or no file");
   XrootdPlace place;
   place.server = uri.substr(0, slash);
-  for (std::size_t i = 0; i < colon; ++i)
-    place.server[i] = static_cast<char>(std::tolower(static_cast<unsigned char>(place.server[i])));
+  for (std::size_t i = 0; i < colon; ++i) place.server[i] = lower_case(place.server[i]);
   place.path = uri.substr(slash + 1, query - slash - 1);
   if (place.path.empty()) refuse_uri(uri, "the URI names no file");
   if (query < uri.size()) place.query = uri.substr(query + 1);
