@@ -8,13 +8,12 @@
 #include <charconv>
 #include <memory>
 
+#include "base/lower_case.h"
 #include "colonnade/error.h"
 #include "io/http/http_engine.h"
 
 #ifdef COLONNADE_HAS_HTTP
 #include <curl/curl.h>
-
-#include "base/lower_case.h"
 #endif
 
 namespace colonnade::io {
