@@ -108,11 +108,12 @@ NodeIndex Parser::item_at(NodeIndex iterator, TextRange mark) {
   SyntaxNode node = make(NodeKind::subscript, mark, {list, iterator});
   // The list may have changed since it was named.
   NodeIndex root = list;
-  while (syntax_[root].kind == NodeKind::subscript || syntax_[root].kind == NodeKind::member)
+  std::uint32_t parts = 1;
+  for (; syntax_[root].kind == NodeKind::subscript || syntax_[root].kind == NodeKind::member; ++parts)
     root = syntax_[root].children.front();
   for (const Variable& variable : variables_)
     if (syntax_[root].kind == NodeKind::name && variable.node_name == syntax_[root].text)
-      node.depth = std::max(node.depth, syntax_[list].depth + variable.depth + 1);
+      node.depth = std::max(node.depth, variable.depth + parts);
   syntax_.shares_nodes = true;
   return add(std::move(node));
 }
@@ -140,6 +141,9 @@ std::optional<NodeIndex> Parser::algorithm(std::string_view callee, const std::v
                  arguments.size() == 2 ? arguments[1] : add(std::move(one)));
   }
   if (arguments.size() < 2 || !is_iterator(arguments[1])) return std::nullopt;
+  const bool is_known = name == "distance" || name == "remove" || name == "remove_if" ||
+                        std::ranges::find(algorithms, name, &Algorithm::name) != std::end(algorithms);
+  if (!is_known) return std::nullopt;
   if (!is_same(*syntax_[arguments[0]].list, *syntax_[arguments[1]].list))
     fail(mark, fmt::format("'{}' takes the begin and the end of one list", callee));
   if (name == "distance" && arguments.size() == 2) return moved("-", arguments[1], arguments[0]);

@@ -136,8 +136,10 @@ Parser::Target Parser::target(bool is_frozen) {
     const Token& open = take();
     NodeIndex index = expression();
     expect("]", open);
-    if (is_frozen) index = frozen(index);
+    if (is_frozen) static_cast<void>(insert_missing(found.node, index, from(open.range)));
+    if (is_frozen && !is_iterator(index)) index = frozen(index);
     SyntaxNode item = make(NodeKind::subscript, from(open.range), {found.node, index});
+    item.text = inserts_nothing;  // but what is assigned
     item.whole.end = item.mark.end;
     found.node = add(std::move(item));
   }
@@ -169,6 +171,7 @@ Parser::Target Parser::begin_of_target() {
     return *alias;
   }
   const std::size_t changed = variable(name);
+  if (here().is("=")) stale_.erase(changed);
   return {named(changed, name.range), changed};
 }
 
@@ -203,7 +206,9 @@ NodeIndex Parser::copy_of(NodeIndex target, std::size_t variable, TextRange mark
   if (node.kind == NodeKind::name) return named(variable, mark);
   const NodeIndex object = copy_of(node.children.front(), variable, mark);
   if (node.kind == NodeKind::member) return member_of(object, node.text, mark);
-  return add(make(NodeKind::subscript, mark, {object, node.children[1]}));
+  SyntaxNode item = make(NodeKind::subscript, mark, {object, node.children[1]});
+  item.text = node.text;
+  return add(std::move(item));
 }
 
 // The variable that this is a part of.
@@ -228,6 +233,9 @@ NodeIndex Parser::named(std::string_view name, TextRange mark) {
 
 NodeIndex Parser::named(std::size_t number, TextRange mark) {
   const Variable& variable = variables_[number];
+  if (stale_.contains(number))
+    fail(mark,
+         fmt::format("'{}' was set before keys of its map may have changed; find it again", variable.name));
   if (named_lambdas_ > 0) uses_.push_back({std::string(variable.name), number});
   reads_.push_back(number);
   SyntaxNode node = make(NodeKind::name, mark);
@@ -297,6 +305,19 @@ NodeIndex Parser::stepped() {
   return changed.node;
 }
 
+// Iterators are places in the order of the keys, which move.
+void Parser::leave_stale(std::size_t map, TextRange mark) {
+  if (!variables_[map].is_map) return;
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    const auto& list = variables_[i].iterates;
+    if (!list || variable_of(*list) != map) continue;
+    if (variables_[i].loops < loops_)
+      fail(mark, fmt::format("keys of '{}' may change in a loop, but '{}' was set before it",
+                             variables_[map].name, variables_[i].name));
+    stale_.insert(i);
+  }
+}
+
 // Else the order of reading and changing would count.
 void Parser::require_single_names(const Effects& effects, std::size_t begin) const {
   for (const Token* name : effects.names)
@@ -347,6 +368,10 @@ NodeIndex Parser::assigned(const Target& target, TextRange mark, std::vector<Nod
   node.text = method;
   const NodeIndex made = add(std::move(node));
   changed_.push_back(target.variable);
+  const SyntaxNode& part = syntax_[syntax_[made].children.front()];
+  const bool keeps_keys =
+      part.kind == NodeKind::member || (part.kind == NodeKind::subscript && is_iterator(part.children[1]));
+  if (!keeps_keys) leave_stale(target.variable, mark);
   // Behind branches it is a choice between this value and the one before.
   std::uint32_t& depth = variables_[target.variable].depth;
   depth = std::max(depth + nesting_, syntax_.nodes[made].depth) + 1;

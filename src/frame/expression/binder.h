@@ -148,7 +148,8 @@ class Binder {
   bool compares_products(std::string_view symbol, ExpressionId left, ExpressionId right) const;
   ExpressionId compared(const SyntaxNode& node, std::string_view symbol, ExpressionId left,
                         ExpressionId right);
-  std::optional<ExpressionId> sorted_products(const SyntaxNode& node);
+  std::optional<ExpressionId> sorted_products(const SyntaxNode& node,
+                                              std::span<const ExpressionId> arguments);
 
   // ---- Loops (binder_loops.cpp)
   void loop(const SyntaxNode& node, Outcome& outcome);

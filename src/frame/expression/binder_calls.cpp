@@ -68,7 +68,6 @@ ExpressionId Binder::call(const SyntaxNode& node) {
   if (is_over_items(node)) return over_items(node);
   if (const auto made = product(node)) return *made;
   if (const auto map = type_of_name(written_type(node)); map && is_map(*map)) return map_of_items(node, *map);
-  if (const auto sorted = sorted_products(node)) return *sorted;
   const Function* function = node.braces ? nullptr : functions_.find(name);
   if (function == nullptr && !node.braces) function = scope_.find_function(node.text);
   if (function == nullptr) {
@@ -80,6 +79,7 @@ ExpressionId Binder::call(const SyntaxNode& node) {
   }
   if (const auto extreme = extreme_of_list(node, *function)) return *extreme;
   const std::vector<ExpressionId> arguments = bind_all(node.children);
+  if (const auto sorted = sorted_products(node, arguments)) return *sorted;
   if (!node.template_types.empty()) return call_with_types(node, *function, arguments);
   std::string why_not;
   if (const auto result = invoke(node, *function, node.text, arguments, {}, why_not)) return *result;
@@ -145,9 +145,9 @@ void Binder::unknown_function(const SyntaxNode& node) const {
 }
 
 ExpressionId Binder::method(const SyntaxNode& node) {
-  if (const ExpressionId object = bind(node.children.front()); is_map(this->type(object)))
-    return map_method(node, object);
-  const std::vector<ExpressionId> arguments = bind_all(node.children);
+  std::vector<ExpressionId> arguments = {bind(node.children.front())};
+  if (is_map(this->type(arguments.front()))) return map_method(node, arguments.front());
+  for (const NodeIndex argument : std::span(node.children).subspan(1)) arguments.push_back(bind(argument));
   const ValueType type = this->type(arguments.front());
   const Function* const function = functions_.find(fmt::format(".{}", node.text));
   std::string why_not;

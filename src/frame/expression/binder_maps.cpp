@@ -62,6 +62,9 @@ ExpressionId Binder::item_of_map(const SyntaxNode& node, ExpressionId map, NodeI
   const ExpressionId items = items_of_map(map);
   if (is_place(index)) return item_of_list(node, items, bind(index));
   if (is_set(type)) fail(ErrorKind::type, node.mark, "a set has no subscripts");
+  if (node.text != inserts_nothing)
+    fail(ErrorKind::usage, node.mark,
+         "this subscript may insert a key; write at(), or declare the map by its type");
   const ExpressionId place =
       pool_.call(key_place(type, KeyPlace::of_key), {items, key_of(node, index, type)}, "find");
   const ExpressionId is_there = apply_named(node, "operator!=", {place, size_of(node, items)});
@@ -216,11 +219,12 @@ ExpressionId Binder::compared(const SyntaxNode& node, std::string_view symbol, E
 }
 
 // Sort(list) of pairs or tuples, and Argsort.
-std::optional<ExpressionId> Binder::sorted_products(const SyntaxNode& node) {
+std::optional<ExpressionId> Binder::sorted_products(const SyntaxNode& node,
+                                                    std::span<const ExpressionId> arguments) {
   const std::string_view name = without_namespace(node.text);
   const bool is_order = name == "Argsort" || name == "StableArgsort";
-  if ((name != "Sort" && name != "StableSort" && !is_order) || node.children.size() != 1) return std::nullopt;
-  const ExpressionId list = bind(node.children.front());
+  if ((name != "Sort" && name != "StableSort" && !is_order) || arguments.size() != 1) return std::nullopt;
+  const ExpressionId list = arguments.front();
   if (!type(list).is_list() || !is_product(type(list).item())) return std::nullopt;
   const ValueType item = type(list).item();
   const auto pool = std::make_shared<ExpressionPool>();

@@ -237,6 +237,7 @@ FunctionSyntax::Parameter Parser::parameter(bool may_change, Parameter& known) {
   if (here().kind == Token::Kind::name) {
     const Token& name = take();
     variable.name = name.text;
+    variable.is_map = is_map_name(made.type);
     made.name = add_variable(variable, name.range);
     known.variable = variables_.size() - 1;
     known.node_name = made.name;

@@ -140,6 +140,7 @@ NodeIndex Parser::invoked(const Closure& closure, const std::vector<Given>& give
 
 void Parser::note_change(std::size_t number, std::uint32_t depth, TextRange mark) {
   changed_.push_back(number);
+  leave_stale(number, mark);
   effects_->changes.push_back({number, mark});
   std::uint32_t& known = variables_[number].depth;
   known = std::max(known + nesting_, depth) + 1;

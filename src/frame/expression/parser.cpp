@@ -209,8 +209,9 @@ NodeIndex Parser::postfix() {
       NodeIndex index = expression();
       if (here().is(",")) fail(here().range, "a subscript takes one index; write x[i][j]");
       expect("]", token);
-      insert_missing(value, index, from(token.range));
+      const bool is_known = insert_missing(value, index, from(token.range));
       SyntaxNode node = make(NodeKind::subscript, from(token.range), {value, index});
+      if (is_known) node.text = inserts_nothing;
       node.whole.end = node.mark.end;
       value = add(std::move(node));
     } else if (token.is("(") && syntax_[value].kind == NodeKind::lambda) {
@@ -223,11 +224,12 @@ NodeIndex Parser::postfix() {
   }
 }
 
-// A subscript of a map that can change inserts a key that is not there.
-void Parser::insert_missing(NodeIndex object, NodeIndex& key, TextRange mark) {
-  if (syntax_[object].kind != NodeKind::name || is_iterator(key)) return;
+// A subscript of a map that can change inserts a key that is not there. False if a map may be where none is
+// known.
+bool Parser::insert_missing(NodeIndex object, NodeIndex& key, TextRange mark) {
   const auto number = variable_of(object);
-  if (!number || !variables_[*number].is_map || !variables_[*number].fixed_as.empty()) return;
+  if (!number || !variables_[*number].fixed_as.empty() || is_iterator(key)) return true;
+  if (syntax_[object].kind != NodeKind::name || !variables_[*number].is_map) return false;
   const bool is_own = *number >= own_variables_;
   if (!is_own || effects_ == nullptr || effects_->conditions > 0)
     fail(mark, "this subscript may insert a key; write at(), or a statement of its own");
@@ -235,6 +237,7 @@ void Parser::insert_missing(NodeIndex object, NodeIndex& key, TextRange mark) {
   const Target target{object, *number};
   effects_->before.push_back(step_of(assigned(target, mark, {object, key}, "[]")));
   syntax_.shares_nodes = true;
+  return true;
 }
 
 NodeIndex Parser::member(NodeIndex object) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,9 @@
 #include "frame/expression/syntax.h"
 
 namespace colonnade::frame {
+
+// Of std::map, std::set and the unordered ones.
+bool is_map_name(std::string_view type);
 
 class Parser {
  public:
@@ -96,7 +100,8 @@ class Parser {
     std::string_view place = {};
     std::optional<NodeIndex> refers_to = {};  // of a reference to a part of that variable: the part
     const Closure* closure = nullptr;
-    bool is_map = false;
+    bool is_map = false;                     // or a set
+    unsigned loops = 0;                      // around its declaration
     std::string_view digits = {};            // of one that is a constant integer
     std::optional<NodeIndex> iterates = {};  // of an iterator: its list
   };
@@ -116,7 +121,7 @@ class Parser {
   NodeIndex unary();
   NodeIndex postfix();
   NodeIndex member(NodeIndex object);
-  void insert_missing(NodeIndex object, NodeIndex& key, TextRange mark);
+  bool insert_missing(NodeIndex object, NodeIndex& key, TextRange mark);
   NodeIndex primary();
   NodeIndex literal();
   NodeIndex name();
@@ -245,6 +250,7 @@ class Parser {
     block.last = inner.last;
     block.ends = inner.ends;
   }
+  void leave_stale(std::size_t map, TextRange mark);
   void require_single_names(const Effects& effects, std::size_t begin) const;
   void require_no_reads(const Effects& effects, std::size_t first_read) const;
   NodeIndex condition_with_effects(Block& block, TextRange mark, bool in_brackets = true);
@@ -367,6 +373,7 @@ class Parser {
   std::deque<Closure> closures_;
   std::vector<Use> uses_;             // within lambdas that have names
   std::vector<std::size_t> reads_;    // variables that are named
+  std::set<std::size_t> stale_;       // iterators of maps whose keys may have changed
   std::vector<std::size_t> changed_;  // variables, by assignments and calls
   Returns* returns_ = nullptr;        // of the body that is parsed
   unsigned named_lambdas_ = 0;        // around this place

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 
 #include "frame/expression/function.h"
 #include "frame/expression/function_table.h"
@@ -23,16 +24,17 @@ constexpr const char* no_output =
 
 constexpr unsigned most_nested_blocks = 100;
 
-bool is_map_name(std::string_view type) {
-  type = without_namespace(type);
-  return type.starts_with("map<") || type.starts_with("unordered_map<");
-}
-
 bool is_reference(const Token& token) {
   return token.is("&") || token.is("&&");
 }
 
 }  // namespace
+
+bool is_map_name(std::string_view type) {
+  type = without_namespace(type);
+  return type.starts_with("map<") || type.starts_with("unordered_map<") || type.starts_with("set<") ||
+         type.starts_with("unordered_set<");
+}
 
 bool Parser::starts_statements() const {
   for (const std::string_view word : {"return", "if", "auto", "const", "switch", "throw", "using", "typedef"})
@@ -167,6 +169,7 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
     Step step;
     step.type = type.name;
     step.name = variable.name = here().text;
+    variable.is_map = is_map_name(type.name);
     step.mark = take().range;
     const bool needs_size = here().is("[") && token(at_ + 1).is("]");
     if (here().is("[")) step.type = array_type(type.name);
@@ -271,7 +274,11 @@ std::string_view Parser::digits_of(const Variable& variable, const Step& step) {
 
 void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
   variable.depth = step.value ? syntax_.nodes[*step.value].depth + 1 : 1;
-  variable.is_map = is_map_name(step.type);
+  const auto copied = step.value && step.type == "auto" && syntax_[*step.value].kind == NodeKind::name
+                          ? variable_of(*step.value)
+                          : std::nullopt;
+  variable.is_map = variable.is_map || is_map_name(step.type) || (copied && variables_[*copied].is_map);
+  variable.loops = loops_;
   step.name = add_variable(variable, step.mark);
   steps.push_back(std::move(step));
 }
@@ -320,6 +327,7 @@ void Parser::fix(std::size_t number, std::string_view reason) {
 
 void Parser::leave_scope(std::size_t around) {
   variables_.resize(around);
+  stale_.erase(stale_.lower_bound(around), stale_.end());
   for (Variable& variable : variables_) {
     if (variable.fixed_at <= around) continue;
     variable.fixed_as = {};
@@ -490,7 +498,10 @@ void Parser::branches(Block& block, std::optional<NodeIndex> known) {
     const NodeIndex condition = !is_first ? condition_in_brackets()
                                 : known   ? *known
                                           : condition_with_effects(block, mark);
+    const std::set<std::size_t> stale = stale_;
     const Block yes = branch();
+    std::set<std::size_t> stale_after = std::exchange(stale_, stale);
+    if (!yes.leads_on()) stale_after.clear();
     const bool has_other = here().is_name("else");
     if (has_other) take();
     if (!yes.last) {
@@ -501,6 +512,7 @@ void Parser::branches(Block& block, std::optional<NodeIndex> known) {
         children.push_back(body_of(no));
         leads_on = yes.leads_on() || no.leads_on();
       }
+      stale_.merge(stale_after);
       block.ends = !leads_on;
       return add_step(block, add(make(NodeKind::branch, mark, std::move(children))));
     }

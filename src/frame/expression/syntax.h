@@ -22,7 +22,7 @@ enum class NodeKind : std::uint8_t {
   literal,      // value
   name,         // text; quoted: always a column
   member,       // text; child: the object
-  subscript,    // children: the object, the index
+  subscript,    // children: the object, the index; text: inserts_nothing, or empty
   call,         // text: the function or type as written; children: the arguments
   method,       // text; children: the object, the arguments
   unary,        // text: the operator; child
@@ -56,6 +56,9 @@ inline std::string_view spelled_name(std::string_view name) {
 // The list that a loop goes through, and the place in it: names that no text can spell.
 inline constexpr std::string_view loop_list = "for list";
 inline constexpr std::string_view loop_place = "for place";
+
+// What a subscript of a map has as text if it changes nothing, or another statement does.
+inline constexpr std::string_view inserts_nothing = "inserts nothing";
 
 struct SyntaxNode {
   NodeKind kind = NodeKind::literal;
