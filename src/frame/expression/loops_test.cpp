@@ -188,7 +188,7 @@ TEST_F(Loops, TellWrongPlacesAndUses) {
             "in entry 0, the index 2 is not in a list of 2 items");
   EXPECT_EQ(error("auto w = v; w.pop_back(); return w;"), "in entry 1, pop_back of an empty list");
   EXPECT_EQ(error("for (auto x : n) return 1; return 2;").substr(0, 57),
-            "'for' goes through the items of a list, got std::int32_t\n");
+            "the items of a list are needed here, got std::int32_t\n  f");
   EXPECT_EQ(error("int k; for (auto x : v) k = 1; return k;").substr(0, 29),
             "'k' may have no value here\n  ");
   EXPECT_EQ(error("int k = 1; k.push_back(2); return k;").substr(0, 45),
