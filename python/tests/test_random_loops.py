@@ -471,17 +471,16 @@ class Program:
     def over_items(self) -> str:
         self.names += 1
         name, items = f"e{self.names}", self.random.choice(self.known("list"))
-        was_fixed = items in self.fixed
-        self.fixed |= {items}
+        fixed = set(self.fixed)
+        # Other names of the items do not change either.
+        self.fixed |= {items, *(each for each in self.known("float") if each[0] == "r")}
         kind = self.random.choice(["auto", "const auto&", "float"])
         self.scopes.append([(name, "float")])
         if kind == "const auto&":
             self.fixed.add(name)
         text = f"for ({kind} {name} : {items}) {self.body()}"
         self.scopes.pop()
-        if not was_fixed:
-            self.fixed.discard(items)
-        self.fixed.discard(name)
+        self.fixed = fixed
         return text
 
     def conditional(self) -> str:
