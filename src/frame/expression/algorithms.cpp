@@ -191,7 +191,7 @@ std::optional<NodeIndex> Parser::algorithm(std::string_view callee, const std::v
 NodeIndex Parser::follow(std::string_view text, std::vector<Step> before, const std::vector<Variable>& names,
                          TextRange mark) {
   // The callers hold references to tokens, which stay where they are.
-  std::vector<Token> tokens = std::exchange(tokens_, tokens_of(text));
+  std::deque<Token> tokens = std::exchange(tokens_, queue_of(text));
   const std::size_t at = std::exchange(at_, 0);
   const auto around_mark = std::exchange(mark_, mark_.value_or(mark));
   const std::size_t around = variables_.size();

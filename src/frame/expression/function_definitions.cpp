@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "frame/expression/function.h"
 #include "frame/expression/parser.h"
@@ -363,7 +364,7 @@ void Parser::replace_names(std::string_view name, const std::vector<Token>& by, 
       fail(tokens_[i].range, "the text is too long once its names for types are written out");
   }
   tokens_.resize(at_);
-  tokens_.insert(tokens_.end(), rest.begin(), rest.end());
+  std::ranges::move(rest, std::back_inserter(tokens_));
 }
 
 }  // namespace colonnade::frame

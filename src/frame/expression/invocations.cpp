@@ -34,7 +34,7 @@ bool Parser::invokes() const {
 }
 
 bool Parser::is_statement(const Token& name) const {
-  return call_statement_ == static_cast<std::size_t>(&name - tokens_.data());
+  return call_statement_ && &name == &token(*call_statement_);
 }
 
 void Parser::invocation_statement() {

@@ -249,6 +249,10 @@ TEST(ParseErrors, MarkThePlace) {
             "expected an operator or the end, got ')'; it closes nothing\n  pt > 20)\n         ^");
   EXPECT_EQ(message("pt 20"), "expected an operator or the end, got '20'\n  pt 20\n     ^~");
   EXPECT_EQ(message("a ? b"), "'?' without its ':'\n  a ? b\n    ^");
+  // The brace is known although the names for types behind it make the text longer.
+  EXPECT_EQ(message("if (a > 0) { using V = std::vector<std::vector<double>>; V u; V v; V w; return a;")
+                .substr(0, 19),
+            "'{' without its '}'");
   EXPECT_EQ(message("x->y"),
             "expected an operator or the end, got '->'; there are no pointers, write '.'\n  x->y\n   ^~");
   EXPECT_EQ(message("f(a,)"), "expected a value, got ')'; it closes nothing\n  f(a,)\n      ^");

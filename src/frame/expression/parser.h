@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,7 +23,7 @@ bool is_map_name(std::string_view type);
 
 class Parser {
  public:
-  explicit Parser(Formula::Syntax& syntax) : syntax_(syntax), tokens_(tokens_of(syntax.text)) {}
+  explicit Parser(Formula::Syntax& syntax) : syntax_(syntax), tokens_(queue_of(syntax.text)) {}
   // Sets the root.
   void run();
   // Functions; the nodes of `into` are the syntax of the constructor.
@@ -345,6 +346,10 @@ class Parser {
   std::string spelled(std::size_t begin, std::size_t end) const;
 
   // ---- Tools
+  static std::deque<Token> queue_of(std::string_view text) {
+    std::vector<Token> tokens = tokens_of(text);
+    return {std::move_iterator(tokens.begin()), std::move_iterator(tokens.end())};
+  }
   const Token& token(std::size_t at) const { return tokens_[at < tokens_.size() ? at : tokens_.size() - 1]; }
   const Token& here() const { return token(at_); }
   const Token& take() { return token(at_++); }
@@ -357,7 +362,9 @@ class Parser {
   [[noreturn]] void fail_here(std::string_view wanted) const;
 
   Formula::Syntax& syntax_;
-  std::vector<Token> tokens_;
+  // What replaces names for types makes it longer at its end only: references to those that were taken stay
+  // valid.
+  std::deque<Token> tokens_;
   std::size_t at_ = 0;
   unsigned nesting_ = 0;
   std::vector<Variable> variables_;            // that are declared, the innermost scope last
