@@ -106,7 +106,7 @@ void Parser::range_loop(Block& block, const Type& type) {
   std::optional<std::size_t> changes;
   if (is_reference && item.variable.fixed_as.empty()) {
     item.variable.fixed_as = "it is a reference to an item of something that cannot change";
-    if (at_ == begin + 2 && is_changeable(token(begin))) changes = *find_variable(token(begin).text);
+    if (at_ == begin + 2 && is_changeable(token(begin))) changes = find_variable(token(begin).text);
   }
   fix_variables(begin, at_ - 1, "a loop goes through it");
   go_through(block, std::move(made), std::move(item), list, changes, [this](Block& body) {

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "frame/functions/lists.h"
 #include "frame/functions/strings.h"
@@ -69,6 +71,12 @@ ValuesPtr places(const ValueType& map, KeyPlace kind, const CallContext& context
   return make_scalars(ElementType::int64, rows, out, std::move(owner));
 }
 
+template <class Key>
+bool is_nan(const Key& key) {
+  if constexpr (std::is_floating_point_v<Key>) return std::isnan(key);
+  return false;
+}
+
 ValuesPtr ordered(const ValueType& map, const CallContext& context, Arguments arguments) {
   const std::size_t rows = context.rows.size;
   const lists::ListView view(*arguments[0]);
@@ -78,12 +86,17 @@ ValuesPtr ordered(const ValueType& map, const CallContext& context, Arguments ar
   offsets[0] = 0;
   with_keys(*keys, [&](const auto& all) {
     const auto key = [&](std::int64_t place) { return all[static_cast<std::size_t>(place)]; };
+    const auto comes_before = [&](std::int64_t a, std::int64_t b) {
+      const auto x = key(a);
+      const auto y = key(b);
+      if (is_nan(x) != is_nan(y)) return is_nan(y);  // NaN behind all others: sorting needs an order
+      return x < y || (!(y < x) && a < b);           // of equal keys the first one counts
+    };
     for (std::size_t row = 0; row < rows; ++row) {
       const auto first = static_cast<std::ptrdiff_t>(places.size());
       places.resize(places.size() + view.count(row));
       std::iota(places.begin() + first, places.end(), view.begin(row));
-      std::stable_sort(places.begin() + first, places.end(),
-                       [&](std::int64_t a, std::int64_t b) { return key(a) < key(b); });
+      std::sort(places.begin() + first, places.end(), comes_before);
       places.erase(std::unique(places.begin() + first, places.end(),
                                [&](std::int64_t a, std::int64_t b) { return !(key(a) < key(b)); }),
                    places.end());
