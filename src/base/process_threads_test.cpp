@@ -79,12 +79,16 @@ TEST(MadeOnce, IsMadeByAChildWhileAThreadOfItsParentMakesIt) {
 
 TEST(ForkPause, IsWaitedForByForks) {
   std::latch begun(1);
+  std::latch ends(1);
   std::atomic<bool> is_inside = true;
   std::thread other([&] {
-    const ForkPause pause;
-    begun.count_down();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    is_inside = false;
+    {
+      const ForkPause pause;
+      begun.count_down();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      is_inside = false;
+    }
+    ends.wait();  // one that has ended, but was not joined, is a leak of the child for ThreadSanitizer
   });
   begun.wait();
   const auto was_inside = [&] {
@@ -92,6 +96,7 @@ TEST(ForkPause, IsWaitedForByForks) {
     return is_inside ? 1 : 0;
   };
   EXPECT_EQ(status_of_child(was_inside), 0);
+  ends.count_down();
   other.join();
   EXPECT_EQ(status_of_child(was_inside), 0);
 }
