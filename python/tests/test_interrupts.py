@@ -53,9 +53,13 @@ def alarm() -> Iterator[Callable[[float], None]]:
     def handle(number: int, frame: object) -> None:
         raise Interrupt
 
+    # What a callback of the garbage collector raises, as those of Hypothesis would, is ignored.
+    callbacks = gc.callbacks[:]
+    gc.callbacks.clear()
     before = signal.signal(signal.SIGALRM, handle)
     yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
     signal.setitimer(signal.ITIMER_REAL, 0)
+    gc.callbacks[:] = callbacks
     signal.signal(signal.SIGALRM, before)
 
 

@@ -84,7 +84,12 @@ class Life:
             for first in (0, begin):
                 found = data.arrays(entry_start=first)
                 for name, values in model.columns.items():
-                    assert same(found[name].to_list(), values[first:]), (name, found[name].to_list(), model, self.steps)
+                    assert same(found[name].to_list(), values[first:]), (
+                        name,
+                        found[name].to_list(),
+                        model,
+                        self.steps,
+                    )
 
     def bytes_of(self, path: Path) -> str:
         files = sorted(file for file in [path, *path.rglob("*")] if file.is_file())

@@ -36,20 +36,20 @@ class _Commands(UserDict[str, Any]):
 
 _COMMANDS = _Commands(
     {
-        "cache": "cache:cache",
-        "demo": "demo:demo",
-        "diff": "diff:diff",
-        "export": "export:export",
-        "gc": "gc:gc",
-        "generate": "generate:generate",
-        "import": "import_:import_",
         "info": "info:info",
         "ls": "info:ls",
-        "merge": "merge:merge",
-        "repair": "repair:repair",
-        "rm": "gc:rm",
         "show": "show:show",
+        "diff": "diff:diff",
         "verify": "verify:verify",
+        "repair": "repair:repair",
+        "import": "import_:import_",
+        "merge": "merge:merge",
+        "export": "export:export",
+        "gc": "gc:gc",
+        "rm": "gc:rm",
+        "cache": "cache:cache",
+        "generate": "generate:generate",
+        "demo": "demo:demo",
     }
 )
 

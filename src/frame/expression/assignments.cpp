@@ -187,7 +187,7 @@ std::optional<Parser::Target> Parser::alias_of(const Token& name) {
   if (!found || name.is_quoted) return std::nullopt;
   const Variable& alias = variables_[*found];
   if (alias.place.empty() && !alias.refers_to) return std::nullopt;
-  if (named_lambdas_ > 0) uses_.push_back({std::string(alias.name), *found});
+  if (named_lambdas_ > 0) uses_.push_back({std::string(alias.name), found});
   const std::size_t variable = alias.list;
   return Target{
       alias.refers_to ? copy_of(*alias.refers_to, variable, name.range) : item_of(*found, name.range),

@@ -207,7 +207,7 @@ void Parser::for_each(Block& block) {
     const bool is_variable =
         range && range->end == end && range->last == range->first + 1 && is_changeable(token(range->first));
     if (!is_variable) fail(mark, fmt::format("'{}' changes the items of what cannot change", name));
-    changes = *find_variable(token(range->first).text);
+    changes = find_variable(token(range->first).text);
   } else {
     fix_variables(begin, end, "a loop goes through it");
   }

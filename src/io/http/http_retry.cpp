@@ -37,7 +37,7 @@ std::string_view certificate_advice(std::string_view problem) noexcept {
   if (has("has expired")) return "ask those who run the server to have it renewed";
   if (has("not yet valid")) return "check the clock of this machine";
   if (has("does not match") || has("subject name")) return "a name of the server that is in its certificate";
-  if (has("wrong version number")) return "http://, if the server has no TLS; or check the port";
+  if (has("wrong version number")) return "http://, if it has no TLS; or check the port";
   return {};
 }
 
