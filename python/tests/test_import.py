@@ -954,6 +954,23 @@ def test_references_are_the_numbers_of_their_objects(tmp_path):
             assert jet["parts"] == [part["TObject"]["fUniqueID"]] * (e % 3)
 
 
+def test_pointers_in_objects_that_are_not_split_are_told(tmp_path):
+    """uproot leaves them out, and so did the import without a word."""
+    source = FIXTURES / "trees" / "pointers.root"
+    with pytest.raises(
+        colonnade.UnsupportedError, match=r"'whole\.best' of type 'Goal\*'.*what pointers in objects"
+    ):
+        colonnade.import_tree(source, tmp_path / "copy.root")
+    report = colonnade.import_tree(source, tmp_path / "copy.root", skip_unreadable=True)
+    assert {one.branch for one in report.skipped if one.branch.startswith("whole")} == {
+        "whole.best",
+        "whole.goal",
+    }
+    with pytest.warns(colonnade.LeftOutWarning, match=r"'whole\.goal'"):
+        opened = colonnade.open(source)
+    assert opened.arrays(["whole"])["whole"].to_list() == [{"n": n, "z": 2.5} for n in range(3)]
+
+
 def test_arrays_with_a_counter_in_lists_that_are_split():
     expected = [[((e + k) % 4, e + k) for k in range((e + 1) % 3)] for e in range(10)]
     assert colonnade.open(REFERENCES)["counted"].to_list() == [

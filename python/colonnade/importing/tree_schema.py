@@ -37,7 +37,7 @@ from .field_names import clean_name, free_name, member_name
 from .field_types import is_list, item_of, spec_of
 from .leaf_lists import leaf_list_of
 from .tree_plan import MAPS, Leaf, PlannedField, TreePlan, Unreadable, _Collection, _Record, _Value
-from .whole_objects import ambiguous_class, dimensions_of_members, has_objects, has_references
+from .whole_objects import ambiguous_class, dimensions_of_members, has_objects, has_references, pointers
 
 __all__ = ["plan_fields"]
 
@@ -168,6 +168,10 @@ class _Planner:
             raise_of_source(error)
             self._refused(path, branch, short_reason(error))
             return None
+        if objects:
+            reason = "uproot does not read what pointers in objects that are not split point to"
+            for member, kind in pointers(branch):
+                self._unreadable.append(Unreadable(f"{path.rstrip('.')}.{member}", kind, reason))
         spec, objects = (item_of(spec), True) if in_list else (spec, objects)
         return Leaf(branch, path, spec, objects, in_list, dimensions, shape)
 

@@ -29,6 +29,7 @@ __all__ = [
     "has_objects",
     "has_references",
     "is_whole",
+    "pointers",
     "with_member_dimensions",
     "with_shape",
     "without_header",
@@ -240,6 +241,28 @@ def has_references(branch: Any) -> bool:
     streamers = (each for name in names for each in branch.file.streamers.get(name, {}).values())
     kinds = (str(element.typename) for streamer in streamers for element in streamer.elements)
     return any(_REFERENCE.search(kind) for kind in (*names, *kinds))
+
+
+def pointers(branch: Any) -> Iterator[tuple[str, str]]:
+    """Iterate over the members that are pointers to objects, by name and type: uproot leaves them out of arrays."""
+    file, types = branch.file, str(branch.typename)
+    for name in file.streamers:
+        if re.search(rf"(?<![\w:]){re.escape(name)}(?![\w:*])", types):
+            yield from _pointers_of(file, name, "", frozenset())
+
+
+def _pointers_of(file: Any, name: str, prefix: str, within: frozenset[str]) -> Iterator[tuple[str, str]]:
+    versions = file.streamers.get(name)
+    if not versions or name in within or _REFERENCE.search(name):
+        return
+    for element in versions[max(versions)].elements:
+        kind, member = str(element.typename), str(element.name)
+        if element.classname in ("TStreamerObjectPointer", "TStreamerObjectAnyPointer"):
+            yield f"{prefix}{member}", kind
+        elif element.classname == "TStreamerBase":
+            yield from _pointers_of(file, member, prefix, within | {name})
+        elif element.classname in ("TStreamerObject", "TStreamerObjectAny"):
+            yield from _pointers_of(file, kind, f"{prefix}{member}.", within | {name})
 
 
 def ambiguous_class(branch: Any) -> str:
