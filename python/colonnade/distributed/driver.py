@@ -40,6 +40,8 @@ __all__ = ["Driver", "finish", "here", "remote_of"]
 
 _ATTEMPTS = 4
 """The number of attempts for a task."""
+_ATTEMPTS_OF_ONE_WORKER = 12
+"""If all were of one worker: as its tasks fail at once, it is idle, and schedulers may move tasks to it again."""
 _TASKS_PER_SLOT = 4
 """Long tasks per slot; with the shorter ones at the end there are about eight."""
 _MOST_TASKS = 1 << 13
@@ -557,7 +559,7 @@ class _Run:
             is_damage = is_read_error and isinstance(failure.error, ValueError)  # which stays
             # Another worker may have the file.
             may_pass = isinstance(failure.error, WorkerLostError) or (is_read_error and not is_damage)
-            if (may_pass and failure.task.attempt + 1 < _ATTEMPTS) or self._may_skip(failure):
+            if (may_pass and _may_repeat(failure)) or self._may_skip(failure):
                 continue
             for plan, session in zip(self._plans, self._sessions, strict=True):
                 if plan.fingerprint == failure.task.plan:
@@ -580,7 +582,7 @@ class _Run:
     def _again(self, failure: Failure) -> list[Task]:
         task = failure.task
         is_damage = is_of_files(failure.error) and isinstance(failure.error, ValueError)
-        if not is_damage and task.attempt + 1 < _ATTEMPTS:
+        if not is_damage and _may_repeat(failure):
             tried = dict.fromkeys([*task.tried, failure.worker] if failure.worker else task.tried)
             return [replace(task, attempt=task.attempt + 1, tried=tuple(tried))]
         plan = self._by_fingerprint[task.plan]
@@ -596,6 +598,13 @@ class _Run:
         count = self._driver.counting(self._session_of(plan))
         reached = count_ranges(plan, [(early.first, early.last)], count, before=early.reached)
         return replace(late, reached=reached.before(1, {node for node, _, _ in early.reached}))
+
+
+def _may_repeat(failure: Failure) -> bool:
+    """Whether there may be another attempt."""
+    task = failure.task
+    is_of_one_worker = bool(failure.worker) and set(task.tried) <= {failure.worker}
+    return task.attempt + 1 < (_ATTEMPTS_OF_ONE_WORKER if is_of_one_worker else _ATTEMPTS)
 
 
 def _tell_apart(plans: Sequence[Plan]) -> None:
