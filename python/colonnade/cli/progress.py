@@ -33,7 +33,7 @@ def told(advice: str) -> Iterator[None]:
 
 
 def _bar(what: str) -> tuple[Progress, TaskID] | None:
-    # What takes a file for a terminal, for rich, is a variable of the environment.
+    # These variables of the environment can make rich take a file for a terminal.
     if not sys.stderr.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"} & set(os.environ):
         return None
     from rich.console import Console

@@ -187,7 +187,8 @@ class KeptColumns:
     """Imported columns: files in a folder for each state of a tree.
 
     In folders, the names of files contain a checksum, which is verified when a process first uses one. From elsewhere
-    each process copies the files that it uses, and checks all their pages. None of these files makes a read fail.
+    each process copies the files that it uses, and checks all their pages. A read never fails because of one of these
+    files.
 
     Args:
         base: the folder.

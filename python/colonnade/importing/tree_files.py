@@ -140,7 +140,7 @@ def target_name(tree: str) -> str:
 
 
 def _cycles_of(file: Any, *kinds: str) -> dict[str, list[int]]:
-    """Return the cycles of all objects of these classes, by name. Objects of other classes do not count."""
+    """Return the cycles of the objects of these classes, by name; other objects are ignored."""
     found: dict[str, list[int]] = {}
     for key, kind in file.iterclassnames(recursive=True):
         name, _, cycle = key.rpartition(";")

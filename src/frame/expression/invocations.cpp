@@ -167,10 +167,17 @@ NodeIndex Parser::frozen(NodeIndex index) {
   return named(name, mark);
 }
 
+// If a call of this function of the standard library begins here, with or without "std::": where its
+// arguments do.
+std::optional<std::size_t> Parser::arguments_of_standard(std::string_view function) const {
+  const std::size_t name = here().is_name("std") && token(at_ + 1).is("::") ? at_ + 2 : at_;
+  if (!token(name).is_name(function) || !token(name + 1).is("(")) return std::nullopt;
+  return name + 2;
+}
+
 // std::for_each(v.begin(), v.end(), f);
 bool Parser::is_for_each() const {
-  const std::size_t name = here().is_name("std") && token(at_ + 1).is("::") ? at_ + 2 : at_;
-  return token(name).is_name("for_each") && token(name + 1).is("(");
+  return arguments_of_standard("for_each").has_value();
 }
 
 // for (auto& item : v) f(item);
@@ -233,8 +240,8 @@ void Parser::for_each(Block& block) {
 
 // std::swap(a, b);
 bool Parser::exchanges() const {
-  const std::size_t name = here().is_name("std") && token(at_ + 1).is("::") ? at_ + 2 : at_;
-  return token(name).is_name("swap") && token(name + 1).is("(") && end_of_target(name + 2) != name + 2;
+  const auto arguments = arguments_of_standard("swap");
+  return arguments && end_of_target(*arguments) != *arguments;
 }
 
 void Parser::exchange(Block& block) {
@@ -255,8 +262,7 @@ void Parser::exchange(Block& block) {
 
 // std::tie(a, std::ignore) = pair;
 bool Parser::ties() const {
-  const std::size_t name = here().is_name("std") && token(at_ + 1).is("::") ? at_ + 2 : at_;
-  return token(name).is_name("tie") && token(name + 1).is("(");
+  return arguments_of_standard("tie").has_value();
 }
 
 void Parser::tie(Block& block) {

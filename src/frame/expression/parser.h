@@ -150,6 +150,7 @@ class Parser {
     std::optional<std::size_t> variable;  // whose part it is, if the call may change it
   };
   bool invokes() const;
+  std::optional<std::size_t> arguments_of_standard(std::string_view function) const;
   bool is_for_each() const;
   bool is_statement(const Token& name) const;
   void invocation_statement();
