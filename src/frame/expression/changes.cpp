@@ -16,9 +16,9 @@ namespace {
 using Arguments = std::span<const ValuesPtr>;
 
 // The old items, and behind them the new one of each row.
-class Source {
+class ListSource {
  public:
-  Source(const CallContext& context, const Values& list, const ValuesPtr& item)
+  ListSource(const CallContext& context, const Values& list, const ValuesPtr& item)
       : memory_(context.memory), items_(lists::dense_items(list, memory_)), old_(items_->size) {
     if (item == nullptr) return;
     const ValuesPtr both[] = {items_, spread(item, memory_)};
@@ -47,7 +47,7 @@ ValuesPtr resized(const CallContext& context, const Values& list, const ValuesPt
     offsets[row + 1] = offsets[row] + size_of(row, view.count(row));
   const auto total = static_cast<std::size_t>(offsets[rows]);
   auto [places, places_owner] = context.memory.array<std::int64_t>(total);
-  const Source source(context, list, item);
+  const ListSource source(context, list, item);
   for (std::size_t row = 0; row < rows; ++row) {
     std::int64_t* const first = places + offsets[row];
     std::int64_t* const last = places + offsets[row + 1];
@@ -71,7 +71,7 @@ ValuesPtr with_item(const CallContext& context, Arguments arguments) {
   }
   const auto total = static_cast<std::size_t>(offsets[rows]);
   auto [places, places_owner] = context.memory.array<std::int64_t>(total);
-  const Source source(context, *arguments[0], arguments[2]);
+  const ListSource source(context, *arguments[0], arguments[2]);
   for (std::size_t row = 0; row < rows; ++row) {
     std::iota(places + offsets[row], places + offsets[row + 1], view.begin(row));
     places[offsets[row] + index[row]] = source.place_of_new(row);
@@ -129,7 +129,7 @@ ValuesPtr without_items(const CallContext& context, Arguments arguments) {
     std::iota(places + offsets[row], middle, view.begin(row));
     std::iota(middle, places + offsets[row + 1], view.begin(row) + last[row]);
   }
-  return Source(context, *arguments[0], nullptr).list(rows, offsets, {places, total}, std::move(owner));
+  return ListSource(context, *arguments[0], nullptr).list(rows, offsets, {places, total}, std::move(owner));
 }
 
 ValuesPtr with_items(const CallContext& context, Arguments arguments) {
