@@ -15,8 +15,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-VERSION = 3  # of the cache: to be raised with every change of what is found in a file
+VERSION = 4  # of the cache: to be raised with every change of what is found in a file
 FOLDERS = ["include", "src", "tests", "python/bindings"]
 MOST_FILES = 12
 MOST_LINES = 3500
@@ -41,6 +42,7 @@ class File:
     own: dict[str, str] = field(
         default_factory=dict
     )  # name: what it is; equal in two files where that does no harm
+    types: list[str] = field(default_factory=list)  # of these names
     used: list[str] = field(
         default_factory=list
     )  # names that are not found in a class or a namespace that is named
@@ -203,6 +205,7 @@ class Parser:
                 self.file.directives.append("".join(head[2:]))
             elif "=" in head:
                 own[head[1]] = what
+                self.file.types.append(head[1])
             else:
                 own[head[-1]] = "using " + "".join(head[1:])
             return
@@ -212,6 +215,7 @@ class Parser:
                 rest = [t for t in head[i + 1 :] if t not in {"class", "struct", "final", "alignas", "("}]
                 if "(" not in head and rest and is_name(rest[0]) and rest[1:2] != ["::"]:
                     own[rest[0]] = what
+                    self.file.types.append(rest[0])
                     if len(rest) == 1 or rest[1] in {"{", ":", "<>"}:
                         return
                 break
@@ -289,12 +293,20 @@ class HeaderParser(Parser):
                 del self.file.own[name]
 
 
+class Seen(NamedTuple):
+    """Names of headers as a file and the headers that it includes have them."""
+
+    places: dict[str, set[str]]  # of the ambiguous ones: the namespaces in which they are declared
+    uses: dict[str, set[str]]  # of the ambiguous ones: the namespaces in which they are used
+    types: set[str]  # that are declared and used
+
+
 class Headers:
     """The project's headers by the names under which they are included."""
 
     def __init__(self, root: Path, cache: Cache) -> None:
         self.by_name: dict[str, File] = {}
-        self._seen: dict[int, tuple[dict[str, set[str]], dict[str, set[str]]]] = {}
+        self._seen: dict[int, Seen] = {}
         for folder in FOLDERS:
             for path in sorted((root / folder).rglob("*.h")):
                 self.by_name[str(path.relative_to(root / folder))] = cache.header(path)
@@ -303,22 +315,26 @@ class Headers:
             for name, namespaces in header.declared.items():
                 places.setdefault(name, set()).update(namespaces)
         self.names = set(places)
+        self.types = {name for header in self.by_name.values() for name in header.types}
         # Names that mean one thing in one namespace and another in the next: which one depends on what is included.
         self.ambiguous = {name for name, namespaces in places.items() if len(namespaces) > 1}
 
-    def seen_by(self, file: File) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-        """Of the ambiguous names: the namespaces in which a file has them, and those that it uses them in."""
+    def seen_by(self, file: File) -> Seen:
         if id(file) not in self._seen:
             self._seen[id(file)] = self._look_at(file)
         return self._seen[id(file)]
 
-    def _look_at(self, file: File) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    def _look_at(self, file: File) -> Seen:
         places: dict[str, set[str]] = {"testing": {""}}
         uses: dict[str, set[str]] = {}
+        used: set[str] = set()
+        types: set[str] = set()
         todo: list[File] = [file]
         done: set[str] = set()
         while todo:
             each = todo.pop()
+            used |= self.types.intersection(each.used)
+            types.update(each.types)
             for name in self.ambiguous & set(each.used):
                 uses.setdefault(name, set()).update(each.opened)
             for name in self.ambiguous & set(each.declared):
@@ -326,27 +342,29 @@ class Headers:
             new = {name for name in each.includes if name in self.by_name} - done
             done |= new
             todo += [self.by_name[name] for name in new]
-        return places, uses
+        return Seen(places, uses, used & types - set(file.types))
 
 
 def hidden(one: File, other: File, headers: Headers) -> bool:
     """Whether a header of `one` may give another meaning to a name that `other` uses."""
-    places, _ = headers.seen_by(one)
-    own_places, uses = headers.seen_by(other)
-    for name, opened in uses.items():
-        inner = max((len(place) for place in own_places.get(name, set()) & opened), default=None)
-        new = (places.get(name, set()) - own_places.get(name, set())) & opened
+    seen = headers.seen_by(other)
+    places = headers.seen_by(one).places
+    for name, opened in seen.uses.items():
+        inner = max((len(place) for place in seen.places.get(name, set()) & opened), default=None)
+        new = (places.get(name, set()) - seen.places.get(name, set())) & opened
         if inner is not None and any(len(place) >= inner for place in new):
             return True
     return False
 
 
 def captured(one: File, other: File, headers: Headers) -> bool:
-    """Whether `other` uses names of headers, or macros, that it would find in `one` instead."""
-    _, uses = headers.seen_by(other)
+    """Whether `other` uses names of headers, or macros, that it would find in `one` instead; its headers, types."""
+    seen = headers.seen_by(other)
+    if seen.types & set(one.types):
+        return True
     return any(
         name in headers.names or one.own[name].startswith("macro")
-        for name in set(one.own) & (set(other.used) | set(uses)) - set(other.own)
+        for name in set(one.own) & (set(other.used) | set(seen.uses)) - set(other.own)
     )
 
 
