@@ -12,6 +12,7 @@ import json
 import multiprocessing.connection
 import multiprocessing.resource_tracker
 import os
+import pickle
 import random
 import signal
 import struct
@@ -41,6 +42,7 @@ from colonnade.distributed.tail import Tail
 from colonnade.distributed.tasks import cut
 from colonnade.distributed.worker import PlanMissingError, attempt
 from colonnade.errors import StorageError, UnsupportedError
+from colonnade.frame.user_modules import sources_in
 
 ENTRIES = 2000
 
@@ -488,6 +490,24 @@ def test_edited_modules(source: str, file: str, tmp_path: Path, monkeypatch: pyt
             assert found == factor * DataFrame("Events", file).sum("x").value
     finally:
         engine.close()
+
+
+def test_modules_of_callables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packages of another environment are installed ones; a folder may have the name of something in a module."""
+    other = tmp_path / "lib" / "site-packages"
+    for folder in (other / "from_elsewhere", tmp_path / "plots"):
+        folder.mkdir(parents=True)
+    (other / "from_elsewhere" / "__init__.py").touch()
+    (tmp_path / "style.py").write_text("plots = 2\n")
+    source = "import from_elsewhere\nfrom style import plots\ndef scaled(x):\n    return plots * x\n"
+    (tmp_path / "with_style.py").write_text(source)
+    monkeypatch.syspath_prepend(other)
+    monkeypatch.syspath_prepend(tmp_path)
+    import with_style  # type: ignore[import-not-found]
+
+    monkeypatch.delitem(sys.modules, "style")
+    found = sources_in(pickle.dumps(with_style.scaled))
+    assert sorted(found) == ["style", "with_style"]
 
 
 def test_errors_of_callables_say_where(file: str) -> None:

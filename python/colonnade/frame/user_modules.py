@@ -32,6 +32,8 @@ _INSTALLED = tuple(
         site.getusersitepackages(),
     ]
 )
+_PACKAGE_FOLDERS = ("site-packages", "dist-packages")
+"""Folders of other environments that PYTHONPATH or a .pth file adds to this one."""
 _sent: set[str] = set()
 """Modules of callables that are from this process: its user reloads them."""
 _received: dict[str, str] = {}
@@ -103,7 +105,8 @@ def _is_installed(path: str) -> bool:
 @lru_cache(maxsize=4096)
 def _is_installed_at(path: str) -> bool:
     """Whether an absolute path is. Links are followed: for each callable that takes as long as all the rest."""
-    return os.path.join(os.path.realpath(path), "").startswith(_INSTALLED)
+    folder = os.path.join(os.path.realpath(path), "")
+    return folder.startswith(_INSTALLED) or any(f"/{each}/" in folder for each in _PACKAGE_FOLDERS)
 
 
 def _path_of(name: str) -> str | None:
@@ -118,8 +121,10 @@ def _path_to_import(name: str) -> str | None:
     """The file of a module that is not loaded. Unlike `importlib.util.find_spec`, it does not import packages."""
     spec, above, folders = None, "", None
     for part in name.split("."):
+        if above and folders is None:  # a name in a module: without folders it would be searched everywhere
+            return None
         spec = importlib.machinery.PathFinder.find_spec(above + part, folders)
-        if spec is None or (above and folders is None):
+        if spec is None:
             return None
         above, folders = f"{above}{part}.", spec.submodule_search_locations
     return spec.origin if spec is not None and spec.has_location else None
