@@ -21,7 +21,7 @@ from uproot.models.TObject import Model_TObject
 from .bounds import checked
 from .branches import first_entry
 
-__all__ = ["mend_baskets", "named_as_its_base"]
+__all__ = ["mend_baskets", "mended", "named_as_its_base"]
 
 _GENERATED = 80
 """Added to the flag of a basket whose offsets follow from a counter."""
@@ -44,15 +44,30 @@ _BOUNDS = struct.Struct(">ii")
 def mend_baskets(branches: Iterable[Any]) -> None:
     """Let branches of uproot, and those below them, read their baskets as ROOT does."""
     for branch in branches:
-        kind: Any = type(branch)
-        branch.__class__ = _mended(kind)
-        mend_baskets(branch.branches)
+        if not getattr(branch, "is_mended", False):
+            branch.__class__ = mended(type(branch))
+            mend_baskets(branch.branches)
 
 
 @functools.cache
-def _mended(kind: Any) -> type:
+def mended(kind: Any) -> type:
+    """The class of branches that are mended, by that of uproot."""
+
     class Branch(kind):  # type: ignore[misc]
         _embedded_baskets: Any
+        is_mended = True
+        late: Any = None
+        """Of a plain branch: see `late_branches`."""
+        number: int
+
+        @property
+        def is_regular(self) -> bool:
+            """True if the baskets are known to be in order, each at a place in the file: see `tree_bytes.Baskets`."""
+            return self.late is not None and self.late.baskets.are_regular[self.number]
+
+        @property
+        def num_leaves(self) -> int:
+            return len(self.member("fLeaves"))
 
         @functools.cached_property
         def streamer(self) -> Any:

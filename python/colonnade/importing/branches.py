@@ -115,7 +115,7 @@ def collection_of(branch: Any) -> Any | None:
 
 def arrays_by_counter(branches: list[Any]) -> dict[str, str]:
     """The name of an array's counter, by name of the array. A counter in a leaf list is not a branch."""
-    names = {branch.name for branch in branches if not branch.branches and len(branch.member("fLeaves")) == 1}
+    names = {branch.name for branch in branches if not branch.branches and branch.num_leaves == 1}
     found = {}
     for branch in branches:
         counter = None if branch.branches else branch.count_branch

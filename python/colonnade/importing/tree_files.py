@@ -181,12 +181,13 @@ def find_tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
     if found not in names or (cycle and cycle not in map(str, cycles[found])):
         raise NotFoundError(f"there is no TTree '{wanted}'", f"one of: {', '.join(names)}", uri=uri)
     from .bounds import check_key
+    from .late_branches import read_tree
 
     try:
         # uproot splits the names of its own lookups at colons.
         *folders, last = found.split("/")
         folder = functools.reduce(lambda outer, inner: outer.key(inner).get(), folders, file)
-        tree = check_key(folder.key(f"{last};{cycle or max(cycles[found])}")).get()
+        tree = read_tree(check_key(folder.key(f"{last};{cycle or max(cycles[found])}")))
     except Exception as error:  # uproot has no common class of errors
         raise_of_source(error, uri=uri, data_set=wanted)
         raise FormatError(

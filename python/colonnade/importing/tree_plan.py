@@ -14,7 +14,7 @@ from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import FormatError
 from colonnade.schema.spec import Spec
 
-from .branches import first_entry, is_named_as_leaf, type_name_of
+from .branches import first_entry, type_name_of
 from .field_types import is_pair_of, item_of
 from .whole_objects import with_member_dimensions, with_shape
 
@@ -53,6 +53,8 @@ class Leaf:
     """Those of members of the objects."""
     shape: tuple[int, ...] = ()
     """That of the items of lists, if these are arrays of objects with several dimensions."""
+    named_as_leaf: bool = True
+    """See `is_named_as_leaf`."""
 
     def content(self, found: Content) -> Content:
         """The values in the arrays that uproot makes."""
@@ -285,7 +287,7 @@ class TreePlan:
     def leaf_types(self) -> dict[str, bool]:
         """By field, whether ROOT names its type as that of a leaf, "Int_t", and not of a class, "vector<int>"."""
         found: dict[str, bool] = {}
-        named = {leaf.path: is_named_as_leaf(leaf.branch) for leaf in self.leaves()}
+        named = {leaf.path: leaf.named_as_leaf for leaf in self.leaves()}
         for path, place in _places(self.nodes):
             found[place] = named.get(path, True)
         for node in self._collections():

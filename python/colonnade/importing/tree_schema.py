@@ -13,7 +13,7 @@ blanks become underscores.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from .branches import (
     is_array_of_containers,
     is_array_of_objects,
     is_empty,
+    is_named_as_leaf,
     is_reference,
     is_split_collection,
     is_tobject,
@@ -44,6 +45,7 @@ __all__ = ["plan_fields"]
 _BASE_CLASS = 1
 """ROOT's type of branches of a base class."""
 _PROJECTABLE = re.compile(r"(?:std::vector<)+(?:bool|float|double|std::u?int\d+_t|std::string)>+")
+_IDENTIFIER = re.compile(r"[A-Za-z]\w*")
 _COUNTER = re.compile(r"(?:[nN]_?|num_?)(?P<after>[A-Za-z].*)|(?P<before>.+?)_?(?:_n|_N|_size|_count)")
 
 
@@ -63,7 +65,8 @@ def plan_fields(tree: Any, wanted: Any, *, grouping: bool = True) -> TreePlan:
 class _Planner:
     def __init__(self, tree: Any, wanted: Any, unreadable: list[Unreadable], grouping: bool) -> None:
         self._tree, self._wanted, self._unreadable, self._grouping = tree, wanted, unreadable, grouping
-        self._shared = _shared_places(tree.itervalues(recursive=True))
+        self._shared = _shared_places(tree.branches)
+        self._known: dict[tuple[Any, ...], Leaf] = {}
 
     def nodes(self, branches: Iterable[Any], above: str, prefix: str) -> list[PlannedField]:
         """Fields of sibling branches; `above` is the path, `prefix` the name of the enclosing branch."""
@@ -80,7 +83,12 @@ class _Planner:
                 node = self._split(branch, path, base or member_name(branch.name, prefix))
                 order += [node] if node else []
                 continue
-            leaf = None if is_tobject(branch) else self._leaf(branch, path)
+            kind = _kind_of(branch)
+            leaf = self._like(branch, path, kind)
+            if leaf is None and (kind is not None or not is_tobject(branch)):
+                leaf = self._leaf(branch, path)
+                if leaf is not None and kind is not None:
+                    self._known[kind] = leaf
             if leaf is None:
                 continue
             counter = by_counter.get(branch.name)
@@ -138,6 +146,15 @@ class _Planner:
         nodes = _unique(self.nodes(branch.branches, f"{path}/", prefix))
         return _Record(name, nodes, kind_name == "pair") if nodes else None
 
+    def _like(self, branch: Any, path: str, kind: tuple[Any, ...] | None) -> Leaf | None:
+        """A branch of which only the name differs from another one, as far as it can be told without reading it."""
+        known = self._known.get(kind) if kind is not None and not self._shared and branch.is_regular else None
+        if known is None or not self._wanted(path) or self._tree._lookup.get(path) is not branch:
+            return None
+        if branch.num_entries < self._tree.num_entries:
+            return None
+        return Leaf(branch, path, known.spec, False, named_as_leaf=known.named_as_leaf)
+
     def _leaf(self, branch: Any, path: str) -> Leaf | None:
         if not self._wanted(path):
             return None
@@ -173,7 +190,7 @@ class _Planner:
             for member, kind in pointers(branch):
                 self._unreadable.append(Unreadable(f"{path.rstrip('.')}.{member}", kind, reason))
         spec, objects = (item_of(spec), True) if in_list else (spec, objects)
-        return Leaf(branch, path, spec, objects, in_list, dimensions, shape)
+        return Leaf(branch, path, spec, objects, in_list, dimensions, shape, is_named_as_leaf(branch))
 
     def _refused(self, path: str, branch: Any, reason: str) -> None:
         self._unreadable.append(Unreadable(path, type_name_of(branch), reason))
@@ -215,9 +232,38 @@ def _check_baskets(branch: Any, shared: frozenset[int]) -> None:
 
 def _shared_places(branches: Iterable[Any]) -> frozenset[int]:
     """Return the places in the file that more than one basket of these branches claims."""
-    parts = [branch.member("fBasketSeek")[: branch._num_normal_baskets] for branch in branches]
-    places, counts = np.unique(np.concatenate([np.empty(0, np.int64), *parts]), return_counts=True)
+    parts = [np.empty(0, np.int64), *_places_of(branches)]
+    places, counts = np.unique(np.concatenate(parts), return_counts=True)
     return frozenset(places[counts > 1].tolist())
+
+
+def _places_of(branches: Iterable[Any]) -> Iterator[Any]:
+    """The places of the baskets of branches and of those below them."""
+    late = None
+    for branch in branches:
+        if getattr(branch, "is_regular", False):
+            late = branch.late
+            continue
+        yield branch.member("fBasketSeek")[: branch._num_normal_baskets]
+        yield from _places_of(branch.branches)
+    if late is not None:
+        yield late.baskets.places
+
+
+def _kind_of(branch: Any) -> tuple[Any, ...] | None:
+    """Equal for plain branches with one leaf that differ in the name alone; None for others."""
+    plain = getattr(branch, "plain", None)
+    if plain is None or len(plain.leaves) != 1:
+        return None
+    leaf = plain.leaves[0]
+    rest = leaf.title.removeprefix(leaf.name)
+    if rest == leaf.title or not (_IDENTIFIER.fullmatch(plain.name) and _IDENTIFIER.fullmatch(leaf.name)):
+        return None
+    counter = None if leaf.counter is None else f"[{branch.count_branch.name}]"
+    if counter is not None and rest.startswith(counter):
+        rest = rest.removeprefix(counter)
+        counter = "[n]"
+    return leaf.kind, rest, counter, leaf.length, leaf.size, leaf.is_unsigned
 
 
 def _check_objects(branch: Any) -> None:

@@ -1,0 +1,325 @@
+"""The branches of a TTree in its bytes, of which only what tells one from another is looked at.
+
+Only plain branches are known: those of numbers and texts, of one or several leaves, written by ROOT since 6.14 or by
+uproot. Each number of bytes is checked, so that uproot reads without errors what is found here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["LEAVES", "Baskets", "PlainBranch", "PlainLeaf", "baskets_of", "plain_branch"]
+
+LEAVES = {
+    "TLeafB": 2,
+    "TLeafC": 8,
+    "TLeafD": 16,
+    "TLeafF": 8,
+    "TLeafI": 8,
+    "TLeafL": 16,
+    "TLeafO": 2,
+    "TLeafS": 4,
+}
+"""The bytes after what all leaves have: their smallest and their largest value."""
+_COUNTED = 0x40000000
+"""In numbers of bytes, which do not count themselves."""
+_NEW_CLASS = 0xFFFFFFFF
+_CLASS = 0x80000000
+"""In the tags of objects whose class was told before."""
+_TAG_OFFSET = 2
+"""Added to places in tags."""
+_REFERENCED = 0x10
+"""The bit of objects with a further number."""
+_LONG = 255
+"""The first byte of a text whose length follows in four bytes."""
+_TAG = struct.Struct(">II")
+_COUNT = struct.Struct(">i")
+_NAMED = struct.Struct(">IHIHHII")
+_MIDDLE = struct.Struct(">IHhhiiiiqIHIBiIiqqqqIHHIIBiiIHHIIBii")
+_LEAF = struct.Struct(">IHIHIHHII")
+_END_OF_LEAF = struct.Struct(">iiiBBI")
+_ARRAY = struct.Struct(">IH")
+
+
+class PlainLeaf(NamedTuple):
+    """A leaf without its smallest and largest value."""
+
+    kind: str
+    name: str
+    title: str
+    length: int
+    size: int
+    offset: int
+    is_range: int
+    is_unsigned: int
+    counter: tuple[int, int] | None
+    """The numbers of the branch, and of the leaf in it, that count the values."""
+
+
+class PlainBranch(NamedTuple):
+    """A branch; `structure` equals that of others with the same values in other baskets."""
+
+    structure: tuple[object, ...]
+    name: str
+    title: str
+    leaves: tuple[PlainLeaf, ...]
+    tags: tuple[int, ...]
+    """Those of the leaves."""
+    begin: int
+    end: int
+    entries: int
+    first_entry: int
+    total_bytes: int
+    compressed_bytes: int
+    written: int
+    """The number of baskets."""
+    capacity: int
+    arrays: int
+    """Where the arrays of baskets begin."""
+
+
+class _OtherError(Exception):
+    """It is no plain branch."""
+
+
+def plain_branch(
+    data: bytes, at: int, origin: int, classes: Mapping[int, str], counters: Mapping[int, tuple[int, int]]
+) -> tuple[PlainBranch, dict[int, str]] | None:
+    """Look at the branch that begins at a place.
+
+    Args:
+        data: the bytes of the tree.
+        at: the place.
+        origin: the place from which tags count.
+        classes: the classes told before, by tag.
+        counters: the leaves before, by tag, see `PlainLeaf.counter`.
+
+    Returns:
+        The branch, and the classes that it tells; None if it is another one, or damaged.
+    """
+    told: dict[int, str] = {}
+    try:
+        return _plain_branch(data, at, origin, classes, told, counters), told
+    except (_OtherError, struct.error, IndexError):
+        return None
+
+
+def _plain_branch(
+    data: bytes,
+    start: int,
+    origin: int,
+    classes: Mapping[int, str],
+    told: dict[int, str],
+    counters: Mapping[int, tuple[int, int]],
+) -> PlainBranch:
+    kind, begin, end = _object(data, start, origin, classes, told)
+    if kind != "TBranch":
+        raise _OtherError
+    size, version, inner, named, is_object, _, bits = _NAMED.unpack_from(data, begin)
+    if size != end - begin - 4 | _COUNTED or version != 13 or named != 1 or is_object != 1:
+        raise _OtherError
+    name, at = _text(data, begin + _NAMED.size)
+    title, at = _text(data, at)
+    if inner != at - begin - 10 | _COUNTED or bits & _REFERENCED:
+        raise _OtherError
+    (
+        *fill,
+        color,
+        style,
+        compression,
+        _,
+        _,
+        written,
+        _,
+        features_size,
+        features_version,
+        features_checksum,
+        features,
+        offset,
+        capacity,
+        split_level,
+        entries,
+        first_entry,
+        total_bytes,
+        compressed_bytes,
+        branches_size,
+        branches_version,
+        branches_object,
+        _,
+        branches_bits,
+        branches_name,
+        branches,
+        _,
+        leaves_size,
+        leaves_version,
+        leaves_object,
+        _,
+        leaves_bits,
+        leaves_name,
+        count,
+        _,
+    ) = _MIDDLE.unpack_from(data, at)
+    at += _MIDDLE.size
+    end_of_leaves = at - 21 + (leaves_size ^ _COUNTED)
+    if (
+        fill != [6 | _COUNTED, 2]
+        or features_size != 7 | _COUNTED
+        or features_version != 0
+        or branches_size != 21 | _COUNTED
+        or branches_version != 3
+        or branches_object != 1
+        or branches_name != 0
+        or branches != 0
+        or (branches_bits | leaves_bits) & _REFERENCED
+        or not at < end_of_leaves < end
+        or leaves_version != 3
+        or leaves_object != 1
+        or leaves_name != 0
+        or count < 1
+    ):
+        raise _OtherError
+    leaves, tags = [], []
+    for _ in range(count):
+        tags.append(at - origin + _TAG_OFFSET)
+        leaf, at = _leaf(data, at, end_of_leaves, origin, classes, told, counters)
+        leaves.append(leaf)
+    if at != end_of_leaves:
+        raise _OtherError
+    size, _ = _ARRAY.unpack_from(data, at)
+    at += 4 + (size ^ _COUNTED)
+    name_of_file, last = _text(data, at + 3 + 20 * capacity)
+    if not end_of_leaves < at < end or not size & _COUNTED or last != end:
+        raise _OtherError
+    if data[at] != 1 or data[at + 1 + 4 * capacity] != 1 or data[at + 2 + 12 * capacity] != 1:
+        raise _OtherError
+    structure = (
+        name,
+        title,
+        (color, style, compression, split_level, features_checksum, features, offset, first_entry),
+        leaves := tuple(leaves),
+        name_of_file,
+    )
+    return PlainBranch(
+        structure,
+        name,
+        title,
+        leaves,
+        tuple(tags),
+        begin,
+        end,
+        entries,
+        first_entry,
+        total_bytes,
+        compressed_bytes,
+        written,
+        capacity,
+        at,
+    )
+
+
+def _leaf(
+    data: bytes,
+    start: int,
+    stop: int,
+    origin: int,
+    classes: Mapping[int, str],
+    told: dict[int, str],
+    counters: Mapping[int, tuple[int, int]],
+) -> tuple[PlainLeaf, int]:
+    kind, begin, end = _object(data, start, origin, classes, told)
+    after = LEAVES.get(kind)
+    size, version, of_leaf, base, inner, named, is_object, _, bits = _LEAF.unpack_from(data, begin)
+    if after is None or end > stop or bits & _REFERENCED or is_object != 1:
+        raise _OtherError
+    name, at = _text(data, begin + _LEAF.size)
+    title, at = _text(data, at)
+    if (size, version) != (end - begin - 4 | _COUNTED, 1) or (inner, named) != (at - begin - 16 | _COUNTED, 1):
+        raise _OtherError
+    length, size_of_type, offset, is_range, is_unsigned, tag = _END_OF_LEAF.unpack_from(data, at)
+    at += _END_OF_LEAF.size
+    if (of_leaf, base) != (at - begin - 10 | _COUNTED, 2) or at + after != end:
+        raise _OtherError
+    counter = counters.get(tag)
+    if tag and counter is None:
+        raise _OtherError
+    leaf = PlainLeaf(kind, name, title, length, size_of_type, offset, is_range, is_unsigned, counter)
+    return leaf, end
+
+
+def _object(
+    data: bytes, start: int, origin: int, classes: Mapping[int, str], told: dict[int, str]
+) -> tuple[str, int, int]:
+    """The class of an object, where it begins and where it ends."""
+    size, tag = _TAG.unpack_from(data, start)
+    begin, end = start + _TAG.size, start + 4 + (size ^ _COUNTED)
+    if not size & _COUNTED or not begin < end <= len(data):
+        raise _OtherError
+    if tag == _NEW_CLASS:
+        stop = data.find(b"\0", begin, end)
+        kind = data[begin:stop].decode("latin-1")
+        told[start + 4 - origin + _TAG_OFFSET] = kind
+        return kind, stop + 1, end
+    reference = tag ^ _CLASS
+    return told.get(reference) or classes.get(reference, ""), begin, end
+
+
+def _text(data: bytes, at: int) -> tuple[str, int]:
+    """A text, and the place behind it."""
+    size = data[at]
+    at += 1
+    if size == _LONG:
+        (size,) = _COUNT.unpack_from(data, at)
+        at += _COUNT.size
+    end = at + size
+    if not at <= end <= len(data):
+        raise _OtherError
+    return data[at:end].decode(errors="surrogateescape"), end
+
+
+# ---- Baskets
+
+
+@dataclass(frozen=True)
+class Baskets:
+    """The baskets of plain branches."""
+
+    are_regular: list[bool]
+    """By branch, whether all its entries are in baskets in the order of entries, each with a place in the file."""
+    places: np.ndarray
+    """Those of the regular ones."""
+
+
+def baskets_of(data: Any, branches: Collection[PlainBranch]) -> Baskets:
+    """Look at the baskets of plain branches, of all at once."""
+    written = np.array([each.written for each in branches], np.int64)
+    firsts = np.array([max(each.first_entry, 0) for each in branches], np.int64)
+    entries = np.array([each.entries for each in branches], np.int64)
+    regular = np.array([0 <= each.written < each.capacity for each in branches], bool)
+    known = [each for each, is_one in zip(branches, regular.tolist(), strict=True) if is_one]
+    numbers = np.flatnonzero(regular)
+    counts = written[numbers]
+    empty = [np.empty(0, np.int64)]
+    sizes, bounds, places = (
+        np.concatenate(
+            empty
+            + [
+                np.frombuffer(data, kind, each.written + more, each.arrays + flags + width * each.capacity)
+                for each in known
+            ]
+        )
+        for kind, more, flags, width in ((">i4", 0, 1, 0), (">i8", 1, 2, 4), (">i8", 0, 3, 12))
+    )
+    owners = np.repeat(numbers, counts)
+    regular[owners[(places == 0) | (sizes < 0)]] = False
+    begins = np.cumsum(counts + 1) - (counts + 1)
+    owners_of_bounds = np.repeat(numbers, counts + 1)
+    falls = np.flatnonzero(np.diff(bounds) < 0)
+    regular[owners_of_bounds[falls[owners_of_bounds[falls] == owners_of_bounds[falls + 1]]]] = False
+    starts = (bounds[begins] != firsts[numbers]) & (counts > 0)
+    regular[numbers[starts | (bounds[begins + counts] != entries[numbers])]] = False
+    return Baskets(regular.tolist(), places[regular[owners]])
