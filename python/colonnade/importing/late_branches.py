@@ -91,7 +91,6 @@ class _Late:
         self.lock = threading.RLock()
         self.branches: list[Any] = []
         self.leaves: dict[int, tuple[int, int]] = {}
-        self.classes: dict[int, str] = {}
         self.references = _References(self.branches, self.leaves)
         self.plain: list[PlainBranch] = []
 
@@ -101,15 +100,17 @@ class _Late:
         array = Model_TObjArray.empty()
         begin = cursor.index
         size, version, _ = uproot.deserialization.numbytes_version(chunk, cursor, context)
-        array._bases.append(uproot.models.TObject.Model_TObject.read(chunk, cursor, context, file, file, parent))
+        array._bases.append(
+            uproot.models.TObject.Model_TObject.read(chunk, cursor, context, file, file, parent)
+        )
         array._members["fName"] = cursor.string(chunk, context)
         array._members["fSize"], array._members["fLowerBound"] = cursor.fields(chunk, _BOUNDS, context)
         array._data = self.branches
         self.chunk, self.context, self.tree, self.origin = chunk, dict(context), parent, cursor.origin
         cursor._refs = self.references
-        data = bytes(chunk.raw_data) if self._knows_classes() else b""
+        data = bytes(chunk.raw_data) if self._names else b""
         for number in range(array._members["fSize"]):
-            found = plain_branch(data, cursor.index, cursor.origin, self.classes, self.leaves)
+            found = plain_branch(data, cursor.index, cursor.origin, self._class_name, self.leaves)
             if found is None:
                 self.branches.append(
                     uproot.deserialization.read_object_any(chunk, cursor, context, file, selffile, parent)
@@ -119,10 +120,10 @@ class _Late:
             branch = LateBranch.__new__(LateBranch)
             branch.late, branch.plain, branch.number = self, plain, len(self.plain)
             for tag, name in told.items():
-                self.classes[tag] = name
                 self.references[tag] = file.class_named(name)
             self.references[cursor.index - cursor.origin + _TAG_OFFSET] = branch
-            self.leaves.update((tag, (number, leaf)) for leaf, tag in enumerate(plain.tags))
+            for leaf, tag in enumerate(plain.tags):
+                self.leaves[tag] = (number, leaf)
             self.plain.append(plain)
             self.branches.append(branch)
             cursor.move_to(plain.end)
@@ -130,10 +131,15 @@ class _Late:
         array._num_bytes, array._instance_version = size, version
         return array
 
-    def _knows_classes(self) -> bool:
-        """True if the file does not have classes of its own for branches and leaves."""
+    def _class_name(self, tag: int) -> str:
+        return self._names.get(self.references.get(tag), "")
+
+    @cached_property
+    def _names(self) -> dict[Any, str]:
+        """Names of the classes of uproot; none if the file has classes of its own for some of them."""
         names = ("TBranch", "TObjArray", "TNamed", "TLeaf", "ROOT::TIOFeatures", *LEAVES)
-        return all(self._file.class_named(name) is uproot.classes.get(name) for name in names)
+        found = {self._file.class_named(name): name for name in names}
+        return found if all(kind is uproot.classes.get(name) for kind, name in found.items()) else {}
 
     @cached_property
     def baskets(self) -> Baskets:
@@ -159,7 +165,8 @@ class _Leaves:
         size, _, _ = uproot.deserialization.numbytes_version(chunk, cursor, context, move=False)
         end = begin + (size or 0)
         tags = chunk.raw_data[begin + _HEADER_OF_ARRAY : end]
-        if len(tags) % 4 == 0 and self._late.leaves.keys() >= set(np.frombuffer(tags, ">u4").tolist()):
+        known = self._late.references
+        if len(tags) % 4 == 0 and all(tag in known for tag in np.frombuffer(tags, ">u4").tolist()):
             cursor.move_to(end)
             array = Model_TObjArray.empty()
             array._data = []
@@ -226,7 +233,12 @@ class LateBranch(_Branch):  # type: ignore[misc]
             context = dict(late.context, breadcrumbs=(self,))
             place = (late.chunk, cursor, context)
             # As `uproot.model.Model.read` does.
-            self._cursor, self._file, self._parent, self._concrete = cursor.copy(), late._file, late.tree, None
+            self._cursor, self._file, self._parent, self._concrete = (
+                cursor.copy(),
+                late._file,
+                late.tree,
+                None,
+            )
             self._members, self._bases = {}, []
             self._num_bytes, self._instance_version, self._is_memberwise = None, None, False
             self.read_numbytes_version(*place)

@@ -7,7 +7,7 @@ uproot. Each number of bytes is checked, so that uproot reads without errors wha
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -88,7 +88,7 @@ class _OtherError(Exception):
 
 
 def plain_branch(
-    data: bytes, at: int, origin: int, classes: Mapping[int, str], counters: Mapping[int, tuple[int, int]]
+    data: bytes, at: int, origin: int, classes: Callable[[int], str], counters: Mapping[int, tuple[int, int]]
 ) -> tuple[PlainBranch, dict[int, str]] | None:
     """Look at the branch that begins at a place.
 
@@ -96,7 +96,7 @@ def plain_branch(
         data: the bytes of the tree.
         at: the place.
         origin: the place from which tags count.
-        classes: the classes told before, by tag.
+        classes: returns the name of a class told before, by tag; empty for others.
         counters: the leaves before, by tag, see `PlainLeaf.counter`.
 
     Returns:
@@ -113,7 +113,7 @@ def _plain_branch(
     data: bytes,
     start: int,
     origin: int,
-    classes: Mapping[int, str],
+    classes: Callable[[int], str],
     told: dict[int, str],
     counters: Mapping[int, tuple[int, int]],
 ) -> PlainBranch:
@@ -227,7 +227,7 @@ def _leaf(
     start: int,
     stop: int,
     origin: int,
-    classes: Mapping[int, str],
+    classes: Callable[[int], str],
     told: dict[int, str],
     counters: Mapping[int, tuple[int, int]],
 ) -> tuple[PlainLeaf, int]:
@@ -238,7 +238,10 @@ def _leaf(
         raise _OtherError
     name, at = _text(data, begin + _LEAF.size)
     title, at = _text(data, at)
-    if (size, version) != (end - begin - 4 | _COUNTED, 1) or (inner, named) != (at - begin - 16 | _COUNTED, 1):
+    if (size, version) != (end - begin - 4 | _COUNTED, 1) or (inner, named) != (
+        at - begin - 16 | _COUNTED,
+        1,
+    ):
         raise _OtherError
     length, size_of_type, offset, is_range, is_unsigned, tag = _END_OF_LEAF.unpack_from(data, at)
     at += _END_OF_LEAF.size
@@ -252,7 +255,7 @@ def _leaf(
 
 
 def _object(
-    data: bytes, start: int, origin: int, classes: Mapping[int, str], told: dict[int, str]
+    data: bytes, start: int, origin: int, classes: Callable[[int], str], told: dict[int, str]
 ) -> tuple[str, int, int]:
     """The class of an object, where it begins and where it ends."""
     size, tag = _TAG.unpack_from(data, start)
@@ -265,7 +268,7 @@ def _object(
         told[start + 4 - origin + _TAG_OFFSET] = kind
         return kind, stop + 1, end
     reference = tag ^ _CLASS
-    return told.get(reference) or classes.get(reference, ""), begin, end
+    return told.get(reference) or classes(reference), begin, end
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:

@@ -29,7 +29,7 @@ from colonnade.threads import ThreadPool
 from colonnade.writing.options import write_options
 
 from .kept_columns import KeptColumns, TemporaryFolder, trees_of
-from .probing import probe
+from .shared_plans import SharedPlans
 from .tree_files import (
     TREES,
     data_set_names,
@@ -41,7 +41,6 @@ from .tree_files import (
     tree_names,
 )
 from .tree_plan import Leaf, PlannedField, TreePlan
-from .tree_schema import plan_fields
 from .trees import ImportProgress, _Import, _Writer
 
 __all__ = ["TreeColumns"]
@@ -68,10 +67,11 @@ class _TreeFile:
         uri: of the file.
         name: of the tree; may be empty if there is only one.
         file: opened by uproot.
+        plans: those of trees that may have the same branches.
         keeps_open: whether the bytes of a remote file stay open until the columns are imported.
     """
 
-    def __init__(self, uri: str, name: str, file: Any, *, keeps_open: bool) -> None:
+    def __init__(self, uri: str, name: str, file: Any, plans: SharedPlans, *, keeps_open: bool) -> None:
         self.uri = uri
         self._place = _core.absolute_name(uri)
         self.name, tree = find_tree(file, uri, name)
@@ -79,19 +79,15 @@ class _TreeFile:
         self.data_set = target_name(self.name)
         self.entries = int(tree.num_entries)
         self.title = str(tree.title or "")
-        plan = plan_fields(tree, lambda _: True)
-        self.plan = plan.without(probe(tree, plan.leaves()))
-        self._sizes = {leaf.path: int(leaf.branch.compressed_bytes) for leaf in self.plan.leaves()}
+        self._plans, self._planned = plans, plans.plan_of(tree)
+        self.plan = self._planned.plan
+        self._sizes = {path: int(tree[path].compressed_bytes) for path in self._planned.paths}
         remote = None if local_path(uri) else file.file.source.file
         self.version = _version(uri, remote)
         self._held = remote if keeps_open else None
         self._process = os.getpid()
         # Sources that may change unnoticed are imported for one reader only.
         self._state = self.version or uuid.uuid4().hex
-        self._projections = self.plan.projections(aliases=True)
-        self._counters = self.plan.counters()
-        self._counter_paths = self.plan.counter_paths()
-        self._like_sizes = self._branches_like_sizes()
 
     @property
     def identity(self) -> str:
@@ -102,7 +98,7 @@ class _TreeFile:
     def has(self, path: str) -> bool:
         """True if the tree has part of the column."""
         tops = {each.partition(".")[0] for each in _spellings(path)}
-        return not tops.isdisjoint([*self._projections, *(node.name for node in self.plan.nodes)])
+        return not tops.isdisjoint(self._planned.names)
 
     def branches_of(self, paths: Iterable[str]) -> frozenset[str]:
         """The branches that columns need. Never empty: at least one is needed to count entries."""
@@ -110,14 +106,13 @@ class _TreeFile:
         found = frozenset(branch for each in spelled for branch in self._branches(each))
         if not found:
             # A counter would be a number alone, and is the length of a list in files with the whole tree.
-            others = self._sizes.keys() - self._counter_paths
+            others = self._sizes.keys() - self._planned.counter_paths
             found = frozenset({min(others, key=lambda branch: (self._sizes[branch], branch))})
-        return found | self._like_sizes
+        return found | self._branches_like_sizes()
 
     def _branches_like_sizes(self) -> frozenset[str]:
         """The branches of fields "#x" beside "x": a file with "x" alone would have the size of "x" under that name."""
-        names = [*self._projections, *(node.name for node in self.plan.nodes)]
-        sizes = {sign + name for sign in _SIZEOF for name in names}
+        sizes = {sign + name for sign in _SIZEOF for name in self._planned.names}
         like = [node for node in self.plan.nodes if node.name in sizes]
         return frozenset(leaf.path for node in like for leaf in node.leaves())
 
@@ -129,16 +124,16 @@ class _TreeFile:
         for node in self.plan.nodes:
             members: dict[str, Leaf] = getattr(node, "members", {})
             aliases: dict[str, str] = getattr(node, "projections", {})
-            if top in self._projections and top in aliases:
+            if top in self._planned.projections and top in aliases:
                 return [members[aliases[top]].path]
-            if self._counters.get(top) == node.name:
+            if self._planned.counters.get(top) == node.name:
                 # A counter is the length of a list, which must exist.
                 return [min((leaf.path for leaf in members.values()), key=lambda branch: self._sizes[branch])]
         return []
 
     def shape(self) -> str:
         """Return a file with all fields and no entries, which equal trees share."""
-        told = [self.name, self.title, self.plan.schema(), self._projections, self.plan.titles()]
+        told = [self.name, self.title, self._planned.told]
         digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:20]
         path = f"{TemporaryFolder.folder()}/{digest}.shape.root"
         if not os.path.exists(path):
@@ -152,10 +147,10 @@ class _TreeFile:
             None,
             write_options(description=self.title),
             mode="recreate",
-            field_descriptions=self.plan.titles(),
+            field_descriptions=self._planned.titles,
         )
         try:
-            for new, (spec, columns) in self._projections.items():
+            for new, (spec, columns) in self._planned.projections.items():
                 writer.add_projected(new, spec, columns)
             writer.begin(self.plan.schema(), resume=False)
             writer.close()
@@ -176,6 +171,7 @@ class _TreeFile:
             threads=len(os.sched_getaffinity(0)),
             progress=watch,
             only=branches,
+            plans=self._plans,
             held=self._held if self._process == os.getpid() else None,
         )
         told = {
@@ -306,8 +302,9 @@ class TreeColumns:
             otherwise: raised if none of the files has a tree of its name.
         """
         keeps_open = len(files) <= _OPENED
+        plans = SharedPlans()
         with ThreadPool(_OPENED) as executor:
-            found = list(executor.map(lambda file: _look(*file, keeps_open=keeps_open), files))
+            found = list(executor.map(lambda file: _look(*file, plans, keeps_open=keeps_open), files))
         if not any(each.is_tree for each in found):
             raise otherwise
         for each in found:
@@ -368,20 +365,23 @@ class TreeColumns:
     def other_names(self, *, all_: bool = True) -> dict[str, str]:
         """Columns by names of branches that are not theirs: see `TreePlan.other_names`."""
         found: dict[str, str] = {}
-        for tree in self._trees:
-            found = {**(tree.plan.other_names(all_=all_) if tree is not None else {}), **found}
+        for plan in self._distinct_plans():
+            found = {**plan.other_names(all_=all_), **found}
         return found
 
     def leaf_types(self) -> dict[str, bool]:
         """See `TreePlan.leaf_types`."""
         found: dict[str, bool] = {}
-        for tree in self._trees:
-            found = {**(tree.plan.leaf_types() if tree is not None else {}), **found}
+        for plan in self._distinct_plans():
+            found = {**plan.leaf_types(), **found}
         return found
 
     def regrouped(self) -> set[str]:
         """Columns whose arrays are columns as well: see `TreePlan.regrouped`."""
-        return {name for tree in self._trees if tree is not None for name in tree.plan.regrouped()}
+        return {name for plan in self._distinct_plans() for name in plan.regrouped()}
+
+    def _distinct_plans(self) -> Iterable[TreePlan]:
+        return {id(tree.plan): tree.plan for tree in self._trees if tree is not None}.values()
 
     def has_stored(self) -> bool:
         """True if some of the files have data sets instead of trees."""
@@ -444,7 +444,7 @@ class _Found:
     error: Exception | None = None
 
 
-def _look(uri: str, name: str, *, keeps_open: bool) -> _Found:
+def _look(uri: str, name: str, plans: SharedPlans, *, keeps_open: bool) -> _Found:
     found = _Found()
     try:
         with opened(uri) as file:
@@ -452,7 +452,7 @@ def _look(uri: str, name: str, *, keeps_open: bool) -> _Found:
             found.is_tree = _is_among(name, trees)
             found.data_set = _named(name, data_sets)
             if not found.data_set:
-                found.tree = _TreeFile(uri, name, file, keeps_open=keeps_open)
+                found.tree = _TreeFile(uri, name, file, plans, keeps_open=keeps_open)
     except (Error, ModuleNotFoundError) as error:
         found.error = error
         if not found.is_tree:  # uproot reads ROOT files only, and not all of them

@@ -56,6 +56,10 @@ class Leaf:
     named_as_leaf: bool = True
     """See `is_named_as_leaf`."""
 
+    def of(self, tree: Any) -> Leaf:
+        """The same branch of another tree of uproot with the same structure."""
+        return replace(self, branch=tree[self.path])
+
     def content(self, found: Content) -> Content:
         """The values in the arrays that uproot makes."""
         found = with_member_dimensions(found, self.dimensions)
@@ -100,6 +104,8 @@ class PlannedField(Protocol):
 
     def without(self, paths: frozenset[str]) -> PlannedField | None: ...  # noqa: D102
 
+    def of(self, tree: Any) -> PlannedField: ...  # noqa: D102
+
     def content(self, arrays: Mapping[str, Content]) -> Content: ...  # noqa: D102
 
 
@@ -119,6 +125,9 @@ class _Value:
 
     def without(self, paths: frozenset[str]) -> PlannedField | None:
         return None if self.leaf.path in paths else self
+
+    def of(self, tree: Any) -> PlannedField:
+        return _Value(self.name, self.leaf.of(tree))
 
     def content(self, arrays: Mapping[str, Content]) -> Content:
         return arrays[self.leaf.path]
@@ -146,6 +155,9 @@ class _Record:
     def without(self, paths: frozenset[str]) -> PlannedField | None:
         members = [left for member in self.members if (left := member.without(paths))]
         return _Record(self.name, members, self.is_pair) if members else None
+
+    def of(self, tree: Any) -> PlannedField:
+        return _Record(self.name, [member.of(tree) for member in self.members], self.is_pair)
 
     def content(self, arrays: Mapping[str, Content]) -> Content:
         parts = {member.name: member.content(arrays) for member in self.members}
@@ -195,6 +207,10 @@ class _Collection:
             return None if self.counter is None else _Value(self.counter_name, self.counter)
         projections = {name: member for name, member in self.projections.items() if member in members}
         return replace(self, members=members, projections=projections)
+
+    def of(self, tree: Any) -> PlannedField:
+        members = {name: leaf.of(tree) for name, leaf in self.members.items()}
+        return replace(self, members=members, counter=None if self.counter is None else self.counter.of(tree))
 
     def content(self, arrays: Mapping[str, Content]) -> Content:
         offsets = None
@@ -323,6 +339,10 @@ class TreePlan:
         others = frozenset(leaf.path for leaf in self.leaves()) - paths
         left = [kept for node in self.nodes if (kept := node.without(others))]
         return TreePlan([node for node in left if any(leaf.path in paths for leaf in node.leaves())], [])
+
+    def of(self, tree: Any) -> TreePlan:
+        """The same fields of another tree of uproot with the same structure."""
+        return TreePlan([node.of(tree) for node in self.nodes], self.unreadable)
 
     def leaves(self) -> list[Leaf]:
         """All branches to read."""

@@ -54,6 +54,7 @@ from colonnade.writing.options import (
 from .branches import type_name_of
 from .complaints import raise_of_source, short_reason
 from .probing import array_of, failing, probe
+from .shared_plans import SharedPlans
 from .tree_files import checked_baskets, find_tree, local_path, opened, target_name, tree_names
 from .tree_plan import Leaf, PlannedField, TreePlan, Unreadable
 from .tree_schema import plan_fields
@@ -323,6 +324,8 @@ class _Import:
     progress: ImportWatch
     only: frozenset[str] | None = None
     """Paths of branches that uproot can read: the fields are those of the whole tree, but made of these alone."""
+    plans: SharedPlans | None = None
+    """Of trees with the same branches, for `only`."""
     held: _core.RandomAccessFile | None = None
     """The bytes of the only source, if they are open already."""
     readings: list[_Reading] = field(default_factory=list)
@@ -374,12 +377,17 @@ class _Import:
         file = stack.enter_context(opened(uri, self.held))
         name, tree = find_tree(file, uri, name)
         place = {"uri": uri, "data_set": name}
-        selection = _Selection(self._branches(tree))
-        plan = plan_fields(tree, selection, grouping=self.grouping)
-        selection.check(tree.keys(recursive=True), place)
-        # The branches of `only` have been probed.
-        unreadable = probe(tree, plan.leaves()) if self.only is None else []
-        plan = (plan if self.only is None else plan.only(self.only)).without(unreadable)
+        if self.only is None:
+            selection = _Selection(self._branches(tree))
+            plan = plan_fields(tree, selection, grouping=self.grouping)
+            selection.check(tree.keys(recursive=True), place)
+            plan = plan.without(probe(tree, plan.leaves()))
+        else:  # branches that have been probed
+            known = None if self.plans is None else self.plans.find(tree)
+            if known is None:
+                plan = plan_fields(tree, lambda _: True, grouping=self.grouping).only(self.only)
+            else:
+                plan = known.only(self.only).of(tree)
         if plan.unreadable and not self.skip_unreadable:
             raise UnsupportedError(
                 _problem_of(plan.unreadable),

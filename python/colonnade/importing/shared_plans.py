@@ -1,0 +1,98 @@
+"""Plans of TTrees, which trees with the same branches share."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+from colonnade.locks import ProcessLock
+from colonnade.schema.spec import Spec
+
+from .probing import probe
+from .tree_plan import TreePlan
+from .tree_schema import plan_fields
+
+__all__ = ["PlannedTree", "SharedPlans"]
+
+
+class PlannedTree:
+    """The fields of a tree, and what follows from them. Their branches may be those of another tree."""
+
+    def __init__(self, plan: TreePlan) -> None:
+        self.plan = plan
+        self.paths = [leaf.path for leaf in plan.leaves()]
+
+    @cached_property
+    def projections(self) -> dict[str, tuple[Spec, dict[str, str]]]:
+        """See `TreePlan.projections`."""
+        return self.plan.projections(aliases=True)
+
+    @cached_property
+    def counters(self) -> dict[str, str]:
+        """See `TreePlan.counters`."""
+        return self.plan.counters()
+
+    @cached_property
+    def counter_paths(self) -> set[str]:
+        """See `TreePlan.counter_paths`."""
+        return self.plan.counter_paths()
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """See `TreePlan.titles`."""
+        return self.plan.titles()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all fields."""
+        return frozenset([*self.projections, *(node.name for node in self.plan.nodes)])
+
+    @cached_property
+    def told(self) -> str:
+        """Equal for equal fields."""
+        return json.dumps([self.plan.schema(), self.projections, self.titles])
+
+
+class SharedPlans:
+    """The plans of trees by their structure. Any number of threads may use one."""
+
+    def __init__(self) -> None:
+        self._lock = ProcessLock()
+        self._plans: dict[tuple[object, ...], _Shared] = {}
+
+    def plan_of(self, tree: Any) -> PlannedTree:
+        """Return the plan of a tree of uproot, without branches that cannot be read."""
+        from .late_branches import structure_of
+
+        structure = structure_of(tree)
+        if structure is None:
+            return _planned(tree)
+        with self._lock:
+            shared = self._plans.setdefault(structure, _Shared())
+        return shared.plan_of(tree)
+
+    def find(self, tree: Any) -> TreePlan | None:
+        """Return the plan of trees with the structure of this one, whose branches they are; None if there is none."""
+        from .late_branches import structure_of
+
+        structure = structure_of(tree)
+        shared = None if structure is None else self._plans.get(structure)
+        return None if shared is None else shared.plan_of(tree).plan
+
+
+class _Shared:
+    def __init__(self) -> None:
+        self._lock = ProcessLock()
+        self._plan: PlannedTree | None = None
+
+    def plan_of(self, tree: Any) -> PlannedTree:
+        with self._lock:
+            if self._plan is None:
+                self._plan = _planned(tree)
+            return self._plan
+
+
+def _planned(tree: Any) -> PlannedTree:
+    plan = plan_fields(tree, lambda _: True)
+    return PlannedTree(plan.without(probe(tree, plan.leaves())))
