@@ -6,6 +6,7 @@ It imports uproot.
 
 from __future__ import annotations
 
+import struct
 import threading
 from functools import cached_property
 from typing import Any, ClassVar
@@ -22,8 +23,9 @@ from .tree_bytes import LEAVES, Baskets, PlainBranch, baskets_of, plain_branch
 __all__ = ["LateBranch", "read_tree", "structure_of"]
 
 _TAG_OFFSET = 2
-_HEADER_OF_ARRAY = 25
-"""Bytes of a TObjArray before its objects."""
+_ARRAY = struct.Struct(">IHHIIBii")
+"""What a TObjArray has before its objects."""
+_REFERENCED = 0x10
 
 
 def read_tree(key: Any) -> Any:
@@ -39,7 +41,7 @@ def read_tree(key: Any) -> Any:
 
 def structure_of(tree: Any) -> tuple[object, ...] | None:
     """What equals that of other trees with the same branches; None if it depends on more than their bytes tell."""
-    found = [branch for branch in tree.branches if isinstance(branch, LateBranch)]
+    found = [branch for branch in tree.branches if branch.late is not None]
     if not found or len(found) < len(tree.branches):
         return None
     entries = int(tree.num_entries)
@@ -164,9 +166,10 @@ class _Leaves:
         begin = cursor.index
         size, _, _ = uproot.deserialization.numbytes_version(chunk, cursor, context, move=False)
         end = begin + (size or 0)
-        tags = chunk.raw_data[begin + _HEADER_OF_ARRAY : end]
-        known = self._late.references
-        if len(tags) % 4 == 0 and all(tag in known for tag in np.frombuffer(tags, ">u4").tolist()):
+        _, _, is_object, _, bits, name, count, _ = _ARRAY.unpack_from(chunk.raw_data, begin)
+        tags = np.frombuffer(chunk.raw_data[begin + _ARRAY.size : end].tobytes(), ">u4").tolist()
+        is_plain = is_object == 1 and not bits & _REFERENCED and not name and count == len(tags)
+        if is_plain and all(tag in self._late.references for tag in tags):
             cursor.move_to(end)
             array = Model_TObjArray.empty()
             array._data = []
