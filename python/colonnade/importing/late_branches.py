@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import threading
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,9 +19,10 @@ from uproot.models.TObjArray import Model_TObjArray
 from uproot.source.cursor import Cursor
 
 from .baskets import mended, named_as_its_base
-from .tree_bytes import LEAVES, Baskets, PlainBranch, baskets_of, plain_branch
+from .branch_patterns import Pattern
+from .tree_bytes import LEAVES, Baskets, Numbers, PlainBranch, baskets_of, numbers_of, plain_branch
 
-__all__ = ["LateBranch", "read_tree", "structure_of"]
+__all__ = ["LateBranch", "pattern_of", "read_tree", "structure_of"]
 
 _TAG_OFFSET = 2
 _ARRAY = struct.Struct(">IHHIIBii")
@@ -28,38 +30,43 @@ _ARRAY = struct.Struct(">IHHIIBii")
 _REFERENCED = 0x10
 
 
-def read_tree(key: Any) -> Any:
-    """Return the tree of a key of uproot."""
+def read_tree(key: Any, patterns: Sequence[Pattern] = ()) -> Any:
+    """Return the tree of a key of uproot, which may have the branches of one of the patterns."""
     try:
         chunk, cursor = key.get_uncompressed_chunk_cursor()
-        file = key._file
+        file = _File(key._file, patterns)
         context = {"breadcrumbs": (), "TKey": key}
-        return file.class_named(key.fClassName).read(chunk, cursor, context, _File(file), file, key)
+        return file.class_named(key.fClassName).read(chunk, cursor, context, file, key._file, key)
     except Exception:  # uproot has no common class of errors
         return key.get()  # tries more, and tells what is wrong
 
 
 def structure_of(tree: Any) -> tuple[object, ...] | None:
     """What equals that of other trees with the same branches; None if it depends on more than their bytes tell."""
-    found = [branch for branch in tree.branches if branch.late is not None]
-    if not found or len(found) < len(tree.branches):
+    late = next((branch.late for branch in tree.branches), None)
+    if late is None or len(late.plain) < len(tree.branches) or late.shared_places:
         return None
-    entries = int(tree.num_entries)
-    late = found[0].late
-    is_plain = (
-        all(late.baskets.are_regular)
-        and not late.shared_places
-        and all(branch.num_entries >= entries for branch in found)
-    )
-    return tuple(branch.plain.structure for branch in found) if is_plain else None
+    if not all(late.baskets.are_regular):
+        return None
+    ends = np.maximum(late.numbers.first_entries, 0) + late.numbers.entries
+    return late.structure if np.all(ends >= int(tree.num_entries)) else None
+
+
+def pattern_of(tree: Any) -> Pattern | None:
+    """Return the pattern of the branches of a tree that has a structure; None if trees like it have no pattern."""
+    late = tree.branches[0].late
+    try:
+        return late.pattern or Pattern(bytes(late.chunk.raw_data), late.origin, late.plain)
+    except ValueError:
+        return None
 
 
 class _File:
     """A file of uproot that reads the two arrays of a tree, of branches and of their leaves, in another way."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: Any, patterns: Sequence[Pattern]) -> None:
         self._file = file
-        late = _Late(file)
+        late = _Late(file, patterns)
         self._arrays = iter((late, _Leaves(late)))
 
     def __getattr__(self, name: str) -> Any:
@@ -73,65 +80,88 @@ class _File:
 class _References(dict[int, Any]):
     """Objects and classes by their tags; leaves of late branches are read when they are asked for."""
 
-    def __init__(self, branches: list[Any], leaves: dict[int, tuple[int, int]]) -> None:
+    def __init__(self, late: _Late) -> None:
         super().__init__()
-        self._branches, self._leaves = branches, leaves
+        self._late = late
 
     def __contains__(self, tag: object) -> bool:
-        return super().__contains__(tag) or tag in self._leaves
+        return super().__contains__(tag) or tag in self._late.leaves
 
     def __missing__(self, tag: int) -> Any:
-        self._branches[self._leaves[tag][0]].read_members_late()
+        self._late.branches[self._late.leaves[tag][0]].read_members_late()
         return dict.__getitem__(self, tag)
 
 
 class _Late:
-    """The branches of a tree."""
+    """The branches of a tree, some of which are read late."""
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
+    def __init__(self, file: Any, patterns: Sequence[Pattern]) -> None:
+        self.file = file
+        self._patterns = patterns
         self.lock = threading.RLock()
         self.branches: list[Any] = []
-        self.leaves: dict[int, tuple[int, int]] = {}
-        self.references = _References(self.branches, self.leaves)
-        self.plain: list[PlainBranch] = []
+        self.plain: Sequence[PlainBranch] = []
+        self.pattern: Pattern | None = None
+        self.references = _References(self)
 
     def read(self, chunk: Any, cursor: Any, context: Any, file: Any, selffile: Any, parent: Any) -> Any:
         """Read the array of branches; see `uproot.model.Model.read`."""
-        file = self._file
+        file = self.file
         array = Model_TObjArray.empty()
-        begin = cursor.index
+        begin = cursor.copy()
         size, version, _ = uproot.deserialization.numbytes_version(chunk, cursor, context)
-        array._bases.append(
-            uproot.models.TObject.Model_TObject.read(chunk, cursor, context, file, file, parent)
-        )
+        of_object = uproot.models.TObject.Model_TObject.read(chunk, cursor, context, file, file, parent)
+        array._bases.append(of_object)
         array._members["fName"] = cursor.string(chunk, context)
         array._members["fSize"], array._members["fLowerBound"] = cursor.fields(chunk, _BOUNDS, context)
-        array._data = self.branches
+        array._num_bytes, array._instance_version, array._data = size, version, self.branches
         self.chunk, self.context, self.tree, self.origin = chunk, dict(context), parent, cursor.origin
         cursor._refs = self.references
         data = bytes(chunk.raw_data) if self._names else b""
-        for number in range(array._members["fSize"]):
+        if not self._matches(data, cursor, array._members["fSize"]):
+            self._look_at_all(data, cursor, context, selffile, array._members["fSize"])
+        uproot.deserialization.numbytes_check(chunk, begin, cursor, size, "TObjArray", context, "")
+        return array
+
+    def _matches(self, data: bytes, cursor: Any, count: int) -> bool:
+        """Look whether the branches are those of a pattern."""
+        for pattern in self._patterns:
+            found = pattern.match(data, cursor.index, cursor.origin, count)
+            if found is not None:
+                self.pattern, self.plain = pattern, pattern.branches
+                self.numbers, self._starts = found
+                tags = self._starts - cursor.origin + _TAG_OFFSET
+                for number, tag in enumerate(tags.tolist()):
+                    self._add(number, tag)
+                for number, at, name in pattern.told:
+                    self.references[int(tags[number]) + at] = self.file.class_named(name)
+                cursor.move_to(int(self.numbers.ends[-1]))
+                return True
+        return False
+
+    def _look_at_all(self, data: bytes, cursor: Any, context: Any, selffile: Any, count: int) -> None:
+        self.plain = plain = []
+        self.leaves = {}
+        for number in range(count):
             found = plain_branch(data, cursor.index, cursor.origin, self._class_name, self.leaves)
             if found is None:
-                self.branches.append(
-                    uproot.deserialization.read_object_any(chunk, cursor, context, file, selffile, parent)
-                )
+                read = uproot.deserialization.read_object_any
+                self.branches.append(read(self.chunk, cursor, context, self.file, selffile, self.tree))
                 continue
-            plain, told = found
-            branch = LateBranch.__new__(LateBranch)
-            branch.late, branch.plain, branch.number = self, plain, len(self.plain)
+            branch, told = found
             for tag, name in told.items():
-                self.references[tag] = file.class_named(name)
-            self.references[cursor.index - cursor.origin + _TAG_OFFSET] = branch
-            for leaf, tag in enumerate(plain.tags):
+                self.references[tag] = self.file.class_named(name)
+            for leaf, tag in enumerate(branch.tags):
                 self.leaves[tag] = (number, leaf)
-            self.plain.append(plain)
-            self.branches.append(branch)
-            cursor.move_to(plain.end)
-        uproot.deserialization.numbytes_check(chunk, Cursor(begin), cursor, size, "TObjArray", context, "")
-        array._num_bytes, array._instance_version = size, version
-        return array
+            plain.append(branch)
+            self._add(len(plain) - 1, cursor.index - cursor.origin + _TAG_OFFSET)
+            cursor.move_to(branch.end)
+
+    def _add(self, number: int, tag: int) -> None:
+        branch = LateBranch.__new__(LateBranch)
+        branch.late, branch.plain, branch.number = self, self.plain[number], number
+        self.references[tag] = branch
+        self.branches.append(branch)
 
     def _class_name(self, tag: int) -> str:
         return self._names.get(self.references.get(tag), "")
@@ -140,19 +170,44 @@ class _Late:
     def _names(self) -> dict[Any, str]:
         """Names of the classes of uproot; none if the file has classes of its own for some of them."""
         names = ("TBranch", "TObjArray", "TNamed", "TLeaf", "ROOT::TIOFeatures", *LEAVES)
-        found = {self._file.class_named(name): name for name in names}
+        found = {self.file.class_named(name): name for name in names}
         return found if all(kind is uproot.classes.get(name) for kind, name in found.items()) else {}
+
+    @cached_property
+    def leaves(self) -> dict[int, tuple[int, int]]:
+        """The numbers of the branch and of the leaf in it, by tag of the leaf."""
+        if self.pattern is None:
+            return {}
+        places = (
+            (number, leaf) for number, each in enumerate(self.plain) for leaf in range(len(each.leaves))
+        )
+        return dict(zip(self.leaf_tags.tolist(), places, strict=True))
+
+    @property
+    def leaf_tags(self) -> np.ndarray:
+        """The tags of leaves of branches that match a pattern, in their order."""
+        return self.pattern.leaf_tags(self._starts, self.origin) if self.pattern else np.empty(0, np.int64)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """What differs between trees of the same structure."""
+        return numbers_of(self.plain)
 
     @cached_property
     def baskets(self) -> Baskets:
         """The baskets of all late branches."""
-        return baskets_of(self.chunk.raw_data, self.plain)
+        return baskets_of(memoryview(self.chunk.raw_data), self.numbers)
 
     @cached_property
     def shared_places(self) -> bool:
         """True if two of these baskets are at one place."""
         places = np.sort(self.baskets.places)
         return bool(np.any(places[1:] == places[:-1]))
+
+    @cached_property
+    def structure(self) -> tuple[object, ...]:
+        """Equal for the same branches."""
+        return tuple(each.structure for each in self.plain)
 
 
 class _Leaves:
@@ -167,15 +222,17 @@ class _Leaves:
         size, _, _ = uproot.deserialization.numbytes_version(chunk, cursor, context, move=False)
         end = begin + (size or 0)
         _, _, is_object, _, bits, name, count, _ = _ARRAY.unpack_from(chunk.raw_data, begin)
-        tags = np.frombuffer(chunk.raw_data[begin + _ARRAY.size : end].tobytes(), ">u4").tolist()
+        tags = np.frombuffer(chunk.raw_data[begin + _ARRAY.size : end].tobytes(), ">u4")
         is_plain = is_object == 1 and not bits & _REFERENCED and not name and count == len(tags)
-        if is_plain and all(tag in self._late.references for tag in tags):
+        if is_plain and (np.array_equal(tags, self._late.leaf_tags) or self._are_known(tags)):
             cursor.move_to(end)
             array = Model_TObjArray.empty()
             array._data = []
             return array
-        file = self._late._file
-        return Model_TObjArray.read(chunk, cursor, context, file, selffile, parent)
+        return Model_TObjArray.read(chunk, cursor, context, self._late.file, selffile, parent)
+
+    def _are_known(self, tags: np.ndarray) -> bool:
+        return all(tag in self._late.references for tag in tags.tolist())
 
 
 _Branch: Any = mended(Model_TBranch_v13)
@@ -200,7 +257,7 @@ class LateBranch(_Branch):  # type: ignore[misc]
 
     @property
     def num_entries(self) -> int:
-        return max(self.plain.first_entry, 0) + self.plain.entries
+        return max(self.plain.first_entry, 0) + self._number("entries")
 
     @property
     def num_leaves(self) -> int:
@@ -213,11 +270,16 @@ class LateBranch(_Branch):  # type: ignore[misc]
 
     @property
     def compressed_bytes(self) -> int:
-        return self.plain.compressed_bytes
+        return self._number("compressed_bytes")
+
+    def _number(self, name: str) -> int:
+        return int(getattr(self.late.numbers, name)[self.number])
 
     def member(self, name: str, *arguments: Any, **named: Any) -> Any:
-        place = _KNOWN.get(name)
-        return super().member(name, *arguments, **named) if place is None else self.plain[place]
+        if name == "fName":
+            return self.plain.name
+        known = _KNOWN.get(name)
+        return super().member(name, *arguments, **named) if known is None else self._number(known)
 
     def __getattr__(self, name: str) -> Any:
         if name not in _READ:
@@ -232,35 +294,32 @@ class LateBranch(_Branch):  # type: ignore[misc]
             if type(self) is not LateBranch:
                 return
             self.__class__ = _Branch
-            cursor = Cursor(self.plain.begin, late.origin, late.references)
+            # Another branch may need this one while the tree is read.
+            begin = int(late.numbers.begins[self.number]) if late.pattern else self.plain.begin
+            cursor = Cursor(begin, late.origin, late.references)
             context = dict(late.context, breadcrumbs=(self,))
             place = (late.chunk, cursor, context)
             # As `uproot.model.Model.read` does.
             self._cursor, self._file, self._parent, self._concrete = (
                 cursor.copy(),
-                late._file,
+                late.file,
                 late.tree,
                 None,
             )
             self._members, self._bases = {}, []
             self._num_bytes, self._instance_version, self._is_memberwise = None, None, False
             self.read_numbytes_version(*place)
-            self.read_members(*place, late._file)
+            self.read_members(*place, late.file)
             self.check_numbytes(*place)
-            self.postprocess(*place, late._file)
+            self.postprocess(*place, late.file)
 
 
 _BOUNDS = uproot.models.TObjArray._tobjarray_format1
 _KNOWN = {
-    name: PlainBranch._fields.index(field)
-    for name, field in {
-        "fName": "name",
-        "fTitle": "title",
-        "fEntries": "entries",
-        "fFirstEntry": "first_entry",
-        "fTotBytes": "total_bytes",
-        "fZipBytes": "compressed_bytes",
-    }.items()
+    "fEntries": "entries",
+    "fFirstEntry": "first_entries",
+    "fTotBytes": "total_bytes",
+    "fZipBytes": "compressed_bytes",
 }
 _READ = frozenset(
     {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from colonnade.locks import ProcessLock
 from colonnade.schema.spec import Spec
@@ -13,7 +13,13 @@ from .probing import probe
 from .tree_plan import TreePlan
 from .tree_schema import plan_fields
 
+if TYPE_CHECKING:
+    from .branch_patterns import Pattern
+
 __all__ = ["PlannedTree", "SharedPlans"]
+
+_PATTERNS = 4
+"""At most."""
 
 
 class PlannedTree:
@@ -55,21 +61,32 @@ class PlannedTree:
 
 
 class SharedPlans:
-    """The plans of trees by their structure. Any number of threads may use one."""
+    """The plans of trees by their structure. Any number of threads may use one.
 
-    def __init__(self) -> None:
+    Args:
+        of_many: whether there are several trees.
+    """
+
+    def __init__(self, *, of_many: bool) -> None:
+        self._of_many = of_many
         self._lock = ProcessLock()
         self._plans: dict[tuple[object, ...], _Shared] = {}
+        self.patterns: list[Pattern] = []
+        """Those of some of the trees, by which others with the same branches are found sooner."""
 
     def plan_of(self, tree: Any) -> PlannedTree:
         """Return the plan of a tree of uproot, without branches that cannot be read."""
-        from .late_branches import structure_of
+        from .late_branches import pattern_of, structure_of
 
         structure = structure_of(tree)
         if structure is None:
             return _planned(tree)
         with self._lock:
+            is_new = structure not in self._plans
             shared = self._plans.setdefault(structure, _Shared())
+            if is_new and self._of_many and len(self._plans) <= _PATTERNS:
+                pattern = pattern_of(tree)
+                self.patterns += [pattern] if pattern is not None else []
         return shared.plan_of(tree)
 
     def find(self, tree: Any) -> TreePlan | None:

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["LEAVES", "Baskets", "PlainBranch", "PlainLeaf", "baskets_of", "plain_branch"]
+__all__ = [
+    "LEAVES",
+    "Baskets",
+    "Numbers",
+    "PlainBranch",
+    "PlainLeaf",
+    "baskets_of",
+    "numbers_of",
+    "plain_branch",
+]
 
 LEAVES = {
     "TLeafB": 2,
@@ -70,7 +79,12 @@ class PlainBranch(NamedTuple):
     leaves: tuple[PlainLeaf, ...]
     tags: tuple[int, ...]
     """Those of the leaves."""
+    start: int
     begin: int
+    """After its tag."""
+    middle: int
+    """After its title."""
+    end_of_leaves: int
     end: int
     entries: int
     first_entry: int
@@ -125,6 +139,7 @@ def _plain_branch(
         raise _OtherError
     name, at = _text(data, begin + _NAMED.size)
     title, at = _text(data, at)
+    middle = at
     if inner != at - begin - 10 | _COUNTED or bits & _REFERENCED:
         raise _OtherError
     (
@@ -210,7 +225,10 @@ def _plain_branch(
         title,
         leaves,
         tuple(tags),
+        start,
         begin,
+        middle,
+        end_of_leaves,
         end,
         entries,
         first_entry,
@@ -284,7 +302,42 @@ def _text(data: bytes, at: int) -> tuple[str, int]:
     return data[at:end].decode(errors="surrogateescape"), end
 
 
-# ---- Baskets
+# ---- Numbers
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What of plain branches differs between trees of the same structure: for each its values in arrays."""
+
+    begins: np.ndarray
+    ends: np.ndarray
+    entries: np.ndarray
+    first_entries: np.ndarray
+    total_bytes: np.ndarray
+    compressed_bytes: np.ndarray
+    written: np.ndarray
+    capacities: np.ndarray
+    arrays: np.ndarray
+    """See `PlainBranch`."""
+
+
+def numbers_of(branches: Collection[PlainBranch]) -> Numbers:
+    """Return those of branches."""
+    rows = [
+        (
+            each.begin,
+            each.end,
+            each.entries,
+            each.first_entry,
+            each.total_bytes,
+            each.compressed_bytes,
+            each.written,
+            each.capacity,
+            each.arrays,
+        )
+        for each in branches
+    ]
+    return Numbers(*np.array(rows, np.int64).reshape(-1, len(fields(Numbers))).T)
 
 
 @dataclass(frozen=True)
@@ -297,32 +350,28 @@ class Baskets:
     """Those of the regular ones."""
 
 
-def baskets_of(data: Any, branches: Collection[PlainBranch]) -> Baskets:
+def baskets_of(data: memoryview, branches: Numbers) -> Baskets:
     """Look at the baskets of plain branches, of all at once."""
-    written = np.array([each.written for each in branches], np.int64)
-    firsts = np.array([max(each.first_entry, 0) for each in branches], np.int64)
-    entries = np.array([each.entries for each in branches], np.int64)
-    regular = np.array([0 <= each.written < each.capacity for each in branches], bool)
-    known = [each for each, is_one in zip(branches, regular.tolist(), strict=True) if is_one]
+    regular = (branches.written >= 0) & (branches.written < branches.capacities)
     numbers = np.flatnonzero(regular)
-    counts = written[numbers]
-    empty = [np.empty(0, np.int64)]
-    sizes, bounds, places = (
-        np.concatenate(
-            empty
-            + [
-                np.frombuffer(data, kind, each.written + more, each.arrays + flags + width * each.capacity)
-                for each in known
-            ]
-        )
-        for kind, more, flags, width in ((">i4", 0, 1, 0), (">i8", 1, 2, 4), (">i8", 0, 3, 12))
+    counts, capacities, arrays = (
+        each[numbers] for each in (branches.written, branches.capacities, branches.arrays)
     )
+
+    def gathered(kind: str, begins: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        ends = (begins + lengths * np.dtype(kind).itemsize).tolist()
+        parts = [data[begin:end] for begin, end in zip(begins.tolist(), ends, strict=True)]
+        return np.frombuffer(b"".join(parts), kind).astype(np.int64)
+
+    sizes = gathered(">i4", arrays + 1, counts)
+    bounds = gathered(">i8", arrays + 2 + 4 * capacities, counts + 1)
+    places = gathered(">i8", arrays + 3 + 12 * capacities, counts)
     owners = np.repeat(numbers, counts)
     regular[owners[(places == 0) | (sizes < 0)]] = False
     begins = np.cumsum(counts + 1) - (counts + 1)
     owners_of_bounds = np.repeat(numbers, counts + 1)
     falls = np.flatnonzero(np.diff(bounds) < 0)
     regular[owners_of_bounds[falls[owners_of_bounds[falls] == owners_of_bounds[falls + 1]]]] = False
-    starts = (bounds[begins] != firsts[numbers]) & (counts > 0)
-    regular[numbers[starts | (bounds[begins + counts] != entries[numbers])]] = False
+    starts = (bounds[begins] != np.maximum(branches.first_entries[numbers], 0)) & (counts > 0)
+    regular[numbers[starts | (bounds[begins + counts] != branches.entries[numbers])]] = False
     return Baskets(regular.tolist(), places[regular[owners]])

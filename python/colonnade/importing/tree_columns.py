@@ -74,7 +74,7 @@ class _TreeFile:
     def __init__(self, uri: str, name: str, file: Any, plans: SharedPlans, *, keeps_open: bool) -> None:
         self.uri = uri
         self._place = _core.absolute_name(uri)
-        self.name, tree = find_tree(file, uri, name)
+        self.name, tree = find_tree(file, uri, name, plans.patterns)
         self._asked = name.strip("/") or self.name  # perhaps with a cycle
         self.data_set = target_name(self.name)
         self.entries = int(tree.num_entries)
@@ -302,9 +302,13 @@ class TreeColumns:
             otherwise: raised if none of the files has a tree of its name.
         """
         keeps_open = len(files) <= _OPENED
-        plans = SharedPlans()
-        with ThreadPool(_OPENED) as executor:
-            found = list(executor.map(lambda file: _look(*file, plans, keeps_open=keeps_open), files))
+        plans = SharedPlans(of_many=len(files) > 1)
+
+        def look(file: tuple[str, str]) -> _Found:
+            return _look(*file, plans, keeps_open=keeps_open)
+
+        with ThreadPool(_OPENED) as executor:  # the others are compared with the first one
+            found = [each for part in (files[:1], files[1:]) for each in executor.map(look, part)]
         if not any(each.is_tree for each in found):
             raise otherwise
         for each in found:

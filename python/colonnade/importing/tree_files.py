@@ -6,9 +6,9 @@ import contextlib
 import functools
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from colonnade import _core
 from colonnade.errors import (
@@ -25,6 +25,9 @@ from colonnade.errors import (
 
 from .complaints import raise_of_source, short_reason
 from .field_names import clean_name
+
+if TYPE_CHECKING:
+    from .branch_patterns import Pattern
 
 __all__ = [
     "TREES",
@@ -166,7 +169,7 @@ def _no_tree(file: Any, problem: str, **place: str) -> NotFoundError:
     )
 
 
-def find_tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
+def find_tree(file: Any, uri: str, name: str, patterns: Sequence[Pattern] = ()) -> tuple[str, Any]:
     """The tree of that name, or the only one."""
     cycles = _cycles_of(file, *TREES)
     names = list(cycles)
@@ -187,7 +190,7 @@ def find_tree(file: Any, uri: str, name: str) -> tuple[str, Any]:
         # uproot splits the names of its own lookups at colons.
         *folders, last = found.split("/")
         folder = functools.reduce(lambda outer, inner: outer.key(inner).get(), folders, file)
-        tree = read_tree(check_key(folder.key(f"{last};{cycle or max(cycles[found])}")))
+        tree = read_tree(check_key(folder.key(f"{last};{cycle or max(cycles[found])}")), patterns)
     except Exception as error:  # uproot has no common class of errors
         raise_of_source(error, uri=uri, data_set=wanted)
         raise FormatError(

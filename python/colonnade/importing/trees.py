@@ -375,7 +375,7 @@ class _Import:
 
     def _open(self, stack: contextlib.ExitStack, uri: str, name: str) -> None:
         file = stack.enter_context(opened(uri, self.held))
-        name, tree = find_tree(file, uri, name)
+        name, tree = find_tree(file, uri, name, () if self.plans is None else self.plans.patterns)
         place = {"uri": uri, "data_set": name}
         if self.only is None:
             selection = _Selection(self._branches(tree))
