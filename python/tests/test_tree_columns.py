@@ -25,11 +25,21 @@ from hypothesis import strategies as st
 from locations import FIXTURES
 from root_values import assert_as_uproot
 from shuffled_engine import Shuffled
+from uproot.source.chunk import Chunk
 
 import colonnade
 from colonnade import DataFrame, cache, distributed
 from colonnade import root as ROOT  # noqa: N812
-from colonnade.importing import kept_columns, tree_columns
+from colonnade.importing import (
+    kept_columns,
+    late_branches,
+    shared_plans,
+    tree_columns,
+    tree_files,
+    tree_schema,
+)
+from colonnade.importing.baskets import mend_baskets
+from colonnade.importing.bounds import check_key
 from colonnade.importing.trees import _Import
 
 TREE = FIXTURES / "trees" / "many_branches.root"
@@ -785,3 +795,176 @@ def test_fields_are_found_by_the_names_of_branches(tmp_path):
     assert opened.select("Info.x").field_names == ["Info_x"]
     with pytest.raises(colonnade.NotFoundError, match=r"Info\.z"):
         opened["Info.z"]
+
+
+# ---- Trees with the same branches
+
+KINDS = {"run": "int32", "met": "float64", "Muon_pt": "var * float32", "flags": "3 * uint8"}
+
+
+def tree_of(path, entries, kinds=KINDS, *, title=""):
+    """A tree of plain branches, with seven entries in a basket."""
+    random = np.random.default_rng(entries)
+    with uproot.recreate(path) as file:
+        tree = file.mktree("Events", kinds, title=title)
+        for start in range(0, entries, 7):
+            count = min(7, entries - start)
+            sizes = random.integers(0, 4, count)
+            made = {
+                name: ak.unflatten(random.normal(size=sizes.sum()), sizes)
+                if kind.startswith("var")
+                else random.integers(0, 99, (count, *([int(kind[0])] if "*" in kind else [])))
+                for name, kind in kinds.items()
+            }
+            tree.extend(made)
+    return str(path)
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """The entries of trees that were planned by themselves."""
+    found = []
+    plan = shared_plans._planned
+
+    def noted(tree):
+        found.append(tree.num_entries)
+        return plan(tree)
+
+    monkeypatch.setattr(shared_plans, "_planned", noted)
+    return found
+
+
+def test_trees_with_the_same_branches_share_a_plan(tmp_path, planned):
+    entries = [30, 0, 7, 100, 30]
+    files = [
+        tree_of(tmp_path / f"{number}.root", each, title=f"{number}") for number, each in enumerate(entries)
+    ]
+    data = colonnade.open(files)
+    for name in KINDS:
+        expected = [each for one in files for each in uproot.open(one)["Events"][name].array().tolist()]
+        assert data[name].tolist() == expected
+    assert DataFrame("Events", files).count().value == sum(entries)
+    assert planned == [30, 30]
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        KINDS | {"met": "float32"},
+        KINDS | {"run": "uint32"},
+        KINDS | {"flags": "4 * uint8"},
+        KINDS | {"flags": "uint8"},
+        KINDS | {"more": "int8"},
+        {"met" if name == "run" else "run" if name == "met" else name: kind for name, kind in KINDS.items()},
+        {name.replace("met", "mett"): kind for name, kind in KINDS.items()},
+        {name: KINDS[name] for name in ("run", "met", "Muon_pt")},
+    ],
+    ids=str,
+)
+def test_trees_with_other_branches_have_plans_of_their_own(tmp_path, planned, kinds):
+    files = [(tree_of(tmp_path / "first.root", 20), ""), (tree_of(tmp_path / "second.root", 2, kinds), "")]
+    both = tree_columns.TreeColumns.of(files, otherwise=colonnade.NotFoundError("none"))
+    assert planned == [20, 2]
+    alone = tree_columns.TreeColumns.of(files[1:], otherwise=colonnade.NotFoundError("none"))
+    assert both._trees[1].plan.schema() == alone._trees[0].plan.schema()
+    brought = colonnade.open(both.fetch(["run"], lambda _: None)[1])
+    assert brought["run"].tolist() == uproot.open(files[1][0])["Events/run"].array().tolist()
+
+
+def test_a_tree_whose_baskets_are_not_in_order_is_planned_by_itself(tmp_path, planned):
+    """It has the branches of the other one, but one of them cannot be read."""
+    files = [tree_of(tmp_path / f"{number}.root", 20) for number in range(2)]
+    begins = [number.to_bytes(8, "big") for number in (0, 7, 14, 20)]
+    content = Path(files[1]).read_bytes()
+    changed = content.replace(b"".join(begins), b"".join([begins[0], begins[2], begins[1], begins[3]]), 1)
+    assert changed != content
+    Path(files[1]).write_bytes(changed)
+    with pytest.warns(colonnade.LeftOutWarning, match="'run'.*not in the order of entries"):
+        data = colonnade.open(files, missing="fill")
+    assert planned == [20, 20]
+    assert data["met"].tolist() == [
+        each for one in files for each in uproot.open(one)["Events/met"].array().tolist()
+    ]
+
+
+def dumped(found, seen):
+    """An object of uproot, with all that it has."""
+    if not isinstance(found, uproot.Model):
+        return found.tolist() if isinstance(found, np.ndarray) else repr(type(found))
+    if id(found) in seen:
+        return type(found).__name__
+    seen[id(found)] = found
+    members = {name: dumped(each, seen) for name, each in found.members.items()}
+    values = {name: each for name, each in found.members.items() if isinstance(each, int | float | str)}
+    items = [dumped(each, seen) for each in getattr(found, "_data", ())]
+    return (
+        type(found).__name__,
+        found.num_bytes,
+        members,
+        values,
+        items,
+        [dumped(each, seen) for each in found.bases],
+    )
+
+
+def keys_of_trees(path):
+    with tree_files.opened(path) as file:
+        names = [name for name in file.keys(recursive=True) if file.key(name).fClassName in tree_files.TREES]
+        for name in names:
+            yield file, name
+
+
+def test_branches_that_are_read_late_are_those_of_uproot(tmp_path):
+    seen = 0
+    for path in [*(FIXTURES / "trees").glob("*.root"), tree_of(tmp_path / "made.root", 30)]:
+        for file, name in keys_of_trees(str(path)):
+            theirs = check_key(file.key(name)).get()
+            mend_baskets(theirs.branches)
+            patterns = []
+            for _ in range(2):
+                tree = late_branches.read_tree(check_key(file.key(name)), patterns)
+                mend_baskets(tree.branches)
+                if late_branches.structure_of(tree) is not None:
+                    patterns = [late_branches.pattern_of(tree)]
+                found = [each for each in tree.branches if type(each) is late_branches._LateBranch]
+                seen += len(found)
+                assert [each.name for each in tree.branches] == [each.name for each in theirs.branches]
+                for each in reversed(found):
+                    assert each._members
+                ours, others = ([dumped(each, {}) for each in one.branches] for one in (tree, theirs))
+                assert ours == others
+    assert seen > 100
+
+
+def test_damaged_trees_are_read_as_by_uproot(tmp_path):
+    """A byte that is another one is seen where uproot sees it, with and without a pattern of the tree."""
+    path = tree_of(tmp_path / "made.root", 30)
+    random = np.random.default_rng(1)
+    with tree_files.opened(path) as file:
+        tree = late_branches.read_tree(check_key(file.key("Events")))
+        mend_baskets(tree.branches)
+        patterns = [late_branches.pattern_of(tree)]
+        content = np.array(tree.chunk.raw_data)
+        file.file.object_cache = None
+        for _ in range(60):
+            damaged = content.copy()
+            damaged[random.integers(len(damaged))] ^= 1 << random.integers(8)
+            outcomes = []
+            for given in (None, [], patterns):
+                key = file.key("Events")
+                chunk, cursor = key.get_uncompressed_chunk_cursor()
+                chunk = Chunk.wrap(chunk.source, damaged)
+                key.get_uncompressed_chunk_cursor = lambda chunk=chunk, cursor=cursor: (chunk, cursor.copy())
+                try:
+                    tree = key.get() if given is None else late_branches.read_tree(key, given)
+                    mend_baskets(tree.branches)
+                    plan = tree_schema.plan_fields(tree, lambda _: True)
+                    outcomes.append((repr(plan.schema()), repr(plan.unreadable), plan.titles()))
+                except (
+                    uproot.deserialization.DeserializationError,
+                    LookupError,
+                    ValueError,
+                    OSError,
+                ) as error:
+                    outcomes.append(type(error))
+            assert outcomes[0] == outcomes[1] == outcomes[2]

@@ -22,7 +22,7 @@ from .baskets import mended, named_as_its_base
 from .branch_patterns import Pattern
 from .tree_bytes import LEAVES, Baskets, Numbers, PlainBranch, baskets_of, numbers_of, plain_branch
 
-__all__ = ["LateBranch", "pattern_of", "read_tree", "structure_of"]
+__all__ = ["pattern_of", "read_tree", "structure_of"]
 
 _TAG_OFFSET = 2
 _ARRAY = struct.Struct(">IHHIIBii")
@@ -158,7 +158,7 @@ class _Late:
             cursor.move_to(branch.end)
 
     def _add(self, number: int, tag: int) -> None:
-        branch = LateBranch.__new__(LateBranch)
+        branch = _LateBranch.__new__(_LateBranch)
         branch.late, branch.plain, branch.number = self, self.plain[number], number
         self.references[tag] = branch
         self.branches.append(branch)
@@ -239,7 +239,7 @@ _Branch: Any = mended(Model_TBranch_v13)
 
 
 @named_as_its_base
-class LateBranch(_Branch):  # type: ignore[misc]
+class _LateBranch(_Branch):  # type: ignore[misc]
     """A plain branch whose members are read when they are first used, by one thread at a time."""
 
     plain: PlainBranch
@@ -291,7 +291,7 @@ class LateBranch(_Branch):  # type: ignore[misc]
         """Become a branch as uproot reads it."""
         late = self.late
         with late.lock:
-            if type(self) is not LateBranch:
+            if type(self) is not _LateBranch:
                 return
             self.__class__ = _Branch
             # Another branch may need this one while the tree is read.
@@ -300,12 +300,8 @@ class LateBranch(_Branch):  # type: ignore[misc]
             context = dict(late.context, breadcrumbs=(self,))
             place = (late.chunk, cursor, context)
             # As `uproot.model.Model.read` does.
-            self._cursor, self._file, self._parent, self._concrete = (
-                cursor.copy(),
-                late.file,
-                late.tree,
-                None,
-            )
+            self._cursor, self._file, self._parent = cursor.copy(), late.file, late.tree
+            self._concrete: Any = None
             self._members, self._bases = {}, []
             self._num_bytes, self._instance_version, self._is_memberwise = None, None, False
             self.read_numbytes_version(*place)
