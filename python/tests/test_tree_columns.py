@@ -960,11 +960,6 @@ def test_damaged_trees_are_read_as_by_uproot(tmp_path):
                     mend_baskets(tree.branches)
                     plan = tree_schema.plan_fields(tree, lambda _: True)
                     outcomes.append((repr(plan.schema()), repr(plan.unreadable), plan.titles()))
-                except (
-                    uproot.deserialization.DeserializationError,
-                    LookupError,
-                    ValueError,
-                    OSError,
-                ) as error:
+                except Exception as error:  # uproot has no common class of errors
                     outcomes.append(type(error))
             assert outcomes[0] == outcomes[1] == outcomes[2]
