@@ -245,6 +245,7 @@ bench-remote:
 bench-frame: bench-programs
 	$(PYTHON_ENV) benchmarks/frame.py --build build/bench $(BENCH_OPTIONS)
 	$(PYTHON_ENV) benchmarks/loops.py
+	$(PYTHON_ENV) benchmarks/trees.py
 
 bench-combine: setup-bench
 	$(MAKE) --no-print-directory python-package

@@ -45,7 +45,8 @@ def mend_baskets(branches: Iterable[Any]) -> None:
     """Let branches of uproot, and those below them, read their baskets as ROOT does."""
     for branch in branches:
         if not getattr(branch, "is_mended", False):
-            branch.__class__ = mended(type(branch))
+            kind: Any = type(branch)
+            branch.__class__ = mended(kind)
             mend_baskets(branch.branches)
 
 

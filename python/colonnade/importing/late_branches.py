@@ -302,7 +302,8 @@ class _LateBranch(_Branch):  # type: ignore[misc]
             # As `uproot.model.Model.read` does.
             self._cursor, self._file, self._parent = cursor.copy(), late.file, late.tree
             self._concrete: Any = None
-            self._members, self._bases = {}, []
+            self._members: dict[str, Any] = {}
+            self._bases: list[Any] = []
             self._num_bytes, self._instance_version, self._is_memberwise = None, None, False
             self.read_numbytes_version(*place)
             self.read_members(*place, late.file)

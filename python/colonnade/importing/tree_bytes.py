@@ -212,18 +212,19 @@ def _plain_branch(
         raise _OtherError
     if data[at] != 1 or data[at + 1 + 4 * capacity] != 1 or data[at + 2 + 12 * capacity] != 1:
         raise _OtherError
+    all_leaves = tuple(leaves)
     structure = (
         name,
         title,
         (color, style, compression, split_level, features_checksum, features, offset, first_entry),
-        leaves := tuple(leaves),
+        all_leaves,
         name_of_file,
     )
     return PlainBranch(
         structure,
         name,
         title,
-        leaves,
+        all_leaves,
         tuple(tags),
         start,
         begin,

@@ -75,6 +75,7 @@ class _Planner:
         counters: dict[str, Leaf] = {}
         order: list[PlannedField | str] = []
         by_counter = arrays_by_counter(branches) if self._grouping and not above else {}
+        counting = set(by_counter.values())
         for branch in branches:
             path = above + branch.name
             if branch.branches:
@@ -87,12 +88,12 @@ class _Planner:
             leaf = self._like(branch, path, kind)
             if leaf is None and (kind is not None or not is_tobject(branch)):
                 leaf = self._leaf(branch, path)
-                if leaf is not None and kind is not None:
+                if leaf is not None and kind is not None and not leaf.objects:
                     self._known[kind] = leaf
             if leaf is None:
                 continue
             counter = by_counter.get(branch.name)
-            if branch.name in by_counter.values():
+            if branch.name in counting:
                 counters[branch.name] = leaf
                 order.append(branch.name)
             elif counter is not None and is_list(leaf.spec):
