@@ -256,6 +256,10 @@ class _LateBranch(_Branch):  # type: ignore[misc]
         return self.plain.title
 
     @property
+    def parent(self) -> Any:
+        return self.late.tree
+
+    @property
     def num_entries(self) -> int:
         return max(self.plain.first_entry, 0) + self._number("entries")
 
