@@ -1004,12 +1004,21 @@ def test_objects_of_root_itself(file, frame):
     for model in (Object({**regular, **limits}), of_object):
         np.testing.assert_array_equal(frame.Profile1D(model, "x", "w").values(), profile.values())
 
-    files = [Object(GetName="Events", GetTitle=file)] * 2
-    friends = [Object(GetName="f", GetTree=Object(GetListOfFiles=files, GetListOfFriends=None))]
-    chain = RDataFrame(Object(GetListOfFiles=files, GetListOfFriends=friends))
+    bare = {"GetEntryList": None, "GetTreeIndex": None, "GetListOfFriends": None, "GetName": "Events"}
+    files = {**bare, "GetListOfFiles": [Object(GetName="Events", GetTitle=file)] * 2}
+    friends = {"GetListOfFriends": [Object(GetName="f", GetTree=Object(**files))]}
+    chain = RDataFrame(Object(**files | friends))
     assert chain.Define("d", "f.x - x").Sum("d").GetValue() == 0
     assert chain.Count().GetValue() == 2 * ENTRIES
-    tree = Object(GetName="Events", GetListOfFriends=None, GetCurrentFile=Object(GetName=file))
-    assert RDataFrame(tree).Count().GetValue() == ENTRIES
+    tree = {**bare, "GetCurrentFile": Object(GetName=file), "GetDirectory": Object(GetPath=f"{file}:/")}
+    assert RDataFrame(Object(**tree)).Count().GetValue() == ENTRIES
+    with pytest.raises(colonnade.NotFoundError, match='"inner/Events"'):
+        RDataFrame(Object(**tree | {"GetDirectory": Object(GetPath=f"{file}:/inner")}))
     with pytest.raises(colonnade.UnsupportedError, match="the tree 'Events' is in no file"):
-        RDataFrame(Object(GetName="Events", GetListOfFriends=None, GetCurrentFile=None))
+        RDataFrame(Object(**bare | {"GetCurrentFile": None}))
+    with pytest.raises(colonnade.UnsupportedError, match="the list of entries of 'Events' is not followed"):
+        RDataFrame(Object(**files | {"GetEntryList": Object()}))
+    index = {"GetTreeIndex": Object(GetMajorName="run", GetMinorName="0")}
+    friends = {"GetListOfFriends": [Object(GetName="f", GetTree=Object(**files | index))]}
+    with pytest.raises(colonnade.UnsupportedError, match=r"the friend 'f' has an index.*on=\['run'\]"):
+        RDataFrame(Object(**files | friends))

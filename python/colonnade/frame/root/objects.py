@@ -70,12 +70,30 @@ def chain_of(tree: Any) -> tuple[list[tuple[str, str]], dict[str, list[tuple[str
     """The files of a TChain or a TTree, each with the name of its tree, and those of its friends by their names.
 
     Raises:
-        UnsupportedError: the tree is in no file.
+        UnsupportedError: the tree is in no file, has a list of entries, or a friend has an index.
     """
-    friends = {str(each.GetName()): chain_of(each.GetTree())[0] for each in tree.GetListOfFriends() or ()}
+    if tree.GetEntryList():
+        problem = f"the list of entries of '{tree.GetName()}' is not followed"
+        raise UnsupportedError(problem, "SetEntryList(nullptr), and a Filter")
+    friends = {}
+    for each in tree.GetListOfFriends() or ():
+        name, friend = str(each.GetName()), each.GetTree()
+        index = friend.GetTreeIndex()
+        if index:
+            keys = [key for key in map(str, (index.GetMajorName(), index.GetMinorName())) if key != "0"]
+            raise UnsupportedError(
+                f"the friend '{name}' has an index, by which ROOT finds its entries",
+                f'AsDataFrame().join("{friend.GetName()}", files, on={keys!r}) without the friend',
+            )
+        friends[name] = _files_of(friend)
+    return _files_of(tree), friends
+
+
+def _files_of(tree: Any) -> list[tuple[str, str]]:
     if hasattr(tree, "GetListOfFiles"):
-        return [(str(each.GetTitle()), str(each.GetName())) for each in tree.GetListOfFiles()], friends
+        return [(str(each.GetTitle()), str(each.GetName())) for each in tree.GetListOfFiles()]
     file = tree.GetCurrentFile()
     if not file:
         raise UnsupportedError(f"the tree '{tree.GetName()}' is in no file", "a TTree of a file, or a TChain")
-    return [(str(file.GetName()), str(tree.GetName()))], friends
+    folder = str(tree.GetDirectory().GetPath()).rpartition(":/")[2]
+    return [(str(file.GetName()), f"{folder}/{tree.GetName()}".lstrip("/"))]
