@@ -999,6 +999,14 @@ def test_members_of_classes_with_blanks_in_their_names():
     assert opened == [[{"_0": e, "_1": "x" * e}] * (e % 2) for e in range(10)]
 
 
+def test_templates_in_objects_that_are_not_split():
+    opened = colonnade.open(FIXTURES / "trees" / "templates.root")["wrapper"].to_list()
+    for e, one in enumerate(opened):
+        numbers = [e + 0.5] * (e % 3)
+        items = [{"key": -e, "target": numbers}] * e
+        assert one == {"present": e % 2 == 1, "items": items, "groups": [(e, numbers), (7, [])]}
+
+
 def test_references_that_are_cut_or_by_uuid():
     references = importlib.import_module("colonnade.importing.references")
     tref = bytes.fromhex("0001 00000007 00000000 0001")

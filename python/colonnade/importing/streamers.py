@@ -3,7 +3,8 @@
 Of Double32_t and Float16_t it forgets the members before them, and does not know all ways in which they are stored. Of
 arrays of objects, texts and containers it reads one. An enum in a container, stored as an integer, it does not know,
 nor some containers.
-The counter of an array it does not always find.
+The counter of an array it does not always find. Classes have names such as `Ptr<list<int>>`, and types of members are
+`Ptr<list<int> >`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _NAMED = ("multimap<", "unordered_map<", "unordered_multimap<")
 """Fields of split maps have their types."""
 _MAP = re.compile(r"map<[^*]*$")
 _ITEM = re.compile(r"<[^<>,]*>$")
+_BLANKS = re.compile(r" +(?=>)")
 
 
 def mend_streamers(file: Any) -> None:
@@ -39,20 +41,28 @@ def mend_streamers(file: Any) -> None:
 
 
 def _mend(element: Any) -> None:
-    kind = str(element.typename)
+    kind = _BLANKS.sub("", str(element.typename))
+    if kind != element.typename:
+        _rename(element, kind)
     if element.classname == "TStreamerBasicType" and is_reduced(kind):
         element.__class__ = _Number
     stored = _ENUMS.get(element.member("fCtype", none_if_missing=True))
     if stored:
         kind = _ITEM.sub(stored, kind)
     if element.classname == "TStreamerSTL" and not kind.startswith(_NAMED):
-        element.bases[0]._members["fTypeName"] = like_known(kind)
+        _rename(element, like_known(kind))
     if element.classname in _ARRAYS and element.array_length:
         element.__class__ = _ARRAYS[element.classname]
     elif element.classname == "TStreamerBasicPointer":
         element.__class__ = _Counted
     elif element.classname == "TStreamerSTL" and _MAP.search(str(element.typename)):
         element.__class__ = _Maps
+
+
+def _rename(element: Any, kind: str) -> None:
+    while "fTypeName" not in element._members:
+        element = element.bases[0]
+    element._members["fTypeName"] = kind
 
 
 class _Member:

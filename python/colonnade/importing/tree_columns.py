@@ -45,7 +45,7 @@ from .trees import ImportProgress, _Import, _Writer
 
 __all__ = ["TreeColumns"]
 
-_RULES = 15
+_RULES = 16
 """The version of names, types and values; files imported by another version are not used."""
 _SIZEOF = ("#", "R_rdf_sizeof_")
 _OPENED = 16
