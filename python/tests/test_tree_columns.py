@@ -256,6 +256,25 @@ def test_branches_have_their_own_names(tmp_path):
     assert both.Define("d", "f.e.pt - e.pt").Sum("d").GetValue() == 30
 
 
+def test_arrays_with_a_counter_have_their_own_names(tmp_path):
+    path = str(tmp_path / "flat.root")
+    slices = ak.Array([[{"nhit": 3, "x": 1.5}], [], [{"nhit": 4, "x": 2.5}, {"nhit": 5, "x": 3.5}]])
+    with uproot.recreate(path) as file:
+        file.mktree(
+            "rec",
+            {"slc": slices.type},
+            counter_name=lambda group: f"rec.{group}.length",
+            field_name=lambda group, member: f"rec.{group}.{member}",
+        )
+        file["rec"].extend({"slc": slices})
+    rdf = ROOT.RDataFrame("rec", path)
+    names = ["rec.slc.length", "rec.slc.nhit", "rec.slc.x"]
+    assert rdf.GetColumnNames() == list(rdf.AsNumpy()) == names
+    assert rdf.GetColumnType("rec.slc.x") == "ROOT::VecOps::RVec<Double_t>"
+    assert rdf.Define("s", "rec.slc.length * Sum(rec.slc.x)").Sum("s").GetValue() == 13.5
+    assert colonnade.open(path)["rec.slc.nhit"].to_list() == slices.nhit.to_list()
+
+
 def test_cycles():
     for name, entries in {"again;1": 2, "again;2": 4, "again": 4}.items():
         tree = pickle.loads(pickle.dumps(colonnade.open(ODD, name)))

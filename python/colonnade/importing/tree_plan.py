@@ -291,8 +291,14 @@ class TreePlan:
         That is the last part of its path. All names include those that lack the object: "x" for "event.x".
         """
         found: dict[str, str] = {}
+        projected = {
+            node.members[member].path: name
+            for node in self._collections()
+            for name, member in node.projections.items()
+        }
         fields = {*self.projections(aliases=True), *(node.name for node in self.nodes)}
-        for path, place in self.names().items():
+        for path, member in self.names().items():
+            place = projected.get(path, member)
             above, slash, last = path.rpartition("/")
             name = re.sub(r"(\[\w+\])+$", "", last.rstrip("."))
             top = above.partition("/")[0].rstrip(".")
