@@ -275,6 +275,13 @@ def test_arrays_with_a_counter_have_their_own_names(tmp_path):
     assert colonnade.open(path)["rec.slc.nhit"].to_list() == slices.nhit.to_list()
 
 
+def test_arrays_of_trees_have_no_friends(tree):
+    with pytest.raises(colonnade.UnsupportedError, match=r"no joins and friends.*DataFrame"):
+        colonnade.open(tree, friends={"f": colonnade.open(tree)})
+    frame = DataFrame("Events", str(tree), friends={"f": ("Events", str(tree))})
+    assert frame.define("d", "f.met - met").sum("d").value == 0
+
+
 def test_cycles():
     for name, entries in {"again;1": 2, "again;2": 4, "again": 4}.items():
         tree = pickle.loads(pickle.dumps(colonnade.open(ODD, name)))

@@ -818,8 +818,8 @@ def _chain_of(data_set: DataSet) -> Chain | Joined:
         raise TypeMismatchError(f"{data_set!r} is not a data set", "what colonnade.open gives")
     if type(data_set) is not DataSet:
         raise UnsupportedError(
-            f"a {type(data_set).__name__} cannot be joined",
-            "import_tree, which makes a data set of it",
+            "arrays of TTrees have no joins and friends",
+            "those of a DataFrame, or import_tree, which makes a data set of a TTree",
             uri=data_set.uri,
         )
     return Chain(files_of(data_set), _selection=data_set._selection, **data_set._settings)
