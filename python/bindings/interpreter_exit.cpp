@@ -3,8 +3,11 @@
 // threads wait for the end of the process instead, as in 3.14. No thread that may come here is joined after
 // the interpreter's end: those of Arrow, which are, have left before, see colonnade/reading/streams.py. The
 // linker puts these functions around Python's, see CMakeLists.txt.
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <unistd.h>
+
+#include <exception>
 
 namespace {
 
@@ -16,8 +19,10 @@ template <class Call>
 auto survive_exit(Call call) noexcept {
   try {
     return call();
-  } catch (...) {  // C functions throw nothing: it is the unwinding
+  } catch (const abi::__forced_unwind&) {
     wait_for_end_of_process();
+  } catch (...) {  // of another library, which has left Python's code in any state
+    std::terminate();
   }
 }
 

@@ -50,6 +50,16 @@ WRITING = """
 """
 
 
+EXPORTING = """
+    import os, signal, sys
+    import colonnade
+
+    file, place = sys.argv[1:]
+    kill = lambda done, total: os.kill(os.getpid(), signal.SIGKILL)
+    colonnade.export(file, place, progress=kill)
+"""
+
+
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("killed") / "f.root"
@@ -132,6 +142,21 @@ def test_cached_columns_of_a_client_at_work(place, file, tmp_path):
     assert kept.sum("x").value == 2999 * 1500
     del kept
     assert holds_nothing(place)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
+def test_unfinished_exports(ending, file, tmp_path):
+    place = tmp_path / f"x.{ending}"
+    words = [sys.executable, "-c", textwrap.dedent(EXPORTING), str(file), str(place)]
+    for removal in (
+        lambda: collect_garbage(place),
+        lambda: colonnade.export(file, place),
+    ):
+        assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
+        assert [each.suffix for each in tmp_path.iterdir()] == [".part"]
+        removal()
+        assert not list(tmp_path.glob("*.part"))
+    assert [each.name for each in tmp_path.iterdir()] == [place.name]
 
 
 def test_what_only_looks_like_cached_columns_stays(tmp_path):

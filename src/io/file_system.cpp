@@ -47,11 +47,6 @@ std::string beside(const std::string& path, const std::string& name) {
   return path.substr(0, path.size() - last_part(path).size()) + name;
 }
 
-[[noreturn]] void refuse(const std::string& uri) {
-  throw Error(ErrorKind::io, "cannot open for writing: another writer has it open",
-              "close the other writer or write to another file", {.uri = uri});
-}
-
 [[noreturn]] void refuse_existing(const std::string& uri) {
   throw Error(ErrorKind::usage, "the file already exists, but a new one was to be created",
               "another name, or replace it explicitly", {.uri = uri});
@@ -67,7 +62,7 @@ class NamedFile final : public WritableFile {
 
   void open(const WriteFileOptions& options) {
     file_ = files_->open(path_, uri_, options).file;
-    if (file_ == nullptr) refuse(uri_);
+    if (file_ == nullptr) fail_locked(uri_);
   }
 
   // Another writer that begins at the same time finds this one's temporary file, or the other way round.
@@ -79,7 +74,7 @@ class NamedFile final : public WritableFile {
     aside_ = beside(path_, fmt::format("{}{:016x}{}", stem, environment().random_number(), suffix));
     LockedFile made = files_->create(aside_, uri_, replaced_ ? path_ : std::string(), options);
     file_ = std::move(made.file);
-    if (file_ == nullptr) refuse(uri_);
+    if (file_ == nullptr) fail_locked(uri_);
     if (made.is_locked) clear_leftovers(stem);
     // A temporary file may have been renamed into place after we looked for the target.
     if (!replaced_ && files_->exists(path_, uri_)) {
@@ -156,7 +151,7 @@ class NamedFile final : public WritableFile {
 
   void lock_replaced() {
     LockedFile found = files_->open(path_, uri_, {});
-    if (found.file == nullptr) refuse(uri_);
+    if (found.file == nullptr) fail_locked(uri_);
     replaced_ = std::move(found.file);
     replaced_version_ = std::move(found.version);
   }
@@ -183,7 +178,7 @@ class NamedFile final : public WritableFile {
       if (files_->is_same(path_, beside(path_, name)))
         files_->remove(beside(path_, name));
       else if (is_alive(beside(path_, name)))
-        refuse(uri_);
+        fail_locked(uri_);
     }
     files_->remove_old_leftovers(path_);
   }
@@ -222,6 +217,11 @@ class NamedFile final : public WritableFile {
 };
 
 }  // namespace
+
+void fail_locked(const std::string& uri) {
+  throw Error(ErrorKind::io, "cannot open for writing: another writer has it open",
+              "close the other writer or write to another file", {.uri = uri});
+}
 
 bool is_aside_name(std::string_view name) noexcept {
   if (!name.starts_with('.') || !name.ends_with(suffix)) return false;

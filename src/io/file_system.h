@@ -60,6 +60,8 @@ class FileSystem {
   virtual void remove(const std::string& path) = 0;
   // True if these are two names of one file. Default: files have one name.
   virtual bool is_same(const std::string& /*path*/, const std::string& /*other*/) { return false; }
+  // True if a writer has locked the file at `path`. Default: no locks.
+  virtual bool is_locked(const std::string& /*path*/, const std::string& /*uri*/) { return false; }
   // Waits until the names in the folder of `path` are on the device.
   virtual void sync_folder(const std::string& path, const std::string& uri) = 0;
   // The names in the folder of `path`; empty if it cannot be listed.
@@ -72,6 +74,9 @@ class FileSystem {
 // WritableFile::publish().
 std::unique_ptr<WritableFile> open_for_writing(std::shared_ptr<FileSystem> files, const std::string& uri,
                                                OpenMode mode, const WriteFileOptions& options);
+
+// The error for a file that another writer has open.
+[[noreturn]] void fail_locked(const std::string& uri);
 
 // True if a name, without folders, is that of a temporary file.
 bool is_aside_name(std::string_view name) noexcept;

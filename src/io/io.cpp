@@ -338,6 +338,13 @@ std::unique_ptr<WritableFile> open_for_writing(const std::string& uri, OpenMode 
   return transport.open_for_writing(uri, mode, options);
 }
 
+void refuse_if_locked(const std::string& uri) {
+  const Transport& transport = transport_for(uri);
+  if (transport.file_system == nullptr) return;
+  const std::shared_ptr<FileSystem> files = transport.file_system();
+  if (files->is_locked(files->path_of(uri), uri)) fail_locked(uri);
+}
+
 void RandomAccessFile::read_vector(std::span<const ReadRequest> requests) const {
   for (const ReadRequest& request : requests) read(request.offset, request.into);
 }

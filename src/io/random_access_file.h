@@ -151,6 +151,8 @@ struct WriteFileOptions {
 };
 std::unique_ptr<WritableFile> open_for_writing(const std::string& uri, OpenMode mode,
                                                const WriteFileOptions& options = {});
+// Throws if a writer has the file open, where the transport can tell. Does not need to write.
+void refuse_if_locked(const std::string& uri);
 
 }  // namespace colonnade::io
 

@@ -161,23 +161,17 @@ class Numbering {
 
 class Repair {
  public:
-  // Read-only, for a file that may be locked.
-  Repair(std::string_view path, const std::string& uri)
-      : options_{.dry_run = true},
-        path_(path),
+  // Without a target a dry run: it only reads the file, which may be locked.
+  Repair(const std::string& uri, std::string_view path,
+         std::unique_ptr<container::WriteContainer> target = nullptr)
+      : path_(path),
+        target_(std::move(target)),
         source_(page::PageSource::open(path, uri)),
-        container_(container::open_container(uri)) {}
-
-  Repair(const std::string& uri, std::string_view path, const RepairOptions& options)
-      : options_(options), path_(path) {
-    // Locked from here on: a file that a writer has open is refused.
-    target_ = container::replace_container(uri, path, {.durability = Durability::machine});
-    source_ = page::PageSource::open(path, uri);
-    if (const std::uint64_t limit = checkpoint().anchor.max_key_size; limit != 0)
-      target_->use_max_key_size(limit);
-    container_ = container::open_container(uri);
+        container_(container::open_container(uri)) {
     if (container_->anchor(path) != checkpoint().anchor)
       throw Error(ErrorKind::io, "the file was changed while it was being opened", "try again");
+    if (const std::uint64_t limit = checkpoint().anchor.max_key_size; limit != 0 && target_ != nullptr)
+      target_->use_max_key_size(limit);
   }
 
   RepairReport run() {
@@ -191,7 +185,7 @@ class Repair {
     check_together();
     for (const JournalRecord& record : found_) report_.recovered_entries += record.cluster.entries;
     report_.recovered_clusters = found_.size();
-    if (!found_.empty() && !options_.dry_run) write();
+    if (!found_.empty() && target_ != nullptr) write();
     return std::move(report_);
   }
 
@@ -442,7 +436,6 @@ class Repair {
     target_->close();
   }
 
-  RepairOptions options_;
   std::string path_;
   std::unique_ptr<container::WriteContainer> target_;
   std::unique_ptr<page::PageSource> source_;
@@ -461,7 +454,14 @@ RepairReport repair(const std::string& uri, std::string_view data_set, const Rep
                 "an object store has nothing to repair: a data set is complete as of its last commit",
                 "`colonnade gc` removes what writers that crashed have left", {.uri = uri});
   const auto repair_one = [&](const std::string& path) {
-    return with_context({.uri = uri, .data_set = path}, [&] { return Repair(uri, path, options).run(); });
+    return with_context({.uri = uri, .data_set = path}, [&] {
+      // Locked from here on: a file that a writer has open is refused.
+      if (!options.dry_run)
+        return Repair(uri, path, container::replace_container(uri, path, {.durability = Durability::machine}))
+            .run();
+      io::refuse_if_locked(uri);
+      return Repair(uri, path).run();
+    });
   };
   data_set.remove_prefix(std::min(data_set.find_first_not_of('/'), data_set.size()));
   if (!data_set.empty()) return repair_one(std::string(data_set));
@@ -491,7 +491,7 @@ std::string unrepaired(const std::string& uri, bool has_tail) {
     try {
       const auto commit = read_commit_record(container->file(), anchor());
       if (commit ? commit->is_last : !has_tail) return;
-      const RepairReport report = Repair(path, uri).run();
+      const RepairReport report = Repair(uri, path).run();
       if (report.recovered_clusters > 0)
         lost = fmt::format("{} entries of the data set \"{}\"", report.recovered_entries, path);
     } catch (const Error& error) {

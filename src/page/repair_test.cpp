@@ -317,7 +317,9 @@ TEST_P(RepairFiles, TakesClustersInTheOrderOfTheirEntriesAndEachOnce) {
 TEST_P(RepairFiles, RefusesAFileThatIsBeingWritten) {
   CrashingWriter writer(new_file(GetParam()));
   writer.cluster();
-  EXPECT_THAT(error_of([] { repair(uri); }).what(), HasSubstr("another writer has it open"));
+  for (const bool dry : {false, true})
+    EXPECT_THAT(error_of([&] { repair(uri, "", {.dry_run = dry}); }).what(),
+                HasSubstr("another writer has it open"));
 }
 
 // The repair itself crashes, after every write and every few bytes of it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -20,8 +21,11 @@ def test_tells_what_it_finds_and_does(tmp_path):
         refused = command(file)
         assert refused.returncode == 1
         assert "another writer has it open" in refused.stderr
+        assert "another writer has it open" in command(file, "--dry-run").stderr
     content = file.read_bytes()
-    dry = command(file, "--dry-run")
+    with open(file, "rb") as shared:
+        fcntl.flock(shared, fcntl.LOCK_SH)  # a dry run only reads
+        dry = command(file, "--dry-run")
     assert dry.returncode == 0
     assert "Events: 1500 entries in 3 clusters at the last checkpoint" in dry.stdout
     assert "1000 entries in 2 clusters would be brought back" in dry.stdout

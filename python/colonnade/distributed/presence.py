@@ -27,9 +27,10 @@ from pathlib import Path
 
 from colonnade import _core
 from colonnade.errors import Error, StorageError
+from colonnade.reading.aside import unfinished
 from colonnade.writing.options import write_options
 
-from .runs import end, is_held, of_destination, unfinished
+from .runs import end, is_held, of_destination
 
 __all__ = ["Presence", "abandoned_data_sets", "abandoned_in_folder", "kept_by_clients", "run_name"]
 

@@ -27,6 +27,7 @@ from pathlib import Path
 
 from colonnade import _core
 from colonnade.errors import StorageError
+from colonnade.reading.aside import is_in_use, newest
 
 __all__ = [
     "ClaimedRun",
@@ -36,7 +37,6 @@ __all__ = [
     "is_claimed",
     "is_held",
     "of_destination",
-    "unfinished",
 ]
 
 _CLAIM = re.compile(r"\.(?P<name>.+)\.(?P<run>[0-9a-f]{16})\.run")
@@ -133,7 +133,7 @@ def claimed_runs(destination: Path, *, force: bool, older_than: float | None) ->
     found = []
     for run in of_destination(destination):
         parts = _parts(destination, run)
-        is_alive = not force and _is_alive(_claim(destination, run), parts, older_than)
+        is_alive = not force and is_in_use(_claim(destination, run), parts, older_than)
         found.append(ClaimedRun(run, is_alive, len(parts)))
     return found
 
@@ -144,39 +144,8 @@ def of_destination(destination: Path) -> list[str]:
     return [match["run"] for match in matches if match is not None and match["name"] == destination.name]
 
 
-def unfinished(destination: Path, *, force: bool, older_than: float | None) -> list[Path]:
-    """Return unfinished files for the destination, left by writers that have ended."""
-    name = re.compile(re.escape(f".{destination.name}.") + "[0-9a-f]{16}[.]part")
-    found = sorted(each for each in destination.parent.iterdir() if name.fullmatch(each.name))
-    return [each for each in found if force or not _is_alive(each, [], older_than)]
-
-
 def is_held(lock: Path, files: list[Path], older_than: float | None) -> bool:
     """Whether a file is locked; where there is none, whether `files` may still be in use for all their age says."""
     if lock.exists():
-        return _is_alive(lock, files, older_than)
-    return older_than is None or _newest(files) + older_than > time.time()
-
-
-def _is_alive(locked: Path, parts: list[Path], older_than: float | None) -> bool:
-    try:
-        number = os.open(locked, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return True
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # no locks here
-        return older_than is None or _newest([locked, *parts]) + older_than > time.time()
-    finally:
-        os.close(number)
-    return False
-
-
-def _newest(paths: list[Path]) -> float:
-    times = [0.0]
-    for each in paths:
-        with contextlib.suppress(OSError):
-            times.append(each.stat().st_mtime)
-    return max(times)
+        return is_in_use(lock, files, older_than)
+    return older_than is None or newest(files) + older_than > time.time()

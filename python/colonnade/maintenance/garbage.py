@@ -143,7 +143,8 @@ def _of_store(uri: str, dry_run: bool, age: float | None, force: bool) -> Garbag
 
 def _of_runs(destination: Path, dry_run: bool, age: float | None, force: bool) -> GarbageReport:
     from colonnade.distributed.presence import abandoned_in_folder
-    from colonnade.distributed.runs import claimed_runs, end, unfinished
+    from colonnade.distributed.runs import claimed_runs, end
+    from colonnade.reading.aside import unfinished
 
     if not destination.parent.is_dir():
         raise FileMissingError("no such folder", uri=str(destination.parent))

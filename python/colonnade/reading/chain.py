@@ -17,6 +17,7 @@ from colonnade.errors import FormatError, StorageError, UsageError, redacted
 from colonnade.misuse import function_of, path_text
 from colonnade.schema.fields import FieldInfo
 
+from .aside import written_aside
 from .attributes import AttributeSet
 from .dataset import DataSet, Fields, ReadSettings, lasting_cache, read_options
 from .steps import Cluster
@@ -118,16 +119,13 @@ class Chain(DataSet):
         target = Path(path_text(path))
         if not target.name:
             raise UsageError(f"'{path_text(path)}' is not the name of a file", "index='runs.json'")
-        aside = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
         try:
-            aside.write_text(text)
-            os.replace(aside, target)
+            with written_aside(target) as aside:
+                aside.write_text(text)
         except OSError as error:
             raise StorageError(
                 f"'{target}' cannot be written: {error.strerror or error}", uri=str(target)
             ) from error
-        finally:
-            aside.unlink(missing_ok=True)
 
     def select(self, fields: Fields) -> Chain:
         """Return the same chain with only these fields. Opens no file."""

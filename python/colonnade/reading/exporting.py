@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import secrets
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -29,6 +27,7 @@ from colonnade.misuse import path_text
 from colonnade.schema.spec import spec_of
 from colonnade.threads import check_threads
 
+from .aside import written_aside
 from .dataset import DataSet, Fields
 from .opening import PathLike
 from .opening import open as open_data_set
@@ -120,7 +119,7 @@ def export(
         raise UsageError(f"exports can be compressed with zstd, lz4 or none, not {compression!r}")
     _check_place(path, source.files, overwrite)
     report = progress or (lambda done, total: None)
-    with _written_aside(path) as aside:
+    with _reported(path), written_aside(path) as aside:
         _WRITERS[chosen](_Job(source, columns, compression, step_size, report), aside)
     return source.num_entries
 
@@ -185,12 +184,10 @@ def _check_place(path: Path, files: Iterable[str], overwrite: bool) -> None:
 
 
 @contextmanager
-def _written_aside(path: Path) -> Iterator[Path]:
-    """Provide a temporary path in the same folder, which is renamed on success and removed otherwise."""
-    aside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}.tmp")
+def _reported(path: Path) -> Iterator[None]:
+    """Turn errors of the system into those that name the file."""
     try:
-        yield aside
-        os.replace(aside, path)
+        yield
     except MemoryError as error:
         if isinstance(error, Error):
             raise
@@ -199,8 +196,6 @@ def _written_aside(path: Path) -> Iterator[Path]:
         ) from error
     except OSError as error:
         raise StorageError(f"'{path}' cannot be written: {error.strerror or error}", uri=str(path)) from error
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def _refuse(error: Exception, what: str) -> UnsupportedError:

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
+#include "base/aligned_buffer.h"
 #include "colonnade/error.h"
 #include "frame/functions/optionals.h"
 #include "frame/results/arrays.h"
@@ -65,15 +65,18 @@ Leaves leaves_of(const ValuesPtr& values) {
   return leaves;
 }
 
+// Not thread-local arrays: if the system's library has no memory for those of a thread, it ends the process.
 double* Fills::scratch(std::size_t which) {
   static constexpr std::size_t columns = 4;
-  alignas(64) static thread_local std::array<double, columns * chunk> memory;
-  return memory.data() + (which % columns) * chunk;
+  static thread_local AlignedBuffer memory;
+  memory.resize(columns * chunk * sizeof(double));
+  return reinterpret_cast<double*>(memory.data()) + (which % columns) * chunk;
 }
 
 std::uint32_t* Fills::bin_scratch() {
-  alignas(64) static thread_local std::array<std::uint32_t, chunk> memory;
-  return memory.data();
+  static thread_local AlignedBuffer memory;
+  memory.resize(chunk * sizeof(std::uint32_t));
+  return reinterpret_cast<std::uint32_t*>(memory.data());
 }
 
 Fills::Fills(const Rows& rows, std::span<const ValuesPtr> arguments, std::span<const std::string> names) {

@@ -36,7 +36,7 @@ Lock lock_exclusively(FileDescriptor& file, const std::string& uri) {
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno == EWOULDBLOCK) return Lock::busy;
-    if (errno == ENOLCK || errno == ENOTSUP || errno == ENOSYS || errno == EINVAL) return Lock::unknown;
+    if (has_no_locks(errno)) return Lock::unknown;
     fail_system(uri, "lock", errno);
   }
   file.note_lock();
@@ -74,7 +74,11 @@ void make_like(const FileDescriptor& file, const std::string& path, const struct
     const mode_t group = ((mode >> 3) & mode & 07) << 3;
     mode = (mode & ~static_cast<mode_t>(070)) | group;
   }
-  if (::fchmod(file.get(), mode) != 0) fail_system(uri, "set the permissions of the new file", errno);
+  if (::fchmod(file.get(), mode) == 0) return;
+  const int code = errno;
+  struct stat now{};  // some file systems have one mode for all files
+  if (::fstat(file.get(), &now) != 0 || (now.st_mode & 0777) != mode)
+    fail_system(uri, "set the permissions of the new file", code);
 }
 
 std::string folder_of(const std::string& path) {
@@ -131,7 +135,8 @@ class LocalFileSystem final : public FileSystem {
   }
 
   LockedFile open(const std::string& path, const std::string& uri, const WriteFileOptions& options) override {
-    while (true) {
+    constexpr int most_attempts = 1000;
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
       struct stat status{};
       FileDescriptor file = open_regular(path, uri, O_RDWR, status);
       const Lock lock = lock_exclusively(file, uri);
@@ -139,6 +144,10 @@ class LocalFileSystem final : public FileSystem {
       if (!is_called(file, path)) continue;  // another file has replaced it, or it was removed
       return {writable_file(uri, std::move(file), calls_, options), lock == Lock::taken};
     }
+    throw Error(
+        ErrorKind::io, "cannot open for writing: each time there is another file of this name",
+        "look for a program that replaces it; or another folder, if the file system numbers files anew",
+        {.uri = uri});
   }
 
   LockedFile create(const std::string& path, const std::string& uri, const std::string& like,
@@ -174,6 +183,14 @@ class LocalFileSystem final : public FileSystem {
            one.st_ino == two.st_ino;
   }
 
+  bool is_locked(const std::string& path, const std::string& uri) override {
+    struct stat status{};
+    FileDescriptor file = open_regular(path, uri, O_RDONLY, status);
+    if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+    file.note_lock();
+    return false;
+  }
+
   void sync_folder(const std::string& path, const std::string& uri) override {
     const std::string name = folder_of(path);
     int number = -1;
@@ -181,11 +198,8 @@ class LocalFileSystem final : public FileSystem {
     while (number < 0 && errno == EINTR);
     const FileDescriptor folder(number);
     if (folder.get() < 0) fail_system(uri, fmt::format("open the folder \"{}\" to flush it", name), errno);
-    while (calls_.fsync(folder.get()) != 0) {
-      if (errno == EINTR) continue;
-      if (errno == EINVAL || errno == ENOTSUP) return;  // the file system needs no flush
-      fail_system(uri, fmt::format("flush the folder \"{}\" to the device", name), errno);
-    }
+    while (!is_flushed(calls_.fsync(folder.get())))
+      if (errno != EINTR) fail_system(uri, fmt::format("flush the folder \"{}\" to the device", name), errno);
   }
 
   // Not by a directory_iterator: without memory the one of libstdc++ ends the program.

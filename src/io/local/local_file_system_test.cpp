@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <csignal>
 #include <cstdint>
 
+#include "base/test_child.h"
 #include "base/test_errors.h"
 #include "base/test_folder.h"
 #include "io/local/write_calls.h"
@@ -368,6 +370,34 @@ TEST_F(NewFile, SaysThatItsFolderCannotBeFlushed) {
   EXPECT_THAT(error_of([&] { file->sync(); }).problem(), HasSubstr("cannot flush the folder"));
   code = EINVAL;  // a file system that needs no flush
   EXPECT_NO_THROW(file->sync());
+}
+
+TEST_F(NewFile, ReplacesWhereNothingCanBeFlushed) {
+  for (const int code : {EINVAL, ENOTSUP, ENOSYS}) {
+    store("f", "old");
+    WriteCalls calls = WriteCalls::of_system();
+    calls.fdatasync = calls.fsync = [code](int) {
+      errno = code;
+      return -1;
+    };
+    const auto file = open_for_writing(local_file_system(calls), path("f"), OpenMode::create, {});
+    file->write(0, as_bytes("new"));
+    file->close();
+    EXPECT_EQ(text("f"), "new");
+  }
+}
+
+// A container that does not let calls through says EPERM.
+TEST_F(NewFile, GetsItsNameWhereCallsAreRefused) {
+  EXPECT_EQ(status_of_child([&] {
+              if (!deny_call(SYS_renameat2, EPERM) || !deny_call(SYS_flock, EPERM)) return 0;
+              write(path("linked"), "new");
+              if (!deny_call(SYS_linkat, EPERM)) return 0;
+              write(path("renamed"), "new");
+              return 0;
+            }),
+            0);
+  for (const std::string& name : names()) EXPECT_EQ(text(name), "new") << name;
 }
 
 // The first writer's new file is renamed into place between the second's opening of the old one and its lock.

@@ -5,9 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +19,7 @@
 #include <numeric>
 
 #include "base/aligned_buffer.h"
+#include "base/test_child.h"
 #include "base/test_errors.h"
 #include "colonnade/warning.h"
 #include "io/local/uring_queue.h"
@@ -263,19 +261,6 @@ TEST(DirectReading, FallsBackWithAWarningWhereReadingFails) {
   }
 }
 
-// Makes the process's io_uring_setup() fail with `code`, as in most containers, or io_uring_enter().
-bool deny_io_uring(long call, int code) {
-  const std::array program{
-      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(code)),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  const sock_fprog filter{static_cast<unsigned short>(program.size()),
-                          const_cast<sock_filter*>(program.data())};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
-
 constexpr int cannot_deny = 77;
 #if defined(__x86_64__)
 constexpr bool may_be_emulated = false;
@@ -289,7 +274,7 @@ int read_in_child_without_uring(const std::string& uri, const Bytes& content, Lo
   const pid_t child = ::fork();
   if (child == 0) {
     int status = cannot_deny;
-    if (deny_io_uring(call, code)) {
+    if (deny_call(call, code)) {
       Warnings warnings;
       const auto file =
           open_local_for_reading(uri, {.local_io = method, .direct_io = method == LocalIo::automatic});

@@ -286,7 +286,7 @@ std::optional<std::string> LocalStore::version_of(const ValueAddress& address) c
 // New values must not outlive the marker that makes the folder a store.
 void flush_marker_of(const StoreCalls& calls, const FileDescriptor& root, const std::string& uri,
                      const std::string& path) {
-  if (uninterrupted([&] { return calls.fsync(root.get()); }) != 0 && errno != EINVAL)
+  if (!is_flushed(uninterrupted([&] { return calls.fsync(root.get()); })))
     fail_system(uri, fmt::format("flush the folder \"{}\" to the device", path), errno);
 }
 
@@ -403,8 +403,11 @@ FileDescriptor LocalStore::lock(bool needed, bool* is_locked) const {
   if (file.get() < 0) fail("open the lock of the store", place, errno);
   const auto begin = std::chrono::steady_clock::now();
   while (calls_.lock(file.get()) != 0) {
-    const bool unknown = errno == ENOLCK || errno == ENOTSUP || errno == ENOSYS || errno == EINVAL;
-    if (unknown && !needed) return file;
+    if (has_no_locks(errno) && !needed) return file;
+    if (has_no_locks(errno))
+      throw Error(ErrorKind::io,
+                  fmt::format("cannot lock the store in \"{}\" ({})", place, system_text(errno)),
+                  "a store on a file system with locks (flock), or a file", {.uri = uri_});
     if (errno != EWOULDBLOCK && errno != EINTR) fail("lock the store", place, errno);
     if (std::chrono::steady_clock::now() - begin > longest)
       throw Error(ErrorKind::io,
@@ -558,7 +561,7 @@ void LocalStore::sync_file(const std::string& path, bool is_folder) const {
     return calls_.open(root_.get(), path.c_str(), O_RDONLY | O_NONBLOCK | (is_folder ? O_DIRECTORY : 0));
   }));
   if (file.get() < 0 && errno == ENOENT) return;  // replaced or removed meanwhile
-  if (file.get() < 0 || uninterrupted([&] { return calls_.fsync(file.get()); }) != 0)
+  if (file.get() < 0 || !is_flushed(uninterrupted([&] { return calls_.fsync(file.get()); })))
     fail("flush to the device what is", fmt::format("{}/{}", path_, path), errno);
 }
 
@@ -596,7 +599,7 @@ void LocalStore::sync() {
       sync_folder_of_store();
     }
     if (taken.too_many) {
-      if (uninterrupted([&] { return calls_.syncfs(root_.get()); }) != 0)
+      if (!is_flushed(uninterrupted([&] { return calls_.syncfs(root_.get()); })))
         fail("flush to the device what is", path_, errno);
     } else if (!taken.addresses.empty() || taken.root || taken.created) {
       sync_values(taken.addresses);
@@ -678,7 +681,7 @@ void make_marker(const StoreCalls& calls, const FileDescriptor& root, const std:
   const std::string_view text = marker_text;
   std::vector<iovec> vectors{{const_cast<char*>(text.data()), text.size()}};
   check(write_all(calls, file.get(), vectors));
-  check(uninterrupted([&] { return calls.fsync(file.get()); }) == 0);
+  check(is_flushed(uninterrupted([&] { return calls.fsync(file.get()); })));
   check(calls.rename(root.get(), name.c_str(), marker_name, true) == 0);
 }
 

@@ -524,6 +524,7 @@ TEST_F(LocalStore, NeedsLocksOnlyToReplace) {
   const Error error = error_of([&] { store->put_if(somewhere, as_bytes("second"), version); });
   EXPECT_EQ(error.kind(), ErrorKind::io);
   EXPECT_THAT(error.problem(), HasSubstr("lock the store"));
+  EXPECT_THAT(error.advice(), HasSubstr("a file system with locks"));
   EXPECT_EQ(read(*store, somewhere), bytes_of("first"));
 }
 

@@ -51,6 +51,14 @@ class FileDescriptor {
 FileDescriptor open_regular(const std::string& path, const std::string& uri, int flags, struct stat& status,
                             mode_t mode = 0666);
 
+// Whether an error of flock() means that there are no locks: in the file system, or in a container that does
+// not let the call through.
+bool has_no_locks(int code) noexcept;
+
+// The outcome of fsync() and its kind: true also where the file system has nothing to flush. Else errno has
+// the reason.
+bool is_flushed(int result) noexcept;
+
 // Renames within a folder (AT_FDCWD for paths), unless the new name exists: -1 and EEXIST. File systems that
 // cannot do this atomically make a second link. Without links it returns -1 and ENOTSUP.
 int rename_or_link(int folder, const char* from, const char* to) noexcept;

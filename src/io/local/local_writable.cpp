@@ -66,7 +66,7 @@ class LocalWritable : public WritableFile {
 
   void sync() override {
     flush();
-    while (calls_.fdatasync(number()) != 0)
+    while (!is_flushed(calls_.fdatasync(number())))
       if (errno != EINTR) fail_system(uri_, "flush to the device", errno);
   }
 

@@ -225,6 +225,12 @@ class MemoryFileSystem final : public FileSystem {
     return true;
   }
   void remove(const std::string& path) override { remove_memory_file(path); }
+  bool is_locked(const std::string& path, const std::string&) override {
+    const std::shared_ptr<Buffer> buffer = find_buffer(path, false);
+    const ForkPause pause;
+    const std::shared_lock lock(buffer->mutex);
+    return buffer->has_writer;
+  }
   void sync_folder(const std::string&, const std::string&) override {}
   std::vector<std::string> names_beside(const std::string& path) override {
     const std::string folder = path.substr(0, path.find_last_of('/') + 1);
