@@ -451,3 +451,23 @@ def test_without_threads(tmp_path: Path) -> None:
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_an_exception_of_another_library_ends_the_program() -> None:
+    program = """
+        import ctypes, resource
+        from colonnade import _core
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        throw = ctypes.CDLL("libstdc++.so.6")._ZSt17__throw_bad_allocv
+        _core.with_standard_floating_point(throw)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGABRT
+    assert "std::bad_alloc" in done.stderr
