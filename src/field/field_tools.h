@@ -3,6 +3,7 @@
 #define COLONNADE_FIELD_FIELD_TOOLS_H
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,10 @@ bool is_plainly_known(const Descriptor& descriptor, const FieldDescriptor& disk)
 // Throws ErrorKind::unsupported if the columns or the array size of a leaf are not those that `made`, its
 // field as stored, reads: readers would take values from wrong positions, and not all from the same.
 void check_leaf(const Descriptor& descriptor, const FieldDescriptor& disk, const Field& made);
+
+// A field that stores values as the type of `disk_field`: with the names of classes and enumerations. Throws
+// ErrorKind::unsupported if it cannot be made.
+std::unique_ptr<Field> make_whole_field(const Descriptor& descriptor, std::uint32_t disk_field);
 
 // What a type name does not determine about its values in memory: the types of its enumerations. An
 // enumeration that is read as stored has the stored size, whatever its size in the program.

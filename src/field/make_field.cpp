@@ -55,7 +55,7 @@ const NamedScalar* find_scalar(std::string_view name) {
 }
 
 std::unique_ptr<Field> make_product(std::string name, std::string_view family, Fields members,
-                                    std::string class_name = {}) {
+                                    std::string class_name = {}, std::uint32_t version = 0) {
   for (std::size_t i = 0; i < members.size(); ++i)
     if (!family.empty() && class_name.empty()) members[i]->set_name(fmt::format("_{}", i));
   const field::Layout layout = field::lay_out(members, family == "std::tuple");
@@ -63,7 +63,7 @@ std::unique_ptr<Field> make_product(std::string name, std::string_view family, F
   for (std::size_t i = 0; i < members.size(); ++i)
     placed.push_back({layout.offsets[i], std::move(members[i])});
   return detail::record_field(std::move(name), family, std::move(class_name), layout.ops, std::move(placed),
-                              0, nullptr);
+                              version, nullptr);
 }
 
 std::unique_ptr<Field> make_collection(std::string name, std::string_view family,
@@ -138,13 +138,17 @@ std::unique_ptr<Field> from_type(std::string name, const TypeName& type) {
 
 // ---- Fields as stored
 
-std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescriptor& disk);
+// `readable`: what this version cannot read is left out, and classes become records by their members.
+// `whole`: the names of classes stay, and what would be lost is an error.
+enum class Made : std::uint8_t { readable, whole };
 
-Fields readable_children(const Descriptor& descriptor, const FieldDescriptor& disk) {
+std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescriptor& disk, Made made);
+
+Fields readable_children(const Descriptor& descriptor, const FieldDescriptor& disk, Made made) {
   Fields fields;
   for (const std::uint32_t id : disk.children)
-    if (descriptor.fields[id].unreadable.empty())
-      fields.push_back(from_disk(descriptor, descriptor.fields[id]));
+    if (descriptor.fields[id].unreadable.empty() || made == Made::whole)
+      fields.push_back(from_disk(descriptor, descriptor.fields[id], made));
   return fields;
 }
 
@@ -159,11 +163,20 @@ bool has_columns_of(const Descriptor& descriptor, const FieldDescriptor& disk,
   });
 }
 
-std::unique_ptr<Field> leaf_from_disk(const Descriptor& descriptor, const FieldDescriptor& disk) {
+bool is_stored_in_64_bits(const Descriptor& descriptor, const FieldDescriptor& disk) {
+  return std::ranges::any_of(disk.representations, [&](const ColumnIds& group) {
+    return std::ranges::any_of(group, [&](std::uint32_t column) {
+      const ColumnType type = descriptor.columns[column].encoding.type;
+      return type == ColumnType::real64 || type == ColumnType::split_real64;
+    });
+  });
+}
+
+std::unique_ptr<Field> leaf_from_disk(const Descriptor& descriptor, const FieldDescriptor& disk, Made made) {
   const std::string_view family = field::family_of(disk.type_name);
   if (disk.array_size > 0 && disk.children.size() == 1)
     return detail::array_field(disk.name, disk.array_size,
-                               from_disk(descriptor, descriptor.fields[disk.children[0]]));
+                               from_disk(descriptor, descriptor.fields[disk.children[0]], made));
   if (family == "std::bitset")
     return detail::bitset_field(disk.name, disk.array_size, field::erased_bitset_ops(disk.array_size));
   if (disk.type_name == "std::string") return detail::string_field(disk.name);
@@ -171,14 +184,16 @@ std::unique_ptr<Field> leaf_from_disk(const Descriptor& descriptor, const FieldD
     return make_cardinality(disk.name,
                             disk.type_name.find("uint32") != std::string::npos ? "std::uint32_t" : "");
   if (disk.representations.empty() && disk.children.size() == 1) {
-    auto inner = from_disk(descriptor, descriptor.fields[disk.children[0]]);
+    auto inner = from_disk(descriptor, descriptor.fields[disk.children[0]], made);
     if (family == "std::atomic") return make_atomic(disk.name, std::move(inner));
     // ROOT stores an enumeration over std::int8_t as `char`.
     if (inner->type_name() == "char") inner = detail::scalar_field("_0", ElementType::int8, "char");
     const detail::WrapperOps ops = field::erased_wrapper_ops(*inner);
     return detail::enum_field(disk.name, disk.type_name, ops, std::move(inner));
   }
-  if (disk.type_alias == "Double32_t") return detail::double32_field(disk.name);
+  // Written again, it would have 32 bits.
+  const bool is_wide = made == Made::whole && is_stored_in_64_bits(descriptor, disk);
+  if (disk.type_alias == "Double32_t" && !is_wide) return detail::double32_field(disk.name);
   if (const NamedScalar* scalar = find_scalar(disk.type_name))
     return detail::scalar_field(disk.name, scalar->element, disk.type_name);
   throw Error(ErrorKind::unsupported,
@@ -186,7 +201,7 @@ std::unique_ptr<Field> leaf_from_disk(const Descriptor& descriptor, const FieldD
               "use a newer version of Colonnade", {.field = descriptor.path_of(disk.id)});
 }
 
-std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescriptor& disk) {
+std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescriptor& disk, Made made) {
   if (!disk.unreadable.empty())
     throw Error(ErrorKind::unsupported,
                 fmt::format("the stored type '{}' cannot be read: {}", disk.type_name, disk.unreadable), "",
@@ -195,19 +210,26 @@ std::unique_ptr<Field> from_disk(const Descriptor& descriptor, const FieldDescri
   switch (disk.role) {
     case FieldRole::record: {
       const bool product = family == "std::pair" || family == "std::tuple";
-      return make_product(disk.name, product ? family : "", readable_children(descriptor, disk));
+      Fields members = readable_children(descriptor, disk, made);
+      if (made == Made::whole && !product && !disk.type_name.empty())
+        return make_product(disk.name, "class", std::move(members), disk.type_name, disk.type_version);
+      return make_product(disk.name, product ? family : "", std::move(members));
     }
     case FieldRole::collection: {
-      auto item = from_disk(descriptor, descriptor.fields[disk.children.at(0)]);
+      auto item = from_disk(descriptor, descriptor.fields[disk.children.at(0)], made);
       const bool holds_pairs = field::family_of(item->type_name()) == "std::pair";
       const bool known =
           contains(one_item_families, family) || (holds_pairs && contains(map_families, family));
+      if (made == Made::whole && !known && !disk.type_name.empty())
+        throw Error(ErrorKind::unsupported,
+                    fmt::format("'{}' is no collection that can be made from its name", disk.type_name), "",
+                    {.field = descriptor.path_of(disk.id)});
       return make_collection(disk.name, known ? family : "", std::move(item));
     }
     case FieldRole::variant:
-      return make_variant(disk.name, readable_children(descriptor, disk));
+      return make_variant(disk.name, readable_children(descriptor, disk, made));
     default:
-      return leaf_from_disk(descriptor, disk);
+      return leaf_from_disk(descriptor, disk, made);
   }
 }
 
@@ -256,7 +278,11 @@ std::unique_ptr<Field> make_field(std::string_view name, std::string_view type_n
 }
 
 std::unique_ptr<Field> make_field(const Descriptor& descriptor, std::uint32_t disk_field) {
-  return from_disk(descriptor, descriptor.fields[disk_field]);
+  return from_disk(descriptor, descriptor.fields[disk_field], Made::readable);
+}
+
+std::unique_ptr<Field> field::make_whole_field(const Descriptor& descriptor, std::uint32_t disk_field) {
+  return from_disk(descriptor, descriptor.fields[disk_field], Made::whole);
 }
 
 std::unique_ptr<Field> make_record_field(std::string_view name, std::vector<std::unique_ptr<Field>> members) {

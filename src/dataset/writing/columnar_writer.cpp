@@ -40,15 +40,14 @@ bool are_offsets(const std::int64_t* offsets, std::uint64_t count, bool nullable
   return found == 0;
 }
 
-// Whether values of a field have arrays: those of records without members do not.
+}  // namespace
+
 bool has_arrays(const Field& field) {
   if (field.kind() != FieldKind::record && field.kind() != FieldKind::array &&
       field.kind() != FieldKind::wrapper)
     return true;
   return std::ranges::any_of(field.children(), [](const auto& child) { return has_arrays(*child); });
 }
-
-}  // namespace
 
 // A field and its arrays in the batch.
 struct ColumnarInput::FieldInput {

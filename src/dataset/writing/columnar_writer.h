@@ -12,6 +12,9 @@
 
 namespace colonnade::dataset {
 
+// Whether values of a field have arrays: those of records without members do not.
+bool has_arrays(const Field& field);
+
 // The arrays of one batch, matched with the fields of a model and checked against each other; then consumed
 // in blocks of entries.
 class ColumnarInput {

@@ -44,11 +44,10 @@ ResultId add_result(Graph::State& state, BookedResult result) {
 ResultId Graph::book(NodeId node, const ResultSpec& spec) {
   return booking(spec.kind, [&] {
     BookedResult result = bind_result(*state_, node, spec.arguments);
-    std::vector<ValueType> types;
-    for (const Computation& argument : result.arguments)
-      types.push_back((*state_->pool)[argument.nominal].type);
+    std::vector<ExpressionId> arguments;
+    for (const Computation& argument : result.arguments) arguments.push_back(argument.nominal);
     result.spec = spec;
-    result.instances[0].accumulators.push_back(make_accumulator(spec, types));
+    result.instances[0].accumulators.push_back(state_->accumulator(spec, arguments));
     return add_result(*state_, std::move(result));
   });
 }

@@ -91,6 +91,19 @@ std::optional<ExpressionId> Graph::State::condition_between(SelectionId from, Se
   return condition;
 }
 
+std::unique_ptr<ResultAccumulator> Graph::State::accumulator(const ResultSpec& spec,
+                                                             std::span<const ExpressionId> arguments) const {
+  std::vector<ValueType> types;
+  std::vector<StoredField> stored;
+  for (const ExpressionId id : arguments) {
+    const Expression& argument = (*pool)[id];
+    types.push_back(argument.type);
+    if (spec.kind == "snapshot")
+      stored.push_back(argument.op == Op::column ? source->stored_field(argument.column) : nullptr);
+  }
+  return make_accumulator(spec, types, stored);
+}
+
 void Graph::State::expand_snapshot(BookedResult& result) {
   std::vector<VariationId> universes = {0};
   universes.insert(universes.end(), result.varied_by->begin(), result.varied_by->end());
@@ -145,10 +158,8 @@ void Graph::State::expand_snapshot(BookedResult& result) {
         passed[universe] ? *passed[universe] : pool->constant(make_constant<bool>(1, true)));
 
   options["names"] = names;
-  std::vector<ValueType> types;
-  for (const ExpressionId argument : expansion.arguments) types.push_back((*pool)[argument].type);
   result.instances.front().accumulators = {
-      make_accumulator({result.spec.kind, names, options.dump()}, types)};
+      accumulator({result.spec.kind, names, options.dump()}, expansion.arguments)};
   result.expansion = std::move(expansion);
 }
 

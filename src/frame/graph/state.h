@@ -259,6 +259,8 @@ struct Graph::State {
   std::string origin_of(ExpressionId id) const;
 
   // ---- snapshot.cpp
+  std::unique_ptr<ResultAccumulator> accumulator(const ResultSpec& spec,
+                                                 std::span<const ExpressionId> arguments) const;
   void expand_snapshot(BookedResult& result);
 
   const Node& node(NodeId id) const;

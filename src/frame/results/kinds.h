@@ -18,6 +18,7 @@ struct Request {
   const ResultSpec& spec;
   std::span<const ValueType> types;
   const Options& options;
+  std::span<const StoredField> stored;  // of each argument, or empty
 };
 using Maker = std::unique_ptr<ResultAccumulator> (*)(const Request&);
 

@@ -37,7 +37,8 @@ constexpr std::array kinds{
 }  // namespace
 
 std::unique_ptr<ResultAccumulator> make_accumulator(const ResultSpec& spec,
-                                                    std::span<const ValueType> argument_types) {
+                                                    std::span<const ValueType> argument_types,
+                                                    std::span<const StoredField> stored_fields) {
   const auto kind =
       std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return spec.kind == k.name; });
   if (kind == kinds.end()) {
@@ -47,7 +48,7 @@ std::unique_ptr<ResultAccumulator> make_accumulator(const ResultSpec& spec,
                 fmt::format("there are {}", fmt::join(names, ", ")));
   }
   const Options options(spec.options.empty() ? "{}" : spec.options, kind->title);
-  return kind->make({spec, argument_types, options});
+  return kind->make({spec, argument_types, options, stored_fields});
 }
 
 }  // namespace colonnade::frame

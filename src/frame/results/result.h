@@ -70,9 +70,14 @@ class ResultAccumulator : public Accumulator {
   virtual ResultValue value() const = 0;
 };
 
-// Throws ErrorKind::usage or type, and names the argument or option that does not fit.
+// The field that stores an argument that is a column of the source; null if it is not.
+using StoredField = std::shared_ptr<const Field>;
+
+// Throws ErrorKind::usage or type, and names the argument or option that does not fit. Snapshots look at the
+// stored fields, which may be left out.
 std::unique_ptr<ResultAccumulator> make_accumulator(const ResultSpec& spec,
-                                                    std::span<const ValueType> argument_types);
+                                                    std::span<const ValueType> argument_types,
+                                                    std::span<const StoredField> stored_fields = {});
 
 }  // namespace colonnade::frame
 

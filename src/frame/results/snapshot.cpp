@@ -17,6 +17,7 @@
 #include "colonnade/model.h"
 #include "colonnade/writer.h"
 #include "dataset/schema_walk.h"
+#include "dataset/writing/columnar_writer.h"
 #include "dataset/writing/open_writer.h"
 #include "frame/functions/physics_vectors.h"
 #include "frame/results/arrays.h"
@@ -35,6 +36,7 @@ struct SnapshotSettings {
   WriteOptions write;
   std::vector<std::string> names;
   std::vector<ValueType> types;
+  std::vector<StoredField> stored;  // null: the type decides
 };
 
 // ---- Schema and arrays
@@ -88,9 +90,63 @@ std::unique_ptr<Model> make_model(const SnapshotSettings& settings) {
   auto model = Model::create();
   for (std::size_t i = 0; i < settings.names.size(); ++i) {
     const std::string& name = settings.names[i];
-    with_context({.field = name}, [&] { model->add_field(make_field_for(name, settings.types[i])); });
+    const StoredField& stored = settings.stored[i];
+    with_context({.field = name}, [&] {
+      model->add_field(stored != nullptr ? stored->clone(name) : make_field_for(name, settings.types[i]));
+    });
   }
   return model;
+}
+
+// The fields with the values of a record's members, and their paths below it. The values are those of base
+// classes, too, but not those without anything stored.
+void add_members_of(const Field& record, const std::string& prefix,
+                    std::vector<std::pair<std::string, const Field*>>& members) {
+  for (const auto& child : record.children()) {
+    const std::string path = prefix + "." + child->name();
+    if (child->kind() == FieldKind::record && child->name().starts_with(":_"))
+      add_members_of(*child, path, members);
+    else if (dataset::has_arrays(*child))
+      members.emplace_back(path, child.get());
+  }
+}
+
+std::vector<std::pair<std::string, const Field*>> members_of(const Field& record, const std::string& path) {
+  std::vector<std::pair<std::string, const Field*>> members;
+  add_members_of(record, path, members);
+  return members;
+}
+
+// True if a field takes all values of a type, and they are all that it needs.
+bool takes(const Field& field, const ValueType& type) {
+  const auto takes_items = [&] { return takes(*field.children().front(), type.item()); };
+  switch (field.kind()) {
+    case FieldKind::scalar:
+      return type.is_scalar() && type.element() == field.element(0);
+    case FieldKind::string:
+      return type.is_string();
+    case FieldKind::nullable:
+      return type.is_optional() && takes_items();
+    case FieldKind::collection:
+    case FieldKind::array:
+      return type.is_list() && !type.is_optional() && takes_items();
+    case FieldKind::bitset:
+      return type.is_list() && type.item() == ValueType(ElementType::boolean);
+    case FieldKind::wrapper:
+      return takes(*field.children().front(), type);
+    case FieldKind::variant:
+      return type.is_variant() &&
+             std::ranges::equal(field.children(), type.members(), [](const auto& child, const auto& member) {
+               return takes(*child, member.second.item());
+             });
+    case FieldKind::record:
+      return type.is_record() && !type.is_variant() &&
+             std::ranges::equal(
+                 members_of(field, {}), type.members(),
+                 [](const auto& member, const auto& given) { return takes(*member.second, given.second); });
+    default:
+      return false;
+  }
 }
 
 // What a writer appends, and the tags that it looks at.
@@ -99,21 +155,39 @@ struct Appended {
   std::deque<std::vector<std::int32_t>> tags;
 };
 
-void add_arrays(const std::string& path, const Values& values, Appended& to) {
-  if (values.type.is_variant()) {
-    to.arrays.push_back({path, ArrayView::tags(to.tags.emplace_back(tags_of(values)))});
-    for (std::size_t k = 0; k < values.children.size(); ++k)
-      add_arrays(fmt::format("{}._{}", path, k), values.children[k]->items(), to);
-  } else if (values.type.is_record()) {
-    for (std::size_t i = 0; i < values.children.size(); ++i)
-      add_arrays(path + "." + stored_name(values.type.members()[i].first), *values.children[i], to);
-  } else if (values.type.is_scalar()) {
+void add_arrays(const Field& field, const std::string& path, const Values& values, Appended& to) {
+  const auto add_items = [&] { add_arrays(*field.children().front(), path + "._0", values.items(), to); };
+  const auto add_scalars = [&](const Values& scalars) {
     to.arrays.push_back(
-        {path, ArrayView(ArrayRole::values, values.type.element(), values.data, values.size)});
-  } else {
-    to.arrays.push_back({path, ArrayView::offsets({values.offsets, values.size + 1})});
-    add_arrays(values.type.is_string() ? path : path + "._0", values.items(), to);
+        {path, ArrayView(ArrayRole::values, scalars.type.element(), scalars.data, scalars.size)});
+  };
+  switch (field.kind()) {
+    case FieldKind::scalar:
+      return add_scalars(values);
+    case FieldKind::string:
+      to.arrays.push_back({path, ArrayView::offsets({values.offsets, values.size + 1})});
+      return add_scalars(values.items());
+    case FieldKind::bitset:
+      return add_scalars(values.items());
+    case FieldKind::collection:
+    case FieldKind::nullable:
+      to.arrays.push_back({path, ArrayView::offsets({values.offsets, values.size + 1})});
+      return add_items();
+    case FieldKind::array:
+      return add_items();
+    case FieldKind::wrapper:
+      return add_arrays(*field.children().front(), path + "._0", values, to);
+    case FieldKind::variant:
+      to.arrays.push_back({path, ArrayView::tags(to.tags.emplace_back(tags_of(values)))});
+      for (std::size_t k = 0; k < values.children.size(); ++k)
+        add_arrays(*field.children()[k], fmt::format("{}._{}", path, k), values.children[k]->items(), to);
+      return;
+    default:
+      break;
   }
+  std::size_t next = 0;
+  for (const auto& [member, below] : members_of(field, path))
+    add_arrays(*below, member, *values.children[next++], to);
 }
 
 // ---- Writing
@@ -213,7 +287,9 @@ class SnapshotAccumulator final : public ResultAccumulator {
   void write(const ColumnsBuilder& rows) {
     Appended appended;
     const std::vector<ValuesPtr> columns = rows.values({});
-    for (std::size_t i = 0; i < columns.size(); ++i) add_arrays(settings_->names[i], *columns[i], appended);
+    const auto& fields = writer_->model().fields();
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      add_arrays(*fields[i], settings_->names[i], *columns[i], appended);
     writer_->append(appended.arrays);
     entries_ += rows.rows();
   }
@@ -250,6 +326,10 @@ std::unique_ptr<ResultAccumulator> make_snapshot(const Request& request) {
     name = stored_name(name);
   }
   settings->types.assign(request.types.begin(), request.types.end());
+  settings->stored.resize(settings->types.size());
+  for (std::size_t i = 0; i < request.stored.size(); ++i)
+    if (request.stored[i] != nullptr && takes(*request.stored[i], settings->types[i]))
+      settings->stored[i] = request.stored[i];
   make_model(*settings);  // reports types that cannot be stored before anything runs
   return std::make_unique<SnapshotAccumulator>(std::move(settings));
 }

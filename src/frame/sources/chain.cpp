@@ -55,6 +55,15 @@ std::string differing_member(const OfFile& a, const OfFile& b, const std::string
               {.uri = b.uri, .field = path});
 }
 
+bool is_same_type(const Field& a, const Field& b) {
+  const auto are_same = [](const std::unique_ptr<Field>& x, const std::unique_ptr<Field>& y) {
+    return x->name() == y->name() && is_same_type(*x, *y);
+  };
+  return a.kind() == b.kind() && a.type_name() == b.type_name() && a.type_alias() == b.type_alias() &&
+         a.type_version() == b.type_version() && a.array_size() == b.array_size() &&
+         std::ranges::equal(a.children(), b.children(), are_same);
+}
+
 std::optional<ColumnShape> shape_if_supported(const ColumnFinder& columns, std::string_view path) {
   try {
     return columns.find(path);
@@ -191,6 +200,18 @@ std::optional<std::uint32_t> Chain::find(std::string_view path) {
 const ColumnShape* Chain::shape(std::uint32_t column, unsigned sample) const {
   const auto& shape = columns_[column].shapes[files_[sample].schema];
   return shape ? &*shape : nullptr;
+}
+
+std::shared_ptr<const Field> Chain::stored_field(std::uint32_t column) const {
+  std::shared_ptr<const Field> field;
+  for (std::size_t i = 0; i < files_.schemas().size(); ++i) {
+    const auto& shape = columns_[column].shapes[i];
+    if (!shape) continue;
+    std::shared_ptr<const Field> own = frame::stored_field(files_.schemas()[i].descriptor, *shape);
+    if (own == nullptr || (field != nullptr && !is_same_type(*field, *own))) return nullptr;
+    if (field == nullptr) field = std::move(own);
+  }
+  return field;
 }
 
 bool Chain::has(std::uint32_t column, unsigned sample) const {

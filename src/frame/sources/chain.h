@@ -49,6 +49,7 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
   std::optional<std::uint32_t> find(std::string_view path) override;
   const ValueType& type(std::uint32_t column) const override { return columns_[column].type; }
   const std::string& path(std::uint32_t column) const override { return columns_[column].path; }
+  std::shared_ptr<const Field> stored_field(std::uint32_t column) const override;
   bool has(std::uint32_t column, unsigned sample) const override;
   std::vector<std::string> names() const override;
   std::vector<Part> parts(std::uint64_t first, std::uint64_t last) const override;

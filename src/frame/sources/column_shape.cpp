@@ -403,6 +403,22 @@ ColumnShape always_present(ColumnShape value) {
 
 }  // namespace
 
+std::unique_ptr<Field> stored_field(const Descriptor& descriptor, const ColumnShape& shape) {
+  std::uint32_t id = shape.field;
+  // The shape of an enumeration or atomic is that of its value.
+  for (std::uint32_t parent = descriptor.fields[id].parent; parent != id;
+       parent = descriptor.fields[id].parent) {
+    const FieldDescriptor& outer = descriptor.fields[parent];
+    if (outer.role != FieldRole::leaf || outer.array_size > 0) break;
+    id = parent;
+  }
+  try {
+    return field::make_whole_field(descriptor, id);
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
 bool read_as(ColumnShape& shape, const Descriptor& descriptor, const ValueType& type) {
   if (type.is_optional() && !(shape.type.is_optional() && common_type(shape.type.item(), type.item()))) {
     if (!read_as(shape, descriptor, type.item())) return false;

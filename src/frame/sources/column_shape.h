@@ -12,6 +12,7 @@
 
 #include "colonnade/block.h"
 #include "colonnade/descriptor.h"
+#include "colonnade/field.h"
 
 namespace colonnade::frame {
 
@@ -64,6 +65,9 @@ class ColumnFinder {
 // Every path with a supported type: top-level fields, each followed by the members of records. Names that are
 // not UTF-8 are shown with "\xff", here and in the types of records.
 std::vector<std::string> column_paths(const Descriptor& descriptor);
+
+// The field that stores a whole column as the data set does; null if it cannot be made.
+std::unique_ptr<Field> stored_field(const Descriptor& descriptor, const ColumnShape& shape);
 
 // A field that is not a column, and has no members that are.
 struct LeftOut {

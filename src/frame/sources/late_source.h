@@ -39,6 +39,9 @@ class LateSource final : public Source, public std::enable_shared_from_this<Late
   std::optional<std::uint32_t> find(std::string_view path) override;
   const ValueType& type(std::uint32_t column) const override { return shape_->type(columns_[column].shape); }
   const std::string& path(std::uint32_t column) const override { return columns_[column].path; }
+  std::shared_ptr<const Field> stored_field(std::uint32_t column) const override {
+    return shape_->stored_field(columns_[column].shape);
+  }
   bool has(std::uint32_t column, unsigned sample) const override {
     return shape_->has(columns_[column].shape, sample);
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "colonnade/block.h"
+#include "colonnade/field.h"
 #include "colonnade/options.h"
 #include "colonnade/reader.h"
 #include "dataset/chains/file_names.h"
@@ -87,6 +88,12 @@ class Source {
   virtual std::optional<std::uint32_t> find(std::string_view path) = 0;
   virtual const ValueType& type(std::uint32_t column) const = 0;
   virtual const std::string& path(std::uint32_t column) const = 0;
+  // The field that stores the column in all files, by which snapshots keep the names of its types; null if
+  // there is none, or files differ.
+  virtual std::shared_ptr<const Field> stored_field(std::uint32_t column) const {
+    static_cast<void>(column);
+    return nullptr;
+  }
   // True if this sample has the column. Reading a missing column throws ErrorKind::not_found.
   virtual bool has(std::uint32_t column, unsigned sample) const = 0;
   // Top-level columns in order, each followed by the members of records and of lists of records.
