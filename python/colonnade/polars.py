@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from colonnade._core import FieldKind
 from colonnade.arrays.arrow import with_text_views
-from colonnade.errors import Error, UnsupportedError
+from colonnade.errors import Error, UnsupportedError, UsageError
 from colonnade.frame.actions import Actions
 from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import open as open_data_set
@@ -36,15 +36,19 @@ def scan(
 
     Args:
         source: an open data set, a DataFrame, or an argument of `colonnade.open`.
-        name: of the data set.
+        name: of the data set; not of an open one.
         fields: columns of the frame; by default all readable ones.
-        **options: see `colonnade.open`.
+        **options: see `colonnade.open`; not of an open data set.
 
     Raises:
+        UsageError: `source` is open, but a name or options are given.
         UnsupportedError: a column has a type that Polars lacks, such as a variant.
     """
     from polars.io.plugins import register_io_source
 
+    if (name or options) and isinstance(source, Actions | DataSet):
+        what = "a DataFrame" if isinstance(source, Actions) else "an open data set"
+        raise UsageError(f"{what} takes no name or options", "fields=, or the file instead")
     if isinstance(source, Actions):
         scanned: DataSet | Actions = source
         names = source._polars_columns(fields)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from colonnade import _core
 from colonnade.errors import FormatError, NotFoundError, UsageError
@@ -90,6 +91,7 @@ def import_(context: click.Context, /, **given: Any) -> None:
     obj:///path, s3://bucket/prefix, rados://pool/namespace and daos://pool/container.
     """
     if any(map(table_format, given["sources"])):
+        _refuse_options_of_trees(context)
         _shown(_import_tables(given), given)
         return
     if given["rename"]:
@@ -99,7 +101,15 @@ def import_(context: click.Context, /, **given: Any) -> None:
     kinds = {_is_tree(*source, wanted=given["tree"] is not None) for source in sources}
     if len(kinds) > 1:
         raise UsageError("some sources are TTrees, others are RNTuples", "import them one after the other")
+    if kinds == {False}:
+        _refuse_options_of_trees(context)
     _shown((_import_trees if kinds.pop() else _copy)(sources, given), given)
+
+
+def _refuse_options_of_trees(context: click.Context) -> None:
+    for name in ("skip_unreadable", "no_grouping", "no_aliases", "step_size", "threads"):
+        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            raise UsageError(f"--{name.replace('_', '-')} is for TTrees, which these sources are not")
 
 
 def _shown(report: CopyReport | ImportReport | TableReport, given: dict[str, Any]) -> None:

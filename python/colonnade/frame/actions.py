@@ -807,6 +807,8 @@ class Actions(Node):
             "mode": "update" if append else mode,
             "write": written,
         }
+        if not append and mode == "recreate":
+            self._check_replaced(target)
         if target.endswith("/"):
             self._check_folder(target)
             if append or mode == "update":
@@ -849,6 +851,18 @@ class Actions(Node):
         session.place, session.block_entries = f"columns of {before.place}", before.block_entries
         session.graph.set_block_entries(before.block_entries)
         return made
+
+    def _check_replaced(self, uri: str) -> None:
+        """Refuse to replace a file on a server that would show the old one, as this DataFrame has it open."""
+        if uri.partition("://")[0].removeprefix("x") not in ("root", "roots"):
+            return
+        place = uri.partition("?")[0]
+        if any(sample.uri.partition("?")[0] == place for sample in self._session.source.samples):
+            raise UsageError(
+                "this DataFrame reads the file, and as long as it does, the server shows the old one to all readers",
+                "another file",
+                uri=uri,
+            )
 
     def _check_folder(self, uri: str) -> None:
         if self._session.remote is None:

@@ -323,24 +323,28 @@ def _check_destinations(sessions: Sequence[Session]) -> None:
 
     Threads of one pass see each other.
     """
-    if all(each.remote is None and not each.watchers for each in sessions):
+    ordered = sorted(sessions, key=lambda each: each.remote is not None)
+    snapshots = [
+        (each, number)
+        for each in ordered
+        for number in each.wanted()
+        if each.bookings[number].kind == "snapshot"
+    ]
+    if len(snapshots) < 2:
         return
     from colonnade.distributed.snapshots import Destination
 
     known: set[tuple[str, str]] = set()
-    for each in sorted(sessions, key=lambda each: each.remote is not None):
-        for number in each.wanted():
-            if each.bookings[number].kind != "snapshot":
-                continue
-            to = Destination.of(each.bookings[number])
-            if to.place in known:
-                each.failed.add(number)
-                raise UsageError(
-                    "another snapshot of this run has the same destination",
-                    "another file, or the value of one before the other is booked",
-                    uri=to.uri,
-                )
-            known.add(to.place)
+    for each, number in snapshots:
+        to = Destination.of(each.bookings[number])
+        if to.place in known:
+            each.failed.add(number)
+            raise UsageError(
+                "another snapshot of this run has the same destination",
+                "another file, or the value of one before the other is booked",
+                uri=to.uri,
+            )
+        known.add(to.place)
 
 
 def _run_watched(sessions: list[Session]) -> list[Session]:

@@ -56,6 +56,8 @@ CopyPlan::CopyPlan(const std::vector<DataSetPlace>& sources, DataSetPlace destin
 
 void CopyPlan::check_options() const {
   if (sources().empty()) throw Error(ErrorKind::usage, "there is nothing to copy", "name a source");
+  if (!(options().watch_every >= 0))
+    throw Error(ErrorKind::usage, "the time between two calls for the progress is no number of seconds");
   if (options_.append && options_.overwrite)
     throw Error(ErrorKind::usage, "an existing data set cannot be both kept and replaced",
                 "choose between append and overwrite");

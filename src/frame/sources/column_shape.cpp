@@ -158,7 +158,10 @@ class Walk {
   }
 
   [[noreturn]] void refuse(const FieldDescriptor& f, const std::string& why) const {
-    throw Error(ErrorKind::unsupported, fmt::format("a column of type '{}' {}", f.type_name, why), "",
+    const std::string what = !f.type_name.empty()          ? fmt::format("a column of type '{}'", f.type_name)
+                             : f.role == FieldRole::record ? "an untyped record"
+                                                           : "an untyped collection";
+    throw Error(ErrorKind::unsupported, fmt::format("{} {}", what, why), "",
                 {.field = descriptor_.path_of(f.id)});
   }
   void check_readable(const FieldDescriptor& f) const {
@@ -213,7 +216,9 @@ class Walk {
     ColumnShape shape = make(f, Kind::record, ElementType::uint64);
     std::vector<ValueType::Member> members;
     add_members(f, shape, members);
-    if (members.empty()) refuse(f, "has no member with a type in expressions");
+    if (members.empty())
+      refuse(f, f.children.empty() ? "without members has no values that could be a column"
+                                   : "has no member with a type in expressions");
     // Elements have numbers: without one, others would take its place.
     const bool is_whole = members.size() == f.children.size() || !is_product(f.type_name);
     shape.type = record_of(is_whole ? f.type_name : "", std::move(members));
