@@ -45,6 +45,12 @@ def test_a_copy_has_the_same_values(made, tmp_path):
     assert report.seconds > 0
 
 
+def test_the_time_between_reports_is_a_number(made, tmp_path):
+    for wrong in (float("nan"), -1):
+        with pytest.raises(colonnade.UsageError, match="no number of seconds"):
+            colonnade.copy(made, tmp_path / "copy.root", progress_every=wrong)
+
+
 def test_names_columns_and_containers(made, tmp_path):
     to = tmp_path / "copy.bare"
     report = colonnade.copy(f"{made}:dir/Events", to, destination_name="Other", columns="n", container="bare")

@@ -1459,9 +1459,9 @@ def test_a_run_writes_a_file_once(files: list[str], tmp_path: Path) -> None:
     for uri in (tmp_path / "again.root", f"obj://{tmp_path}/store"):
         booked = [
             DataFrame("Events", files, executor=each).snapshot(uri, "A", ["x"], lazy=True)
-            for each in (None, Shuffled(0), Shuffled(0))
+            for each in (None, Shuffled(0), Shuffled(0), None)
         ]
-        for wrong in (booked[1:], booked[:2]):
+        for wrong in (booked[1:3], booked[:2], [booked[0], booked[3]]):
             with pytest.raises(UsageError, match="same destination"):
                 colonnade.run_graphs(wrong)
         assert booked[1].value.count().value == ENTRIES

@@ -132,6 +132,9 @@ def test_what_goes_wrong_is_told_in_one_line(run, made, tmp_path):
         (tmp_path / "no.root", to): "No such file",
         (made, to, "--columns", "none"): "none",
         (TREE, to, "--threads", "1", "--checkpoint-every", "often"): "'often' is not a time",
+        (made, to, "--no-aliases"): "--no-aliases is for TTrees",
+        (made, to, "--step-size", "32 MB"): "--step-size is for TTrees",
+        (tmp_path / "table.csv", to, "--threads", "2"): "--threads is for TTrees",
     }.items():
         status, out, err = run("import", *arguments)
         assert (status, out) == (1, "")

@@ -244,6 +244,11 @@ def test_what_polars_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(colonnade.Error, match=r"no\.root"):
         colonnade.polars.scan(tmp_path / "no.root")
     data_set = colonnade.open(file)
+    for opened in (data_set, colonnade.DataFrame("E", file)):
+        with pytest.raises(colonnade.UsageError, match="takes no name"):
+            colonnade.polars.scan(opened, "Other")
+        with pytest.raises(colonnade.UsageError, match="takes no name or options"):
+            colonnade.polars.scan(opened, local_io="mmap")
     data_set.close()
     with pytest.raises(colonnade.UsageError, match="closed"):
         colonnade.polars.scan(data_set)

@@ -123,6 +123,18 @@ def test_snapshot_and_copy(xrootd, xrootd_uri, tmp_path):
     assert [path.name for path in path_of(xrootd, xrootd_uri("copy.root")).parent.glob(".*")] == []
 
 
+def test_a_snapshot_does_not_replace_what_it_reads(xrootd_uri):
+    """The server would show the old file as long as the DataFrame has it open."""
+    uri, data = xrootd_uri("own.root"), events(100)
+    write(uri, data)
+    frame = colonnade.DataFrame("Events", uri)
+    with pytest.raises(colonnade.UsageError, match="reads the file"):
+        frame.filter("id < 10").snapshot(f"{uri}?authz=token", "Other")
+    assert_equal(read(uri), data)
+    frame.filter("id < 10").snapshot(uri, "Other", mode="update")
+    assert colonnade.DataFrame("Other", uri).count().value == 10
+
+
 def test_a_tree_is_read_as_it_is(xrootd, xrootd_uri):
     uri = xrootd_uri("tree.root")
     write(xrootd_uri("beside.root"), events(10))  # makes the folder
