@@ -1,18 +1,26 @@
-"""Random schemas and data: what we write, we and ROOT read back; what ROOT writes, we read. The seeds are fixed."""
+"""Random schemas and data: what we write, we and ROOT read back; what ROOT writes, we read, and ROOT reads it again
+after copies, merges and snapshots. The seeds are fixed.
+"""
 
 from __future__ import annotations
 
 import random
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from comparing import all_differences
+from comparing import all_differences, value_differences
 from programs import Script, dump
 from root_write import Field, agrees
 from values import CLASSES, ENUMS, generate, in_order, random_type
 
+import colonnade
+from colonnade import DataFrame
+
 OURS = range(60)
 ROOTS = range(100, 140)
+PASSED_ON = range(200, 212)
 DATA_SET = "Random"
 
 
@@ -85,3 +93,81 @@ def test_root_to_ours(root, tmp_path, seed):
     theirs = root.call("write_random", seed, str(path))
     assert all_differences(theirs, dump(path)) == []
     assert all_differences(theirs, dump(path, mode="views")) == []
+
+
+class PassedOn:
+    """What ROOT wrote, on its way through files and stores."""
+
+    def __init__(self, root: Any, folder: Path, seed: int) -> None:
+        self.folder, self.rng, self.steps = folder, random.Random(seed), []
+        self.path = str(folder / "in.root")
+        self.written = root.call("write_random", seed, self.path)[DATA_SET]
+        self.entries = list(range(self.written["entries"]))
+        self.names = [field["name"] for field in self.written["fields"]]
+
+    def step(self) -> None:
+        step = self.rng.choice([self.copy, self.merge, self.snapshot, self.snapshot])
+        self.steps.append(step.__name__)
+        step(f"{self.folder}/{len(self.steps)}", self.options())
+
+    def options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"compression": self.rng.choice(["none", "lz4", "zstd:1"])}
+        if self.rng.random() < 0.4:
+            options |= {
+                "page_size": self.rng.choice([64, 1000]),
+                "cluster_size": self.rng.choice([100, 1000]),
+            }
+        return options if self.rng.random() < 0.7 else {}
+
+    def copy(self, to: str, options: dict[str, Any]) -> None:
+        store = f"obj://{to}" if self.rng.random() < 0.5 else f"{to}.bare"
+        container = "root" if store.startswith("obj:") else "bare"
+        colonnade.copy(self.path, store, verify="values", container=container, **options)
+        self.path = f"{to}.root"
+        colonnade.copy(store, self.path, verify=True)
+
+    def merge(self, to: str, options: dict[str, Any]) -> None:
+        colonnade.copy(self.path, f"{to}.other.root", **options)
+        inputs = [self.path, f"{to}.other.root"]
+        colonnade.merge(f"{to}.root", inputs, data_sets=[DATA_SET], verify="values", **options)
+        self.path, self.entries = f"{to}.root", self.entries * 2
+
+    def snapshot(self, to: str, options: dict[str, Any]) -> None:
+        frame = DataFrame(DATA_SET, self.path, threads=self.rng.randint(1, 3))
+        columns = [name for name in self.names if frame.has_column(name)]
+        if not columns:
+            return
+        if self.rng.random() < 0.5:
+            frame = frame.filter("rdfentry_ % 3 != 1")
+            self.entries = [entry for k, entry in enumerate(self.entries) if k % 3 != 1]
+        self.path, self.names = f"{to}.root", columns
+        frame.snapshot(self.path, DATA_SET, columns, **options)
+
+
+def types_of(fields: list[dict[str, Any]]) -> list[Any]:
+    """ROOT 6.40 itself names some "optional", without its namespace."""
+    return [
+        [
+            field["name"],
+            re.sub(r"(?<![:\w])optional<", "std::optional<", field["type"]),
+            types_of(field.get("fields", [])),
+        ]
+        for field in fields
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::colonnade.LeftOutWarning")
+@pytest.mark.parametrize("seed", PASSED_ON)
+def test_root_to_ours_and_back(root, tmp_path, seed):
+    life = PassedOn(root, tmp_path, seed)
+    for _ in range(life.rng.randint(1, 4)):
+        life.step()
+    read, written = root.dump(life.path)[DATA_SET], life.written
+    assert root.printed == ""
+    wanted = [field for field in written["fields"] if field["name"] in life.names]
+    found = sorted(types_of(read["fields"]))
+    assert found == sorted(types_of(wanted)), life.steps
+    unordered = {field["name"] for field in wanted if "unordered_" in field["type"]}
+    known = [name for name in life.names if name in written["values"]]
+    values = {name: [written["values"][name][entry] for entry in life.entries] for name in known}
+    assert list(value_differences(values, read["values"], unordered)) == [], life.steps
