@@ -155,6 +155,11 @@ struct Appended {
   std::deque<std::vector<std::int32_t>> tags;
 };
 
+bool has_arrays(const ValueType& type) {
+  return !type.is_record() ||
+         std::ranges::any_of(type.members(), [](const auto& member) { return has_arrays(member.second); });
+}
+
 void add_arrays(const Field& field, const std::string& path, const Values& values, Appended& to) {
   const auto add_items = [&] { add_arrays(*field.children().front(), path + "._0", values.items(), to); };
   const auto add_scalars = [&](const Values& scalars) {
@@ -186,8 +191,10 @@ void add_arrays(const Field& field, const std::string& path, const Values& value
       break;
   }
   std::size_t next = 0;
-  for (const auto& [member, below] : members_of(field, path))
+  for (const auto& [member, below] : members_of(field, path)) {
+    while (!has_arrays(values.children[next]->type)) ++next;
     add_arrays(*below, member, *values.children[next++], to);
+  }
 }
 
 // ---- Writing
