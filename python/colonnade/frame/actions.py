@@ -765,7 +765,7 @@ class Actions(Node):
             uri: the destination, as for `colonnade.create`. With an executor also a local folder ("out/"),
                 in which each task leaves a file.
             name: of the data set.
-            columns: what to write; all columns if None.
+            columns: what to write; all columns if None. Columns of files keep their types.
             mode: "recreate" replaces an existing file; "create" makes a new one; "update" adds the data set to an
                 existing ROOT file, which may be one that this DataFrame reads. See `colonnade.create`.
             append: the same as mode="update".
@@ -776,6 +776,9 @@ class Actions(Node):
 
         Returns:
             A DataFrame over the new data set, with the same executor.
+
+        Raises:
+            UsageError: the destination over XRootD is a file of this DataFrame, which would be replaced.
         """
         from .cached import files_in
         from .carried import CarriedAttributes
