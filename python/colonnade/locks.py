@@ -13,11 +13,12 @@ __all__ = ["ProcessLock"]
 class ProcessLock:
     """A lock that each process has its own of: no thread in a forked child releases what its parent held."""
 
-    def __init__(self) -> None:
-        self._locks = {os.getpid(): threading.Lock()}
+    def __init__(self, *, reentrant: bool = False) -> None:
+        self._make = threading.RLock if reentrant else threading.Lock
+        self._locks = {os.getpid(): self._make()}
 
     def __enter__(self) -> None:
-        self._locks.setdefault(os.getpid(), threading.Lock()).acquire()
+        self._locks.setdefault(os.getpid(), self._make()).acquire()
 
     def __exit__(self, *_: object) -> None:
         self._locks[os.getpid()].release()

@@ -7,7 +7,6 @@ It imports uproot.
 from __future__ import annotations
 
 import struct
-import threading
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
@@ -17,6 +16,8 @@ import uproot.deserialization
 from uproot.models.TBranch import Model_TBranch_v13
 from uproot.models.TObjArray import Model_TObjArray
 from uproot.source.cursor import Cursor
+
+from colonnade.locks import ProcessLock
 
 from .baskets import mended, named_as_its_base
 from .branch_patterns import Pattern
@@ -98,7 +99,7 @@ class _Late:
     def __init__(self, file: Any, patterns: Sequence[Pattern]) -> None:
         self.file = file
         self._patterns = patterns
-        self.lock = threading.RLock()
+        self.lock = ProcessLock(reentrant=True)
         self.branches: list[Any] = []
         self.plain: Sequence[PlainBranch] = []
         self.pattern: Pattern | None = None
@@ -240,7 +241,7 @@ _Branch: Any = mended(Model_TBranch_v13)
 
 @named_as_its_base
 class _LateBranch(_Branch):  # type: ignore[misc]
-    """A plain branch whose members are read when they are first used, by one thread at a time."""
+    """A plain branch whose members are read when they are first used."""
 
     plain: PlainBranch
     branches: ClassVar[list[Any]] = []
@@ -292,27 +293,46 @@ class _LateBranch(_Branch):  # type: ignore[misc]
         return getattr(self, name)
 
     def read_members_late(self) -> None:
-        """Become a branch as uproot reads it."""
+        """Become a branch as uproot reads it, at once for other threads, and for forked children."""
         late = self.late
         with late.lock:
             if type(self) is not _LateBranch:
                 return
-            self.__class__ = _Branch
+            read: Any = _Branch.__new__(_Branch)
+            read.late, read.plain, read.number = late, self.plain, self.number
             # Another branch may need this one while the tree is read.
             begin = int(late.numbers.begins[self.number]) if late.pattern else self.plain.begin
-            cursor = Cursor(begin, late.origin, late.references)
+            found = _Found(late.references)
+            cursor = Cursor(begin, late.origin, found)
             context = dict(late.context, breadcrumbs=(self,))
             place = (late.chunk, cursor, context)
             # As `uproot.model.Model.read` does.
-            self._cursor, self._file, self._parent = cursor.copy(), late.file, late.tree
-            self._concrete: Any = None
-            self._members: dict[str, Any] = {}
-            self._bases: list[Any] = []
-            self._num_bytes, self._instance_version, self._is_memberwise = None, None, False
-            self.read_numbytes_version(*place)
-            self.read_members(*place, late.file)
-            self.check_numbytes(*place)
-            self.postprocess(*place, late.file)
+            read._cursor, read._file, read._parent = cursor.copy(), late.file, late.tree
+            read._concrete, read._members, read._bases = None, {}, []
+            read._num_bytes, read._instance_version, read._is_memberwise = None, None, False
+            read.read_numbytes_version(*place)
+            read.read_members(*place, late.file)
+            read.check_numbytes(*place)
+            read.postprocess(*place, late.file)
+            for each in [*read.member("fLeaves"), *(read._embedded_baskets or [])]:
+                each._parent = self
+            self.__dict__ = read.__dict__
+            self.__class__ = _Branch
+            late.references.update(found)
+
+
+class _Found(dict[int, Any]):
+    """What a branch has by their tags, besides what was known."""
+
+    def __init__(self, known: _References) -> None:
+        super().__init__()
+        self._known = known
+
+    def __contains__(self, tag: object) -> bool:
+        return super().__contains__(tag) or tag in self._known
+
+    def __missing__(self, tag: int) -> Any:
+        return self._known[tag]
 
 
 _BOUNDS = uproot.models.TObjArray._tobjarray_format1
