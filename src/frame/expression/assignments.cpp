@@ -355,7 +355,7 @@ NodeIndex Parser::changed_by_method(const Target& target) {
         (!is_key && (!is_iterator(children[0]) || !is_same(*syntax_[children[0]].list, target.node))))
       fail(method.range,
            fmt::format("'{}' takes an iterator of this list first, such as list.begin() + 1", method.text));
-    if (method.text == "erase" && syntax_[children[0]].kind == NodeKind::call)
+    if (method.text == "erase" && is_iterator(children[0]) && syntax_[children[0]].kind == NodeKind::call)
       return erased(target, children[0], method.range);
   }
   children.insert(children.begin(), target.node);
