@@ -11,7 +11,7 @@
 namespace colonnade::frame {
 namespace {
 
-enum class Third : std::uint8_t { none, value, test };
+enum class Third : std::uint8_t { none, value, test, other };
 
 struct Algorithm {
   std::string_view name;
@@ -51,10 +51,37 @@ constexpr Algorithm algorithms[] = {
     {"min_element", Third::test, true,
      "auto best = first; for (; first != last; ++first) if (test(list[first], list[best])) best = first; "
      "return best;"},
+    {"is_sorted", Third::none, false,
+     "for (auto i = first + 1; i < last; ++i) if (list[i] < list[i - 1]) return false; return true;"},
+    {"equal", Third::other, false,
+     "for (; first != last; ++first, ++second) if (!(list[first] == other[second])) return false; return "
+     "true;"},
+    {"inner_product", Third::other, false,
+     "auto sum = value; for (; first != last; ++first, ++second) sum = sum + list[first] * other[second]; "
+     "return sum;"},
     {"lower_bound", Third::value, true,
      "for (; first != last; ++first) if (!(list[first] < value)) break; return first;"},
     {"upper_bound", Third::value, true,
      "for (; first != last; ++first) if (value < list[first]) break; return first;"}};
+
+// Those that write into a list, as a statement: what makes the items. Behind "put", an item is appended to
+// the list or assigned to the next place.
+constexpr Algorithm writing[] = {
+    {"copy", Third::none, false, "for (; first != last; ++first) put(list[first]);"},
+    {"copy_if", Third::test, false,
+     "for (; first != last; ++first) if (test(list[first])) put(list[first]);"},
+    {"transform", Third::test, false, "for (; first != last; ++first) put(test(list[first]));"},
+    {"transform", Third::other, false,
+     "for (; first != last; ++first, ++second) put(test(list[first], other[second]));"},
+    {"partial_sum", Third::none, false,
+     "if (first != last) { auto sum = list[first]; put(sum); for (++first; first != last; ++first) { sum = "
+     "sum + list[first]; put(sum); } }"},
+    {"adjacent_difference", Third::none, false,
+     "if (first != last) { put(list[first]); for (++first; first != last; ++first) put(list[first] - "
+     "list[first - 1]); }"},
+    {"unique_copy", Third::none, false,
+     "for (auto i = first; i != last; ++i) if (i == first || !(list[i] == list[i - 1])) put(list[i]);"},
+    {"reverse_copy", Third::none, false, "while (last != first) { --last; put(list[last]); }"}};
 
 constexpr std::string_view folds =
     "auto sum = value; for (; first != last; ++first) sum = test(sum, list[first]); return sum;";
@@ -141,13 +168,14 @@ std::optional<NodeIndex> Parser::algorithm(std::string_view callee, const std::v
                  arguments.size() == 2 ? arguments[1] : add(std::move(one)));
   }
   if (arguments.size() < 2 || !is_iterator(arguments[1])) return std::nullopt;
-  const bool is_known = name == "distance" || name == "remove" || name == "remove_if" ||
+  const bool is_known = name == "distance" || name == "remove" || name == "remove_if" || name == "unique" ||
                         std::ranges::find(algorithms, name, &Algorithm::name) != std::end(algorithms);
   if (!is_known) return std::nullopt;
   if (!is_same(*syntax_[arguments[0]].list, *syntax_[arguments[1]].list))
     fail(mark, fmt::format("'{}' takes the begin and the end of one list", callee));
   if (name == "distance" && arguments.size() == 2) return moved("-", arguments[1], arguments[0]);
-  if ((name == "remove_if" || name == "remove") && arguments.size() == 3) {  // for erase
+  const bool removes = (name == "remove_if" || name == "remove") && arguments.size() == 3;
+  if (removes || (name == "unique" && arguments.size() == 2)) {  // for erase
     SyntaxNode node = make(NodeKind::call, mark, arguments);
     node.text = name;
     node.list = syntax_[arguments[0]].list;
@@ -155,41 +183,50 @@ std::optional<NodeIndex> Parser::algorithm(std::string_view callee, const std::v
   }
   const bool has_third = arguments.size() >= 3;
   const bool has_test = has_third && syntax_[arguments.back()].kind == NodeKind::lambda;
-  const Third third = has_test && arguments.size() == 3 ? Third::test
+  const bool has_other = has_third && is_iterator(arguments[2]);
+  const Third third = has_other ? Third::other : has_test && arguments.size() == 3 ? Third::test
                       : has_third                       ? Third::value
                                                         : Third::none;
   const auto* const found = std::ranges::find_if(
       algorithms, [&](const Algorithm& each) { return each.name == name && each.third == third; });
   const bool is_fold = name == "accumulate" && arguments.size() == 4 && has_test;
-  if (found == std::end(algorithms) || (arguments.size() > 3 && !is_fold)) return std::nullopt;
+  const std::size_t most = name == "inner_product" ? 4 : 3;
+  if (found == std::end(algorithms) || (arguments.size() > most && !is_fold)) return std::nullopt;
+  if (has_other && (has_test || (name == "inner_product" && arguments.size() != 4))) return std::nullopt;
 
   const NodeIndex list = *syntax_[arguments[0]].list;
-  std::vector<Step> before;
-  std::vector<Variable> names;
-  const auto declare_as = [&](std::string_view variable, NodeIndex value) {
-    const std::string_view kind = variable == "list" ? loop_list : "algorithm";
-    const std::string& hidden = hidden_.emplace_back(fmt::format("{} {}", kind, hidden_.size()));
-    before.push_back({.value = value, .name = hidden, .type = "auto", .mark = mark});
-    names.push_back({.name = variable, .node_name = hidden, .depth = syntax_[value].depth + 1});
-  };
-  declare_as("list", list);
-  declare_as("first", arguments[0]);
-  declare_as("last", arguments[1]);
-  if (third == Third::value) declare_as("value", arguments[2]);
-  if (has_test) {
-    Closure& test = closures_.emplace_back();
-    test.lambda = arguments.back();
-    test.size = 1;
-    names.push_back({.name = "test", .node_name = "algorithm test", .closure = &test});
+  Followed inside;
+  name_in(inside, "list", list, mark);
+  name_in(inside, "first", arguments[0], mark);
+  name_in(inside, "last", arguments[1], mark);
+  if (third == Third::value) name_in(inside, "value", arguments[2], mark);
+  if (has_other) {
+    name_in(inside, "other", *syntax_[arguments[2]].list, mark);
+    name_in(inside, "second", arguments[2], mark);
+    if (arguments.size() > 3) name_in(inside, "value", arguments[3], mark);
   }
-  const NodeIndex made = follow(is_fold ? folds : found->text, std::move(before), names, mark);
+  if (has_test) name_test(inside, arguments.back());
+  const NodeIndex made = follow(is_fold ? folds : found->text, std::move(inside), mark);
   if (found->gives_iterator) syntax_.nodes[made].list = list;
   return made;
 }
 
+void Parser::name_in(Followed& into, std::string_view name, NodeIndex value, TextRange mark) {
+  const std::string_view kind = name == "list" || name == "other" ? loop_list : "algorithm";
+  const std::string& hidden = hidden_.emplace_back(fmt::format("{} {}", kind, hidden_.size()));
+  into.before.push_back({.value = value, .name = hidden, .type = "auto", .mark = mark});
+  into.names.push_back({.name = name, .node_name = hidden, .depth = syntax_[value].depth + 1});
+}
+
+void Parser::name_test(Followed& into, NodeIndex lambda) {
+  Closure& test = closures_.emplace_back();
+  test.lambda = lambda;
+  test.size = 1;
+  into.names.push_back({.name = "test", .node_name = "algorithm test", .closure = &test});
+}
+
 // The value of statements that are not in the text but see these variables.
-NodeIndex Parser::follow(std::string_view text, std::vector<Step> before, const std::vector<Variable>& names,
-                         TextRange mark) {
+NodeIndex Parser::follow(std::string_view text, Followed inside, TextRange mark) {
   // The callers hold references to tokens, which stay where they are.
   std::deque<Token> tokens = std::exchange(tokens_, queue_of(text));
   const std::size_t at = std::exchange(at_, 0);
@@ -199,15 +236,15 @@ NodeIndex Parser::follow(std::string_view text, std::vector<Step> before, const 
   const unsigned lambdas = std::exchange(named_lambdas_, 0);
   Effects* const effects = std::exchange(effects_, nullptr);
   Returns* const returns = std::exchange(returns_, nullptr);
-  if (around + names.size() >= most_variables)
+  if (around + inside.names.size() >= most_variables)
     fail(mark, fmt::format("more than {} variables", most_variables));
-  variables_.insert(variables_.end(), names.begin(), names.end());
+  variables_.insert(variables_.end(), inside.names.begin(), inside.names.end());
   Block made;
-  made.steps = std::move(before);
-  const Block inner = block(false);
-  made.steps.insert(made.steps.end(), inner.steps.begin(), inner.steps.end());
-  made.last = inner.last;
-  const NodeIndex body = body_of(made);
+  made.steps = std::move(inside.before);
+  const Block body = block(false);
+  made.steps.insert(made.steps.end(), body.steps.begin(), body.steps.end());
+  made.last = body.last;
+  const NodeIndex value = body_of(made);
   leave_scope(around);
   own_variables_ = own;
   named_lambdas_ = lambdas;
@@ -217,7 +254,115 @@ NodeIndex Parser::follow(std::string_view text, std::vector<Step> before, const 
   at_ = at;
   tokens_ = std::move(tokens);
   syntax_.shares_nodes = true;
-  return body;
+  return value;
+}
+
+// std::transform(v.begin(), v.end(), std::back_inserter(w), f); and similar ones
+bool Parser::writes() const {
+  return std::ranges::any_of(
+      writing, [this](const Algorithm& each) { return arguments_of_standard(each.name).has_value(); });
+}
+
+// The number of arguments up to the bracket that closes the call.
+std::size_t Parser::arguments_ahead() const {
+  std::size_t found = 1;
+  int open = 0;
+  for (std::size_t i = at_; token(i).kind != Token::Kind::end; ++i) {
+    const Token& each = token(i);
+    if (each.is("(") || each.is("[") || each.is("{")) ++open;
+    if ((each.is(")") || each.is("]") || each.is("}")) && --open < 0) break;
+    if (each.is(",") && open == 0) ++found;
+  }
+  return found;
+}
+
+// w = what it is with the items that are written into it
+void Parser::write_items(Block& block) {
+  if (here().is_name("std")) at_ += 2;
+  const Token name = take();
+  const Token open = take();
+  const bool has_test = name.text == "copy_if" || name.text == "transform";
+  const bool has_other = name.text == "transform" && arguments_ahead() == 5;
+  Followed inside;
+  std::vector<NodeIndex> from;
+  for (std::size_t i = 0; i < (has_other ? 3U : 2U); ++i) {
+    from.push_back(expression());
+    if (!accept(",")) fail_here("','");
+  }
+  if (!std::ranges::all_of(from, [this](NodeIndex each) { return is_iterator(each); }) ||
+      !is_same(*syntax_[from[0]].list, *syntax_[from[1]].list))
+    fail(name.range, fmt::format("'{}' takes the begin and the end of one list", name.text));
+  name_in(inside, "list", *syntax_[from[0]].list, name.range);
+  name_in(inside, "first", from[0], name.range);
+  name_in(inside, "last", from[1], name.range);
+  if (has_other) {
+    name_in(inside, "other", *syntax_[from[2]].list, name.range);
+    name_in(inside, "second", from[2], name.range);
+  }
+
+  std::string_view put = "made[place++] = (";
+  Target into;
+  if (const auto appended = arguments_of_standard("back_inserter")) {
+    put = "made.push_back(";
+    const Token& bracket = token(*appended - 1);
+    at_ = *appended;
+    into = target(true);
+    expect(")", bracket);
+  } else if (const auto inserted = arguments_of_standard("inserter")) {
+    put = "made.insert(";
+    const Token& bracket = token(*inserted - 1);
+    at_ = *inserted;
+    into = target(true);
+    if (accept(",")) static_cast<void>(expression());
+    expect(")", bracket);
+  } else {
+    const auto range = range_at(at_, false);
+    if (!range || range->is_reverse)
+      fail(here().range, fmt::format("'{}' writes into std::back_inserter(list) or from list.begin() on here",
+                                     name.text));
+    at_ = range->first;
+    into = target(true);
+    at_ = range->end;
+    NodeIndex place = iterator(into.node, false, name.range);
+    if (accept("+")) place = expression();
+    syntax_.nodes[place].list = std::nullopt;
+    name_in(inside, "place", place, name.range);
+  }
+  name_in(inside, "out", into.node, name.range);
+  inside.names.back().is_map = variables_[into.variable].is_map;
+  if (has_test) {
+    if (!accept(",")) fail_here("','");
+    const NodeIndex test = expression();
+    if (syntax_[test].kind != NodeKind::lambda)
+      fail(syntax_[test].whole, fmt::format("a lambda should be the last argument of '{}'", name.text));
+    name_test(inside, test);
+  }
+  expect(")", open);
+  if (!accept(";")) fail_here("an operator or ';'");
+  const Third third = has_other ? Third::other : has_test ? Third::test : Third::none;
+  const auto* const found = std::ranges::find_if(
+      writing, [&](const Algorithm& each) { return each.name == name.text && each.third == third; });
+  const NodeIndex value = follow_writing(found->text, put, "auto made = out;", std::move(inside), name.range);
+  add_step(block, assigned(into, name.range, {into.node, value}, {}));
+}
+
+NodeIndex Parser::follow_writing(std::string_view algorithm, std::string_view put, std::string_view begin,
+                                 Followed inside, TextRange mark) {
+  std::string text = fmt::format("{} {} return made;", begin, algorithm);
+  for (std::size_t at = text.find("put("); at != std::string::npos; at = text.find("put(", at + put.size()))
+    text.replace(at, 4, put);
+  return follow(hidden_.emplace_back(std::move(text)), std::move(inside), mark);
+}
+
+// The items that differ from those before them.
+NodeIndex Parser::unique(NodeIndex list, TextRange mark) {
+  Followed inside;
+  name_in(inside, "list", list, mark);
+  name_in(inside, "first", iterator(list, false, mark), mark);
+  name_in(inside, "last", iterator(list, true, mark), mark);
+  const auto* const found = std::ranges::find(writing, "unique_copy", &Algorithm::name);
+  return follow_writing(found->text, "made.push_back(", "auto made = list; made.clear();", std::move(inside),
+                        mark);
 }
 
 // x.begin(), std::begin(x), or the end of it; also those in reverse.
@@ -249,7 +394,9 @@ std::optional<Parser::Range> Parser::range_at(std::size_t at, bool is_end) const
 // x.erase(std::remove_if(x.begin(), x.end(), test), x.end()): x = x[!Map(x, test)]
 NodeIndex Parser::erased(const Target& target, NodeIndex removed, TextRange mark) {
   const SyntaxNode call = syntax_[removed];
-  const bool is_lambda = syntax_[call.children[2]].kind == NodeKind::lambda;
+  if (call.text == "unique" && is_begin_of(call.children[0]) && is_end_of(call.children[1]))
+    return assigned(target, mark, {target.node, unique(target.node, mark)}, {});
+  const bool is_lambda = call.children.size() > 2 && syntax_[call.children[2]].kind == NodeKind::lambda;
   if (!is_begin_of(call.children[0]) || !is_end_of(call.children[1]) ||
       is_lambda != (call.text == "remove_if"))
     fail(mark, fmt::format("'{}' takes the begin and the end of the list, and {}", call.text,

@@ -24,7 +24,7 @@ bool is_step(const Token& token) {
 bool changes(const Token& method) {
   for (const std::string_view name :
        {"push_back", "emplace_back", "pop_back", "clear", "resize", "reserve", "insert", "erase", "emplace",
-        "SetPtEtaPhiM", "SetPtEtaPhiE", "SetPxPyPzE", "SetXYZT", "SetXYZM", "SetXYZ"})
+        "assign", "fill", "append", "SetPtEtaPhiM", "SetPtEtaPhiE", "SetPxPyPzE", "SetXYZT", "SetXYZM", "SetXYZ"})
     if (method.is_name(name)) return true;
   return false;
 }
@@ -43,6 +43,10 @@ std::size_t Parser::end_of_target(std::size_t at) const {
       end += 2;
       continue;
     }
+    if (const std::size_t behind = end_of_part(end); behind != end) {
+      end = behind;
+      continue;
+    }
     if (!token(end).is("[")) return end;
     int open = 0;
     do {
@@ -54,10 +58,52 @@ std::size_t Parser::end_of_target(std::size_t at) const {
   }
 }
 
+// Behind ".back()", ".front()" or ".at(i)" at this token, or the token itself.
+std::size_t Parser::end_of_part(std::size_t at) const {
+  if (!token(at).is(".") || !token(at + 2).is("(")) return at;
+  const Token& name = token(at + 1);
+  if (name.is_name("back") || name.is_name("front")) return token(at + 3).is(")") ? at + 4 : at;
+  if (!name.is_name("at")) return at;
+  int open = 0;
+  for (std::size_t end = at + 2; token(end).kind != Token::Kind::end; ++end) {
+    if (token(end).is("(")) ++open;
+    if (token(end).is(")") && --open == 0) return end + 1;
+  }
+  return at;
+}
+
+// Of such a method, which is next.
+NodeIndex Parser::part_by_method(NodeIndex object, bool is_frozen) {
+  take();
+  const Token& name = take();
+  const Token& open = take();
+  NodeIndex index = 0;
+  if (name.text == "at") {
+    index = expression();
+  } else {
+    SyntaxNode number = make(NodeKind::literal, name.range);
+    number.value = make_constant<std::int64_t>(1, name.text == "back" ? 1 : 0);
+    index = add(std::move(number));
+  }
+  if (name.text == "back") {
+    SyntaxNode size = make(NodeKind::method, name.range, {object});
+    size.text = "size";
+    SyntaxNode last = make(NodeKind::binary, name.range, {add(std::move(size)), index});
+    last.text = "-";
+    index = add(std::move(last));
+  }
+  expect(")", open);
+  if (is_frozen) index = frozen(index);
+  SyntaxNode item = make(NodeKind::subscript, from(name.range), {object, index});
+  item.text = name.text == "at" ? needs_key : inserts_nothing;
+  item.whole.end = item.mark.end;
+  return add(std::move(item));
+}
+
 // Behind the name of sort(x.begin(), ...) and similar ones at this position, or the token itself.
 std::size_t Parser::name_of_rearrangement() const {
   const std::size_t name = here().is_name("std") && token(at_ + 1).is("::") ? at_ + 2 : at_;
-  for (const std::string_view known : {"sort", "stable_sort", "reverse", "iota", "fill"})
+  for (const std::string_view known : {"sort", "stable_sort", "reverse", "iota", "fill", "nth_element", "partial_sort"})
     if (token(name).is_name(known) && token(name + 1).is("(") && range_at(name + 2, false)) return name + 1;
   return at_;
 }
@@ -75,6 +121,10 @@ NodeIndex Parser::rearrangement() {
   if (at_ != first.last) fail(here().range, "a variable or an item of one should be here");
   at_ = first.end;
   if (!accept(",")) fail_here("','");
+  if (name == "nth_element" || name == "partial_sort") {  // all items are in order then
+    static_cast<void>(expression());
+    if (!accept(",")) fail_here("','");
+  }
   const auto last = range_at(at_, true);
   const std::string object = spelled(first.first, first.last);
   if (!last || last->is_reverse != first.is_reverse || spelled(last->first, last->last) != object)
@@ -126,6 +176,10 @@ bool Parser::assigns() const {
 Parser::Target Parser::target(bool is_frozen) {
   Target found = begin_of_target();
   for (;;) {
+    if (end_of_part(at_) != at_) {
+      found.node = part_by_method(found.node, is_frozen);
+      continue;
+    }
     if (here().is(".") && !token(at_ + 2).is("(")) {
       take();
       const Token& name = take();

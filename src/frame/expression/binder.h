@@ -106,6 +106,8 @@ class Binder {
   // ---- Assignments (binder_assignments.cpp)
   void assign(const SyntaxNode& node);
   ExpressionId changed(const SyntaxNode& node, ExpressionId object);
+  ExpressionId changed_text(const SyntaxNode& node, ExpressionId text);
+  ExpressionId copies(const SyntaxNode& node, const ValueType& list, std::span<const NodeIndex> given);
   ExpressionId inserted(const SyntaxNode& node, const ValueType& list, ExpressionId object,
                         ExpressionId place, std::span<const NodeIndex> range);
   ExpressionId place_of(NodeIndex index, NodeIndex list);
@@ -140,6 +142,7 @@ class Binder {
   bool is_place(NodeIndex index) const;
   ExpressionId item_of_list(const SyntaxNode& node, ExpressionId list, ExpressionId place);
   ExpressionId item_of_map(const SyntaxNode& node, ExpressionId map, NodeIndex index);
+  ExpressionId needed_place(const SyntaxNode& node, ExpressionId map, NodeIndex key);
   ExpressionId map_method(const SyntaxNode& node, ExpressionId map);
   ExpressionId with_entry(const SyntaxNode& node, ExpressionId map, ExpressionId entry, bool replaces);
   ExpressionId with_value(const SyntaxNode& part, ExpressionId map, ExpressionId value);

@@ -126,6 +126,14 @@ ExpressionId Binder::inserted(const SyntaxNode& node, const ValueType& list, Exp
   return pool_.call(insert_items(list), {object, place, converted, bind(range[0]), bind(range[1])}, "insert");
 }
 
+// (number, item): a list of that many.
+ExpressionId Binder::copies(const SyntaxNode& node, const ValueType& list, std::span<const NodeIndex> given) {
+  return pool_.call(resize_list(list),
+                    {pool_.constant(empty_list(list.item())), count_of(node, given[0]),
+                     item_of(given[1], list.item())},
+                    node.text);
+}
+
 // What an iterator of this list is.
 ExpressionId Binder::place_of(NodeIndex index, NodeIndex list) {
   const SyntaxNode& node = syntax_[index];
@@ -167,11 +175,23 @@ ExpressionId Binder::apply_named(const SyntaxNode& node, std::string_view name,
   return *value;
 }
 
+ExpressionId Binder::changed_text(const SyntaxNode& node, ExpressionId text) {
+  if (node.text == "clear" && node.children.size() == 1) return pool_.constant(make_constant_string(1, ""));
+  const bool appends = node.text == "append" || node.text == "push_back";
+  if (!appends || node.children.size() != 2)
+    fail(ErrorKind::type, node.mark,
+         fmt::format("'{}' of a string with {} argument{} is not supported; strings have +=, append, push_back "
+                     "and clear",
+                     node.text, node.children.size() - 1, node.children.size() == 2 ? "" : "s"));
+  return apply_named(node, "operator+", {text, bind(node.children[1])});
+}
+
 // What a method makes of a list or a vector.
 ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
   const ValueType list = type(object);
   if (const auto made = class_of_setter(node.text); !made.empty()) return set_vector(node, list, made);
   if (is_map(list)) return changed_map(node, object);
+  if (list.is_string()) return changed_text(node, object);
   if (!list.is_list() || list.is_optional())
     fail(ErrorKind::type, node.mark, fmt::format("'{}' changes lists; this is {}", node.text, list.name()));
   const std::span<const NodeIndex> given = std::span(node.children).subspan(1);
@@ -206,6 +226,12 @@ ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
     const ExpressionId size = size_of(node, object);
     return pool_.call(resize_list(list), {pool_.constant(empty_list(list.item())), size, item}, node.text);
   }
+  if (node.text == "assign") {
+    require(1, 2);
+    if (given.size() == 1) return item_of(given[0], list);
+    const ExpressionId none = pool_.constant(empty_list(list.item()));
+    return syntax_[given[0]].list ? inserted(node, list, none, number(0), given) : copies(node, list, given);
+  }
   if (node.text == "iota") return numbered(node, object);
   if (node.text == "erase") {
     require(1, 2);
@@ -217,6 +243,16 @@ ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
   if (node.text == "insert") {
     require(2, 3);
     const ExpressionId place = place_of(given[0], node.children.front());
+    if (given.size() == 2 && syntax_[given[1]].kind == NodeKind::list) {
+      const ExpressionId items = item_of(given[1], list);
+      return pool_.call(insert_items(list), {object, place, items, number(0), size_of(node, items)},
+                        node.text);
+    }
+    if (given.size() == 3 && !syntax_[given[1]].list) {
+      const ExpressionId items = copies(node, list, given.subspan(1));
+      return pool_.call(insert_items(list), {object, place, items, number(0), size_of(node, items)},
+                        node.text);
+    }
     if (given.size() == 2) {
       const ExpressionId items =
           pool_.call(append_item(list),

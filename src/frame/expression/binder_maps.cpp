@@ -62,6 +62,10 @@ ExpressionId Binder::item_of_map(const SyntaxNode& node, ExpressionId map, NodeI
   const ExpressionId items = items_of_map(map);
   if (is_place(index)) return item_of_list(node, items, bind(index));
   if (is_set(type)) fail(ErrorKind::type, node.mark, "a set has no subscripts");
+  if (node.text == needs_key) {
+    const ExpressionId pair = item_of_list(node, items, needed_place(node, map, index));
+    return pool_.call(member_kernel(this->type(pair), 1), {pair}, ".second");
+  }
   if (node.text != inserts_nothing)
     fail(ErrorKind::usage, node.mark,
          "this subscript may insert a key; write at(), or declare the map by its type");
@@ -71,6 +75,11 @@ ExpressionId Binder::item_of_map(const SyntaxNode& node, ExpressionId map, NodeI
   const ExpressionId pair = item_of_list(node, items, place);
   const ExpressionId value = pool_.call(member_kernel(this->type(pair), 1), {pair}, ".second");
   return choose(node, is_there, value, pool_.constant(zero_of(this->type(value))));
+}
+
+ExpressionId Binder::needed_place(const SyntaxNode& node, ExpressionId map, NodeIndex key) {
+  const ValueType type = this->type(map);
+  return pool_.call(key_place(type, KeyPlace::needed), {items_of_map(map), key_of(node, key, type)}, "at");
 }
 
 ExpressionId Binder::map_method(const SyntaxNode& node, ExpressionId map) {
@@ -92,7 +101,7 @@ ExpressionId Binder::map_method(const SyntaxNode& node, ExpressionId map) {
       return node.text == "contains" ? is_there : pool_.convert(is_there, ElementType::uint64);
     }
     if (node.text == "at" && !is_set(type)) {
-      const ExpressionId pair = item_of_list(node, items, place(KeyPlace::needed));
+      const ExpressionId pair = item_of_list(node, items, needed_place(node, map, node.children[1]));
       return pool_.call(member_kernel(this->type(pair), 1), {pair}, ".second");
     }
   }
@@ -136,6 +145,11 @@ ExpressionId Binder::with_value(const SyntaxNode& part, ExpressionId map, Expres
   value = at(part.mark, [&] { return pool_.convert(value, wanted); });
   const ExpressionId pair =
       pool_.call(record_kernel(list.item()), {key_of(part, index, type), value}, list.item().name());
+  if (part.text == needs_key)
+    return map_of(
+        type,
+        pool_.call(replace_item(list), {items_of_map(map), needed_place(part, map, index), pair}, "assign"),
+        true);
   return with_entry(part, map, pair, true);
 }
 

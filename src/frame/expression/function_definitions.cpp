@@ -54,7 +54,8 @@ FunctionsSyntax parse_functions(std::string text, const TemplateTypes* chosen) {
 
 void Parser::run(FunctionsSyntax& into, const TemplateTypes* chosen) {
   template_types_ = chosen;
-  while (here().kind != Token::Kind::end) definition(into);
+  const auto is_made = [&] { return chosen != nullptr && into.functions.size() > chosen->function; };
+  while (here().kind != Token::Kind::end && !is_made()) definition(into);
 }
 
 void Parser::definition(FunctionsSyntax& into) {

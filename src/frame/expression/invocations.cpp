@@ -238,18 +238,27 @@ void Parser::for_each(Block& block) {
   add_step(block, body_of(whole));
 }
 
-// std::swap(a, b);
+// std::swap(a, b); a.swap(b);
 bool Parser::exchanges() const {
+  const std::size_t end = end_of_target(at_);
+  if (end != at_ && token(end).is(".") && token(end + 1).is_name("swap") && token(end + 2).is("("))
+    return end_of_target(end + 3) != end + 3;
   const auto arguments = arguments_of_standard("swap");
   return arguments && end_of_target(*arguments) != *arguments;
 }
 
 void Parser::exchange(Block& block) {
-  if (here().is_name("std")) at_ += 2;
+  const bool is_function = arguments_of_standard("swap").has_value();
+  if (is_function && here().is_name("std")) at_ += 2;
+  std::optional<Target> object;
+  if (!is_function) {
+    object = target(true);
+    take();
+  }
   const TextRange mark = take().range;
   const Token open = take();
-  const Target first = target(true);
-  if (!accept(",")) fail_here("','");
+  const Target first = object ? *object : target(true);
+  if (is_function && !accept(",")) fail_here("','");
   const Target second = target(true);
   expect(")", open);
   if (!accept(";")) fail_here("';'");

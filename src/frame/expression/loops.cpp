@@ -157,12 +157,28 @@ void Parser::go_through(Block& block, Loop made, Item item, NodeIndex list,
   } else {
     const std::string& object = hidden_.emplace_back(fmt::format("bound {}", hidden_.size()));
     declare({.name = object}, {.value = value, .name = object, .type = "auto", .mark = mark}, body.steps);
-    item.variable.list = 0;
-    item.variable.place = {};
-    bind_members(item.variable, item.members, object, body.steps);
+    if (changes) {
+      refer_to_members(item, mark);
+    } else {
+      bind_members(item.variable, item.members, object, body.steps);
+    }
   }
   parse_body(body);
   close(block, made, body);
+}
+
+// for (auto& [a, b] : list): names of the members of the item.
+void Parser::refer_to_members(const Item& item, TextRange mark) {
+  for (std::size_t i = 0; i < item.members.size(); ++i) {
+    const NodeIndex list = named(item.variable.list, mark);
+    const NodeIndex part = add(make(NodeKind::subscript, mark, {list, named(item.variable.place, mark)}));
+    Variable variable = item.variable;
+    variable.name = item.members[i]->text;
+    variable.refers_to = member_of(part, fmt::format("_{}", i), mark);
+    variable.depth = syntax_[*variable.refers_to].depth;
+    if (i == 0 && variables_[variable.list].is_map) variable.fixed_as = "keys of a map do not change";
+    add_variable(variable, item.members[i]->range);
+  }
 }
 
 void Parser::while_loop(Block& block) {

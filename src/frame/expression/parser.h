@@ -210,6 +210,8 @@ class Parser {
   };
   bool assigns() const;
   std::size_t end_of_target(std::size_t at) const;
+  std::size_t end_of_part(std::size_t at) const;
+  NodeIndex part_by_method(NodeIndex object, bool is_frozen);
   NodeIndex assignment();
   Target target(bool is_frozen = false);
   Target begin_of_target();
@@ -273,9 +275,21 @@ class Parser {
   NodeIndex item_at(NodeIndex iterator, TextRange mark);
   std::optional<NodeIndex> algorithm(std::string_view callee, const std::vector<NodeIndex>& arguments,
                                      TextRange mark);
-  NodeIndex follow(std::string_view text, std::vector<Step> before, const std::vector<Variable>& names,
-                   TextRange mark);
+  // Variables for statements that are not in the text, and what they are.
+  struct Followed {
+    std::vector<Step> before;
+    std::vector<Variable> names;
+  };
+  void name_in(Followed& into, std::string_view name, NodeIndex value, TextRange mark);
+  void name_test(Followed& into, NodeIndex lambda);
+  NodeIndex follow(std::string_view text, Followed inside, TextRange mark);
   std::optional<Range> range_at(std::size_t at, bool is_end) const;
+  bool writes() const;
+  std::size_t arguments_ahead() const;
+  void write_items(Block& block);
+  NodeIndex follow_writing(std::string_view algorithm, std::string_view put, std::string_view begin,
+                           Followed inside, TextRange mark);
+  NodeIndex unique(NodeIndex list, TextRange mark);
 
   // ---- Loops (loops.cpp)
   struct Loop {
@@ -298,6 +312,7 @@ class Parser {
   };
   void go_through(Block& block, Loop made, Item item, NodeIndex list, std::optional<std::size_t> changes,
                   const std::function<void(Block&)>& parse_body);
+  void refer_to_members(const Item& item, TextRange mark);
   void while_loop(Block& block);
   void do_loop(Block& block);
   void close(Block& block, Loop loop, const Block& body);

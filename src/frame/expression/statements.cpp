@@ -118,6 +118,8 @@ void Parser::statement(Block& block) {
     with_effects(block, [this](Block& inner) { exchange(inner); });
   } else if (ties()) {
     with_effects(block, [this](Block& inner) { tie(inner); });
+  } else if (writes()) {
+    with_effects(block, [this](Block& inner) { write_items(inner); });
   } else if (is_for_each()) {
     for_each(block);
   } else {

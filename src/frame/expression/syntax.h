@@ -59,6 +59,8 @@ inline constexpr std::string_view loop_place = "for place";
 
 // What a subscript of a map has as text if it changes nothing, or another statement does.
 inline constexpr std::string_view inserts_nothing = "inserts nothing";
+// Of at(), whose key must be there.
+inline constexpr std::string_view needs_key = "needs the key";
 
 struct SyntaxNode {
   NodeKind kind = NodeKind::literal;
