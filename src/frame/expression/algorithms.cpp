@@ -184,9 +184,10 @@ std::optional<NodeIndex> Parser::algorithm(std::string_view callee, const std::v
   const bool has_third = arguments.size() >= 3;
   const bool has_test = has_third && syntax_[arguments.back()].kind == NodeKind::lambda;
   const bool has_other = has_third && is_iterator(arguments[2]);
-  const Third third = has_other ? Third::other : has_test && arguments.size() == 3 ? Third::test
-                      : has_third                       ? Third::value
-                                                        : Third::none;
+  const Third third = has_other                           ? Third::other
+                      : has_test && arguments.size() == 3 ? Third::test
+                      : has_third                         ? Third::value
+                                                          : Third::none;
   const auto* const found = std::ranges::find_if(
       algorithms, [&](const Algorithm& each) { return each.name == name && each.third == third; });
   const bool is_fold = name == "accumulate" && arguments.size() == 4 && has_test;
@@ -318,8 +319,8 @@ void Parser::write_items(Block& block) {
   } else {
     const auto range = range_at(at_, false);
     if (!range || range->is_reverse)
-      fail(here().range, fmt::format("'{}' writes into std::back_inserter(list) or from list.begin() on here",
-                                     name.text));
+      fail(here().range,
+           fmt::format("'{}' writes into std::back_inserter(list) or from list.begin() on here", name.text));
     at_ = range->first;
     into = target(true);
     at_ = range->end;

@@ -21,15 +21,16 @@ bool is_step(const Token& token) {
   return token.is("++") || token.is("--");
 }
 
-bool changes(const Token& method) {
+}  // namespace
+
+bool is_changing_method(const Token& method) {
   for (const std::string_view name :
        {"push_back", "emplace_back", "pop_back", "clear", "resize", "reserve", "insert", "erase", "emplace",
-        "assign", "fill", "append", "SetPtEtaPhiM", "SetPtEtaPhiE", "SetPxPyPzE", "SetXYZT", "SetXYZM", "SetXYZ"})
+        "assign", "fill", "append", "SetPtEtaPhiM", "SetPtEtaPhiE", "SetPxPyPzE", "SetXYZT", "SetXYZM",
+        "SetXYZ"})
     if (method.is_name(name)) return true;
   return false;
 }
-
-}  // namespace
 
 // Behind "name", "name[...].first" or "*iterator" at this token; the token itself if there is no such thing.
 std::size_t Parser::end_of_target(std::size_t at) const {
@@ -103,7 +104,8 @@ NodeIndex Parser::part_by_method(NodeIndex object, bool is_frozen) {
 // Behind the name of sort(x.begin(), ...) and similar ones at this position, or the token itself.
 std::size_t Parser::name_of_rearrangement() const {
   const std::size_t name = here().is_name("std") && token(at_ + 1).is("::") ? at_ + 2 : at_;
-  for (const std::string_view known : {"sort", "stable_sort", "reverse", "iota", "fill", "nth_element", "partial_sort"})
+  for (const std::string_view known :
+       {"sort", "stable_sort", "reverse", "iota", "fill", "nth_element", "partial_sort"})
     if (token(name).is_name(known) && token(name + 1).is("(") && range_at(name + 2, false)) return name + 1;
   return at_;
 }
@@ -168,7 +170,8 @@ bool Parser::assigns() const {
   if (end == begin) return false;
   const Token& behind = token(end);
   if (begin != at_) return behind.is(";") || behind.is(",") || behind.is(")");
-  if (behind.is(".")) return changes(token(end + 1)) && token(end + 2).is("(");
+  if (behind.is("."))
+    return is_changing_method(token(end + 1)) && token(end + 2).is("(") && changing_method() == nullptr;
   return assigned_by(behind).has_value();
 }
 
@@ -205,6 +208,11 @@ Parser::Target Parser::begin_of_target() {
   const Token& name = take();
   const auto number = find_variable(name.text);
   const auto iterates = number ? variables_[*number].iterates : std::nullopt;
+  if (!is_item && name.is_name("this") && accept("->")) {
+    const std::size_t object = variable(name);
+    const Token& member = take();
+    return {member_of(named(object, name.range), member.text, member.range), object};
+  }
   if (is_item || here().is("->")) {
     const auto changed = iterates ? variable_of(*iterates) : std::nullopt;
     if (!changed)

@@ -81,6 +81,7 @@ ExpressionId Binder::bind_as(NodeIndex index, const std::optional<ValueType>& ty
   }
   if (node.kind == NodeKind::list && type->is_list()) return list(items_in(node, *type), type->item());
   if (node.kind == NodeKind::list && is_map(*type)) return map_of_items(node, *type);
+  if (node.kind == NodeKind::list && is_class(*type)) return object(node, *type, node.children);
   if (node.kind == NodeKind::list && is_product(*type)) return record(node, *type, node.children);
   const ExpressionId value = bind(index);
   return is_product(*type) ? as_product(node, value, *type) : value;

@@ -194,6 +194,15 @@ class Binder {
   ExpressionId list(const SyntaxNode& node, const std::optional<ValueType>& item);
   ExpressionId limit(const SyntaxNode& node);
 
+  // ---- Classes (binder_classes.cpp)
+  bool is_class(const ValueType& type) const;
+  ExpressionId object(const SyntaxNode& node, const ValueType& type, std::span<const NodeIndex> given);
+  ExpressionId zero(const SyntaxNode& node, const ValueType& type);
+  std::optional<ExpressionId> method_of_class(const SyntaxNode& node, std::string_view name,
+                                              const std::vector<ExpressionId>& arguments);
+  std::optional<ExpressionId> operator_of_class(const SyntaxNode& node, std::string_view symbol,
+                                                const std::vector<ExpressionId>& arguments);
+
   // ---- Types in < > (binder_templates.cpp)
   ExpressionId call_with_types(const SyntaxNode& node, const Function& function,
                                std::vector<ExpressionId> arguments);

@@ -128,10 +128,10 @@ ExpressionId Binder::inserted(const SyntaxNode& node, const ValueType& list, Exp
 
 // (number, item): a list of that many.
 ExpressionId Binder::copies(const SyntaxNode& node, const ValueType& list, std::span<const NodeIndex> given) {
-  return pool_.call(resize_list(list),
-                    {pool_.constant(empty_list(list.item())), count_of(node, given[0]),
-                     item_of(given[1], list.item())},
-                    node.text);
+  return pool_.call(
+      resize_list(list),
+      {pool_.constant(empty_list(list.item())), count_of(node, given[0]), item_of(given[1], list.item())},
+      node.text);
 }
 
 // What an iterator of this list is.
@@ -180,9 +180,10 @@ ExpressionId Binder::changed_text(const SyntaxNode& node, ExpressionId text) {
   const bool appends = node.text == "append" || node.text == "push_back";
   if (!appends || node.children.size() != 2)
     fail(ErrorKind::type, node.mark,
-         fmt::format("'{}' of a string with {} argument{} is not supported; strings have +=, append, push_back "
-                     "and clear",
-                     node.text, node.children.size() - 1, node.children.size() == 2 ? "" : "s"));
+         fmt::format(
+             "'{}' of a string with {} argument{} is not supported; strings have +=, append, push_back "
+             "and clear",
+             node.text, node.children.size() - 1, node.children.size() == 2 ? "" : "s"));
   return apply_named(node, "operator+", {text, bind(node.children[1])});
 }
 
@@ -217,8 +218,7 @@ ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
   }
   if (node.text == "resize") {
     require(1, 2);
-    const ExpressionId item =
-        given.size() == 2 ? item_of(given[1], list.item()) : pool_.constant(zero_of(list.item()));
+    const ExpressionId item = given.size() == 2 ? item_of(given[1], list.item()) : zero(node, list.item());
     return pool_.call(resize_list(list), {object, count_of(node, given[0]), item}, node.text);
   }
   if (node.text == "fill") {
@@ -262,9 +262,11 @@ ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
     return inserted(node, list, object, place, given.subspan(1));
   }
   if (node.text == "emplace_back" && given.empty())
-    return pool_.call(append_item(list), {object, pool_.constant(zero_of(list.item()))}, node.text);
+    return pool_.call(append_item(list), {object, zero(node, list.item())}, node.text);
   if (node.text == "emplace_back" && is_product(list.item()) && given.size() != 1)
     return pool_.call(append_item(list), {object, record(node, list.item(), given)}, node.text);
+  if (node.text == "emplace_back" && is_class(list.item()))
+    return pool_.call(append_item(list), {object, this->object(node, list.item(), given)}, node.text);
   if (node.text == "emplace_back" && list.item().is_record() && given.size() != 1) {
     const Function* const make = functions_.find(list.item().class_name());
     const std::vector<ExpressionId> arguments = bind_all({given.begin(), given.end()});

@@ -65,6 +65,7 @@ std::string Binder::written_type(const SyntaxNode& node) {
 ExpressionId Binder::call(const SyntaxNode& node) {
   const std::string_view name = without_namespace(node.text);
   if (name.starts_with("numeric_limits::")) return limit(node);
+  if (name == object_of_members) return record(node, *type_of_name(node.type), node.children);
   if (is_over_items(node)) return over_items(node);
   if (const auto made = product(node)) return *made;
   if (const auto map = type_of_name(written_type(node)); map && is_map(*map)) return map_of_items(node, *map);
@@ -73,6 +74,7 @@ ExpressionId Binder::call(const SyntaxNode& node) {
   if (function == nullptr) {
     const auto type = type_of_name(written_type(node));
     if (type && !type->is_record()) return construct(node, *type);
+    if (type && is_class(*type)) return object(node, *type, node.children);
     function =
         functions_.find(type ? type->class_name() : name);  // of a class: PtEtaPhiMVector{pt, eta, phi, m}
     if (function == nullptr) unknown_function(node);
@@ -149,6 +151,9 @@ ExpressionId Binder::method(const SyntaxNode& node) {
   if (is_map(this->type(arguments.front()))) return map_method(node, arguments.front());
   for (const NodeIndex argument : std::span(node.children).subspan(1)) arguments.push_back(bind(argument));
   const ValueType type = this->type(arguments.front());
+  if (const auto found = method_of_class(node, node.text, arguments)) return *found;
+  if (node.text == "operator()")
+    fail(ErrorKind::usage, node.mark, "only functions and methods can be called, by their names");
   const Function* const function = functions_.find(fmt::format(".{}", node.text));
   std::string why_not;
   if (function != nullptr)
@@ -262,15 +267,16 @@ ExpressionId Binder::construct(const SyntaxNode& node, const ValueType& type) {
 std::optional<ExpressionId> Binder::fill(const SyntaxNode& node, const ValueType& item) {
   const ExpressionId size = bind(node.children.front());
   if (node.children.size() == 1 && !type(size).is_integer()) return std::nullopt;
-  const ExpressionId value =
-      node.children.size() == 1 ? pool_.constant(zero_of(item)) : item_of(node.children[1], item);
+  const ExpressionId value = node.children.size() == 1 ? zero(node, item) : item_of(node.children[1], item);
   return pool_.call(resize_list(ValueType::list(item)),
                     {pool_.constant(empty_list(item)), count_of(node, node.children.front()), value},
                     written_type(node));
 }
 
 ExpressionId Binder::item_of(NodeIndex index, const ValueType& item) {
-  const ExpressionId value = bind_as(index, item);
+  ExpressionId value = bind_as(index, item);
+  // A constructor of one argument converts.
+  if (is_class(item) && type(value) != item) value = object(syntax_[index], item, std::span(&index, 1));
   return at(syntax_[index].whole, [&] { return pool_.convert(value, item); });
 }
 

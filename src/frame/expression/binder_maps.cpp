@@ -239,11 +239,15 @@ std::optional<ExpressionId> Binder::sorted_products(const SyntaxNode& node,
   const bool is_order = name == "Argsort" || name == "StableArgsort";
   if ((name != "Sort" && name != "StableSort" && !is_order) || arguments.size() != 1) return std::nullopt;
   const ExpressionId list = arguments.front();
-  if (!type(list).is_list() || !is_product(type(list).item())) return std::nullopt;
+  if (!type(list).is_list()) return std::nullopt;
   const ValueType item = type(list).item();
+  if (!is_product(item) && !is_class(item)) return std::nullopt;
   const auto pool = std::make_shared<ExpressionPool>();
   Binder inside(syntax_, *pool, scope_, functions_);
-  const ExpressionId result = inside.compared(node, "<", pool->column(0, item), pool->column(1, item));
+  const std::vector<ExpressionId> both = {pool->column(0, item), pool->column(1, item)};
+  const auto by_class = inside.operator_of_class(node, "<", both);
+  if (!by_class && !is_product(item)) return std::nullopt;
+  const ExpressionId result = by_class ? *by_class : inside.compared(node, "<", both[0], both[1]);
   LambdaBody body{pool, result, 2, "less of " + item.name()};
   const ExpressionId order = pool_.call(order_kernel(std::move(body)), {list}, "Argsort");
   return is_order ? order : selected(node, "Take", list, order);

@@ -41,6 +41,7 @@ ExpressionId Binder::unary(const SyntaxNode& node) {
 ExpressionId Binder::apply(const SyntaxNode& node, ExpressionId left, ExpressionId right) {
   if (compares_products(node.text, left, right)) return compared(node, node.text, left, right);
   const std::vector<ExpressionId> arguments = {left, right};
+  if (const auto found = operator_of_class(node, node.text, arguments)) return *found;
   const Function* const function = functions_.find(fmt::format("operator{}", node.text));
   std::string why_not;
   if (function != nullptr)
@@ -139,6 +140,7 @@ ExpressionId Binder::subscript(const SyntaxNode& node) {
   const ExpressionId object = bind(node.children[0]);
   if (is_map(type(object))) return item_of_map(node, object, node.children[1]);
   const std::vector<ExpressionId> arguments = {object, bind(node.children[1])};
+  if (const auto found = operator_of_class(node, "[]", arguments)) return *found;
   const Function* const function = functions_.find("operator[]");
   std::string why_not;
   if (function != nullptr)

@@ -37,13 +37,13 @@ constexpr std::size_t most_tokens = std::size_t{1} << 18;
 constexpr unsigned most_aliases = 1000;
 constexpr unsigned most_nested_namespaces = 100;
 
+}  // namespace
+
 bool is_specifier(const Token& token) {
-  for (const std::string_view word : {"inline", "static", "constexpr", "extern"})
+  for (const std::string_view word : {"inline", "static", "constexpr", "extern", "explicit"})
     if (token.is_name(word)) return true;
   return false;
 }
-
-}  // namespace
 
 FunctionsSyntax parse_functions(std::string text, const TemplateTypes* chosen) {
   FunctionsSyntax found;
@@ -68,17 +68,25 @@ void Parser::definition(FunctionsSyntax& into) {
     made.templates = template_names();
     if (template_types_ != nullptr && template_types_->function == into.functions.size()) {
       for (const auto& [name, type] : template_types_->types) {
-        std::vector<Token> by = tokens_of(into.types.emplace_back(type));
-        by.pop_back();  // the end
+        const std::string& spelled = into.types.emplace_back(type);
+        std::vector<Token> by;
+        if (type.find("struct ") != std::string::npos) {  // one that is a name as a whole
+          by.push_back({.kind = Token::Kind::name, .text = spelled});
+        } else {
+          by = tokens_of(spelled);
+          by.pop_back();  // the end
+        }
         replace_names(name, by, false);
       }
       made.templates.clear();
     }
   }
-  for (const std::string_view word : {"class", "struct", "union"})
-    if (here().is_name(word))
-      fail(here().range,
-           fmt::format("'{}' is not supported: only functions and constants can be defined", word));
+  if (here().is_name("struct") || here().is_name("class")) {
+    if (token(at_ - 1).is(">") && at_ > 0) fail(here().range, "classes cannot be templates here");
+    return class_definition(into);
+  }
+  if (here().is_name("union"))
+    fail(here().range, "'union' is not supported: only functions, classes and constants can be defined");
   while (is_specifier(here())) take();
   const auto type = type_at(at_);
   if (!type) fail_here("the type of a function or a constant");
@@ -90,6 +98,11 @@ void Parser::definition(FunctionsSyntax& into) {
   made.name = namespace_ + std::string(name.text);
   made.mark = name.range;
   made.result = type->name;
+  if (name.is_name("operator")) {
+    at_ = type->end;
+    made.name = namespace_ + name_of_function();
+    return function(std::move(made), into);
+  }
   if (token(type->end + 1).is("(")) {
     at_ = type->end + 1;
     return function(std::move(made), into);
@@ -144,13 +157,19 @@ std::vector<std::string> Parser::template_names() {
 }
 
 // From its parameters on.
-void Parser::function(FunctionSyntax made, FunctionsSyntax& into) {
+void Parser::function(FunctionSyntax made, FunctionsSyntax& into, const Class* object) {
   made.constants = into.constants.size();
   const std::size_t around = variables_.size();
   const std::size_t first_change = changed_.size();
   const std::size_t first_node = syntax_.nodes.size() + repeated_;
   const bool may_change = made.templates.empty();
   std::vector<Parameter> parameters;
+  if (object != nullptr) {
+    add_variable({.name = "this", .of = object->spelled}, made.mark);
+    parameters.push_back({.variable = around, .node_name = "this", .is_reference = true, .may_change = true});
+    made.parameters.push_back({"this", object->spelled, std::nullopt});
+    name_members(*object, around, made.mark);
+  }
   const Token open = take();
   if (!accept(")")) {
     do {
@@ -159,7 +178,8 @@ void Parser::function(FunctionSyntax made, FunctionsSyntax& into) {
     } while (accept(","));
     expect(")", open);
   }
-  for (const std::string_view word : {"const", "noexcept"})
+  if (object != nullptr && here().is_name("const")) fix(around, "the method is const");
+  for (const std::string_view word : {"const", "noexcept", "override", "final"})
     if (here().is_name(word)) take();
   if (accept("->")) {
     const auto type = type_at(at_);
@@ -240,6 +260,7 @@ FunctionSyntax::Parameter Parser::parameter(bool may_change, Parameter& known) {
     const Token& name = take();
     variable.name = name.text;
     variable.is_map = is_map_name(made.type);
+    variable.of = with_class(made.type);
     made.name = add_variable(variable, name.range);
     known.variable = variables_.size() - 1;
     known.node_name = made.name;
@@ -349,7 +370,8 @@ void Parser::replace_names(std::string_view name, const std::vector<Token>& by, 
     if (tokens_[i].is("{")) ++blocks;
     if (tokens_[i].is("}")) --blocks;
     const bool is_outside = in_block && blocks < 0;
-    const bool is_part = i > 0 && (tokens_[i - 1].is("::") || tokens_[i - 1].is("."));
+    const bool is_part =
+        i > 0 && (tokens_[i - 1].is("::") || tokens_[i - 1].is(".") || tokens_[i - 1].is("->"));
     const std::size_t behind = end_of_written(i);
     const bool is_scope = behind < tokens_.size() && tokens_[behind].is("::");
     if (tokens_[i].is_quoted || written(i) != name || is_part || is_scope || is_outside) {

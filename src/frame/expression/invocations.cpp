@@ -27,6 +27,7 @@ const Parser::Closure* Parser::find_closure(std::string_view name) const {
 
 // add(x); at this position.
 bool Parser::invokes() const {
+  if (changing_method() != nullptr) return true;
   const auto end = qualified_name_at(at_);
   if (!end || !token(*end).is("(") || here().is_quoted) return false;
   const Closure* const found = find_closure(spelled(at_, *end));
@@ -38,13 +39,13 @@ bool Parser::is_statement(const Token& name) const {
 }
 
 void Parser::invocation_statement() {
-  call_statement_ = at_;
+  call_statement_ = changing_method() != nullptr ? end_of_target(at_) + 1 : at_;
   static_cast<void>(postfix());
   if (!accept(";")) fail_here("';'");
 }
 
 // The next token begins the arguments.
-NodeIndex Parser::invocation(const Closure& closure, const Token& name) {
+NodeIndex Parser::invocation(const Closure& closure, const Token& name, std::optional<Given> object) {
   const TextRange mark = name.range;
   const std::string_view text = name.text;
   if (effects_ == nullptr || effects_->conditions > 0)
@@ -53,18 +54,21 @@ NodeIndex Parser::invocation(const Closure& closure, const Token& name) {
   const std::uint32_t depth = use(closure, text, mark);
   const Token& open = take();
   std::vector<Given> given;
+  if (object) given.push_back(*object);
+  const std::size_t before = given.size();
   std::vector<std::size_t> referred;  // variables that references to what does not change read
   while (!here().is(")")) {
-    if (!given.empty() && !accept(",")) fail_here("',' or ')'");
+    if (given.size() > before && !accept(",")) fail_here("',' or ')'");
     if (given.size() == closure.parameters.size())
-      fail(mark, fmt::format("'{}' takes {} argument{}", text, given.size(), given.size() == 1 ? "" : "s"));
+      fail(mark, fmt::format("'{}' takes {} argument{}", text, given.size() - before,
+                             given.size() - before == 1 ? "" : "s"));
     given.push_back(argument(closure.parameters[given.size()], text, referred));
   }
   expect(")", open);
   for (std::size_t i = given.size(); i < closure.parameters.size(); ++i) {
     if (!closure.parameters[i].preset)
-      fail(mark, fmt::format("'{}' takes {} argument{}, got {}", text, closure.parameters.size(),
-                             closure.parameters.size() == 1 ? "" : "s", given.size()));
+      fail(mark, fmt::format("'{}' takes {} argument{}, got {}", text, closure.parameters.size() - before,
+                             closure.parameters.size() - before == 1 ? "" : "s", given.size() - before));
     given.push_back({*closure.parameters[i].preset, std::nullopt});
   }
   require_own(closure, given, referred, text, mark);

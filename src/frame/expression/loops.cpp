@@ -106,6 +106,8 @@ void Parser::range_loop(Block& block, const Type& type) {
   std::optional<std::size_t> changes;
   if (is_reference && item.variable.fixed_as.empty()) {
     item.variable.fixed_as = "it is a reference to an item of something that cannot change";
+    if (const auto named = find_variable(token(begin).text); named && at_ == begin + 2)
+      item.variable.of = item_class(variables_[*named].of);
     if (at_ == begin + 2 && is_changeable(token(begin))) changes = find_variable(token(begin).text);
   }
   fix_variables(begin, at_ - 1, "a loop goes through it");

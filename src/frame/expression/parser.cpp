@@ -177,6 +177,8 @@ NodeIndex Parser::unary() {
     if (const auto type = c_cast_at(at_)) {
       at_ = type->end;
       prefixes.push_back({type->name, true, from(token.range)});
+    } else if (token.is("*") && class_ != nullptr && this->token(at_ + 1).is_name("this")) {
+      break;
     } else if (token.is("-") || token.is("+") || token.is("!") || token.is("~") || token.is("*")) {
       prefixes.push_back({std::string(token.text), false, take().range});
     } else {
@@ -197,7 +199,8 @@ NodeIndex Parser::unary() {
 }
 
 NodeIndex Parser::postfix() {
-  NodeIndex value = primary();
+  const Closure* const changing = changing_method();
+  NodeIndex value = changing != nullptr ? call_of_changing_method(*changing) : primary();
   for (;;) {
     const Token& token = here();
     if (token.is(".")) {
@@ -216,6 +219,9 @@ NodeIndex Parser::postfix() {
       value = add(std::move(node));
     } else if (token.is("(") && syntax_[value].kind == NodeKind::lambda) {
       value = application(value, syntax_[value].mark, 1);
+    } else if (token.is("(") && syntax_[value].kind != NodeKind::literal &&
+               syntax_[value].kind != NodeKind::list) {
+      value = called_on(value, "operator()", syntax_[value].mark);
     } else if (token.is("(")) {
       fail(token.range, "only functions and methods can be called, by their names");
     } else {
@@ -304,6 +310,12 @@ NodeIndex Parser::primary() {
   }
   if (token.is("{")) return list();
   if (token.is("[")) return lambda();
+  if (token.is("*")) {  // of this
+    take();
+    const auto object = find_variable("this");
+    if (!object) fail(token.range, "'this' has a meaning only in methods");
+    return named(*object, take().range);
+  }
   if (token.is("&")) fail(token.range, "there are no pointers in expressions; for powers, write pow(x, y)");
   fail_here("a value");
 }
@@ -345,6 +357,7 @@ NodeIndex Parser::name() {
     return add(std::move(node));
   }
   if (here().is_name("static_cast")) return static_cast_of(first);
+  if (here().is_name("this") && class_ != nullptr) return this_object();
   for (const std::string_view word :
        {"nullptr", "this", "new", "delete", "sizeof", "dynamic_cast", "const_cast", "reinterpret_cast",
         "auto", "return", "if", "else", "for", "while"})
@@ -368,9 +381,13 @@ NodeIndex Parser::name() {
       return call(std::move(text), std::move(types->first), from(begin));
     }
   }
+  if (at_ == first + 1 && here().is("(") && is_method_of_this(token(first)))
+    return method_of_this(token(first));
   if (at_ == first + 1 || here().is("("))
     if (const Closure* const known = find_closure(text)) return closure(*known, token(first));
-  if (here().is("(") || here().is("{")) return call(std::move(text), {}, from(begin));
+  const bool is_object =
+      at_ == first + 1 && here().is("(") && find_variable(text);  // which has an operator()
+  if (!is_object && (here().is("(") || here().is("{"))) return call(std::move(text), {}, from(begin));
   if (at_ == first + 1)
     if (const auto alias = alias_of(token(first))) return alias->node;
   return named(text, from(begin));

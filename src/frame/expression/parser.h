@@ -18,6 +18,12 @@
 
 namespace colonnade::frame {
 
+// "operator_less" of "<", as functions are called that define operators; empty for others.
+std::string_view name_of_operator(std::string_view symbol);
+// push_back and similar methods of lists
+bool is_changing_method(const Token& method);
+// Words in front of the type of a function.
+bool is_specifier(const Token& token);
 // Of std::map, std::set and the unordered ones.
 bool is_map_name(std::string_view type);
 
@@ -105,6 +111,18 @@ class Parser {
     unsigned loops = 0;                      // around its declaration
     std::string_view digits = {};            // of one that is a constant integer
     std::optional<NodeIndex> iterates = {};  // of an iterator: its list
+    std::string_view of = {};                // the type of an object or a list of them, spelled
+  };
+  // Of a text with functions.
+  struct Class {
+    struct Member {
+      std::string name, type;
+      std::optional<NodeIndex> preset;  // without another value
+    };
+    std::string name;
+    std::string spelled;  // as a type, with its members
+    std::vector<Member> members;
+    std::vector<std::string> methods;  // their names
   };
   // A name within a lambda, and the number of the variable that it means; none if it is no variable.
   struct Use {
@@ -154,7 +172,7 @@ class Parser {
   bool is_for_each() const;
   bool is_statement(const Token& name) const;
   void invocation_statement();
-  NodeIndex invocation(const Closure& closure, const Token& name);
+  NodeIndex invocation(const Closure& closure, const Token& name, std::optional<Given> object = {});
   Given argument(const Parameter& parameter, std::string_view name, std::vector<std::size_t>& referred);
   NodeIndex invoked(const Closure& closure, const std::vector<Given>& given, TextRange mark,
                     std::uint32_t depth);
@@ -340,7 +358,7 @@ class Parser {
   void definition(FunctionsSyntax& into);
   void name_space(FunctionsSyntax& into);
   std::vector<std::string> template_names();
-  void function(FunctionSyntax made, FunctionsSyntax& into);
+  void function(FunctionSyntax made, FunctionsSyntax& into, const Class* object = nullptr);
   FunctionSyntax::Parameter parameter(bool may_change, Parameter& known);
   void add_closure(const FunctionSyntax& made, std::vector<Parameter> parameters, std::size_t size);
   void skip_body(const Token& brace);
@@ -349,6 +367,29 @@ class Parser {
   std::size_t end_of_written(std::size_t at) const;
   void replace_names(std::string_view name, const std::vector<Token>& by, bool in_block);
   void enumeration(FunctionsSyntax& into);
+
+  // ---- Classes (classes.cpp)
+  void class_definition(FunctionsSyntax& into);
+  std::vector<std::size_t> class_members(Class& made, const Token& name, const Token& open);
+  void data_members(Class& made, const Type& type);
+  void skip_function(const Token& open);
+  NodeIndex preset_of(const Class::Member& member, TextRange mark);
+  NodeIndex object_of(const Class& made, const std::vector<NodeIndex>& members, TextRange mark);
+  void aggregate(const Class& made, TextRange mark, FunctionsSyntax& into);
+  void name_members(const Class& made, std::size_t object, TextRange mark);
+  void constructor(const Class& made, FunctionsSyntax& into);
+  void method(const Class& made, FunctionsSyntax& into);
+  std::string name_of_function();
+  std::string_view class_spelled(std::string_view type) const;
+  std::string_view with_class(std::string_view type);
+  std::string_view class_of_target(std::size_t begin, std::size_t end) const;
+  std::string_view item_class(std::string_view list) const;
+  const Closure* changing_method() const;
+  NodeIndex call_of_changing_method(const Closure& closure);
+  NodeIndex method_of_this(const Token& name);
+  NodeIndex called_on(NodeIndex object, std::string_view name, TextRange mark);
+  NodeIndex this_object();
+  bool is_method_of_this(const Token& name) const;
 
   // ---- Types (types.cpp)
   std::optional<Type> type_at(std::size_t at) const;
@@ -394,6 +435,8 @@ class Parser {
   bool leaves_switch_ = false;      // one does
   std::deque<std::string> hidden_;  // names of variables that no text can spell
   std::deque<Closure> closures_;
+  std::deque<Class> classes_;
+  const Class* class_ = nullptr;      // whose functions are parsed
   std::vector<Use> uses_;             // within lambdas that have names
   std::vector<std::size_t> reads_;    // variables that are named
   std::set<std::size_t> stale_;       // iterators of maps whose keys may have changed

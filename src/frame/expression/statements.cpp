@@ -184,6 +184,10 @@ void Parser::declaration(const Type& type, std::vector<Step>& steps) {
       step.value = expression();
     } else if (here().is("{") || here().is("(")) {
       initializer(step);
+    } else if (!class_spelled(step.type).empty()) {
+      SyntaxNode made = make(NodeKind::call, step.mark);
+      made.text = step.type;
+      step.value = add(std::move(made));
     } else if (step.type == "auto" || !variable.fixed_as.empty()) {
       fail(step.mark, fmt::format("'{}' needs a value where it is declared: {} {} = ...;", step.name,
                                   step.type, step.name));
@@ -281,6 +285,10 @@ void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
                           : std::nullopt;
   variable.is_map = variable.is_map || is_map_name(step.type) || (copied && variables_[*copied].is_map);
   variable.loops = loops_;
+  if (variable.of.empty()) variable.of = with_class(step.type);
+  if (step.value && step.type == "auto" && syntax_[*step.value].kind == NodeKind::call)
+    variable.of = class_spelled(syntax_[*step.value].text);
+  if (copied) variable.of = variables_[*copied].of;
   step.name = add_variable(variable, step.mark);
   steps.push_back(std::move(step));
 }
@@ -440,7 +448,8 @@ void Parser::initializer(Step& step) {
     values = items(braces ? "}" : ")", open);
   }
   const auto type = type_of_name(step.type);
-  const bool is_one = values.size() == 1 && !(type && is_map(*type));
+  const bool is_made = (type && is_map(*type)) || !class_spelled(step.type).empty();
+  const bool is_one = values.size() == 1 && !is_made;
   if (is_one && (!type || !type->is_list() || syntax_[values.front()].kind == NodeKind::list)) {
     step.value = values.front();
     return;

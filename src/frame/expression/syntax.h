@@ -59,6 +59,8 @@ inline constexpr std::string_view loop_place = "for place";
 
 // What a subscript of a map has as text if it changes nothing, or another statement does.
 inline constexpr std::string_view inserts_nothing = "inserts nothing";
+// What makes an object of its members: the text of a call, whose type is the class.
+inline constexpr std::string_view object_of_members = "object of";
 // Of at(), whose key must be there.
 inline constexpr std::string_view needs_key = "needs the key";
 

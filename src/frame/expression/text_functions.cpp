@@ -44,6 +44,31 @@ class BodyKernel final : public Kernel {
   bool large_blocks_ = body_.takes_large_blocks();
 };
 
+// "struct P{float pt;}" of a record, unless it is a known class.
+std::string spelled_type(const ValueType& type) {
+  if (type.is_list() && !type.is_optional() && !type.is_string())
+    return fmt::format("std::vector<{}>", spelled_type(ValueType(type.item())));
+  if (!type.is_record() || type.is_variant() || type_of_name(type.class_name())) return type.name();
+  std::string members;
+  for (const auto& [name, member] : type.members())
+    members += fmt::format("{} {};", spelled_type(member), name);
+  return fmt::format("struct {}{{{}}}", type.class_name(), members);
+}
+
+// A type as a text has it, where classes are spelled with their members.
+std::string shown(std::string_view type) {
+  std::string text;
+  int nested = 0;
+  for (const char c : type) {
+    if (c == '{') ++nested;
+    if (nested == 0) text += c;
+    if (c == '}') --nested;
+  }
+  for (std::size_t at = text.find("struct "); at != std::string::npos; at = text.find("struct ", at))
+    text.erase(at, 7);
+  return text;
+}
+
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
@@ -161,9 +186,9 @@ const Function* TextFunctions::Impl::find(std::string_view name, std::size_t bef
 std::string TextFunctions::Impl::signature_of(const FunctionSyntax& function) {
   std::string parameters;
   for (const auto& [name, type, preset] : function.parameters)
-    parameters += fmt::format("{}{}{}{}{}", parameters.empty() ? "" : ", ", type, name.empty() ? "" : " ",
-                              spelled_name(name), preset ? " = ..." : "");
-  return fmt::format("{} {}({})", function.result, function.name, parameters);
+    parameters += fmt::format("{}{}{}{}{}", parameters.empty() ? "" : ", ", shown(type),
+                              name.empty() ? "" : " ", spelled_name(name), preset ? " = ..." : "");
+  return fmt::format("{} {}({})", shown(function.result), function.name, parameters);
 }
 
 // Empty unless all are known.
@@ -284,7 +309,7 @@ TextFunctions::Impl::BoundFunction TextFunctions::Impl::bind(std::size_t number,
     if (!found)
       throw Error(ErrorKind::type, fmt::format("the type '{}' of '{}' does not follow from the arguments",
                                                name, function.name));
-    chosen.types.emplace_back(name, found->name());
+    chosen.types.emplace_back(name, spelled_type(*found));
   }
   return bind(parse_functions(written_, &chosen), number, types);
 }
@@ -326,8 +351,9 @@ TextFunctions::TextFunctions(std::string text) : impl_(std::make_shared<Impl>(st
 std::vector<TextFunctions::Signature> TextFunctions::signatures() const {
   std::vector<Signature> found;
   for (const FunctionSyntax& function : impl_->syntax().functions) {
-    found.push_back({function.name, function.result, {}});
-    for (const auto& [name, type, preset] : function.parameters) found.back().parameters.push_back(type);
+    found.push_back({function.name, shown(function.result), {}});
+    for (const auto& [name, type, preset] : function.parameters)
+      found.back().parameters.push_back(shown(type));
   }
   for (std::size_t i = 0; i < impl_->syntax().constants.size(); ++i)
     found.push_back({std::string(spelled_name(impl_->syntax().nodes[impl_->syntax().constants[i]].text)),

@@ -256,6 +256,29 @@ std::optional<ValueType> product_of_name(std::string_view name, int depth) {
   return ValueType::record("std::" + std::string(head) + "<" + types + ">", std::move(members));
 }
 
+// "struct P{float pt;int n;}": a class of a text with functions, see expression/classes.cpp.
+std::optional<ValueType> class_of_name(std::string_view name, int depth) {
+  const std::size_t open = name.find('{');
+  if (open == std::string_view::npos || !name.ends_with("}")) return std::nullopt;
+  const std::string_view inside = name.substr(open + 1, name.size() - open - 2);
+  std::vector<ValueType::Member> members;
+  int nested = 0;
+  for (std::size_t begin = 0, i = 0; i < inside.size(); ++i) {
+    if (inside[i] == '{') ++nested;
+    if (inside[i] == '}') --nested;
+    if (inside[i] != ';' || nested > 0) continue;
+    const std::string_view member = inside.substr(begin, i - begin);
+    const std::size_t space = member.rfind(' ');
+    if (space == std::string_view::npos) return std::nullopt;
+    const auto type = type_of(member.substr(0, space), depth + 1);
+    if (!type) return std::nullopt;
+    members.emplace_back(std::string(member.substr(space + 1)), *type);
+    begin = i + 1;
+  }
+  if (members.empty()) return std::nullopt;
+  return ValueType::record(std::string(trimmed(name.substr(6, open - 6))), std::move(members));
+}
+
 // "map<int, float>" and "set<int>", see expression/maps.h.
 std::optional<ValueType> map_of_name(std::string_view name, int depth) {
   const std::size_t open = name.find('<');
@@ -283,6 +306,7 @@ std::optional<ValueType> type_of(std::string_view name, int depth) {
   for (const std::string_view text : {"string", "string_view", "TString", "char*", "char *", "RSampleInfo",
                                       "RDF::RSampleInfo", "ROOT::RDF::RSampleInfo"})
     if (name == text) return ValueType::string();
+  if (name.starts_with("struct ")) return class_of_name(name, depth);
   if (auto integer = integer_of_words(name)) return integer;
   if (auto vector = vector_class_of_name(name)) return vector;
   if (auto product = product_of_name(name, depth)) return product;
