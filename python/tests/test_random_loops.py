@@ -67,6 +67,7 @@ class Program:
         # Loops that change a string are not run as flat programs.
         self.is_flat = self.chance(0.6)
         self.returns = "double"
+        self.throws = True
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
@@ -191,7 +192,9 @@ class Program:
             kinds = [self.changing_lambda, self.call, self.call, self.exchange, self.reference, self.through]
         if self.classes and self.chance(0.3):
             kinds = [self.new_object, self.change_of_map, self.change_of_map, self.change_of_text]
-            kinds += [self.change_of_parts, self.change_of_parts, self.found_key, self.thrown]
+            kinds += [self.change_of_parts, self.change_of_parts, self.found_key, self.thrown, self.written]
+            if self.helpers:
+                kinds += [self.new_item, self.change_of_item, self.change_of_item]
             if self.loops < 3:
                 kinds += [self.over_map, self.over_parts]
             if self.helpers:
@@ -622,6 +625,8 @@ class Program:
         )
 
     def number_of_object(self) -> str:
+        if self.chance(0.4) and (of_item := self.number_of_item()):
+            return of_item
         found = self.object_of("map", "table", "pairs", "lists")
         if found is None:
             return ""
@@ -697,8 +702,10 @@ class Program:
         else:
             kinds = ("int", "float") if kind == "map" else ("text", "int")
             self.scopes.append([(key, kinds[0]), (item, kinds[1])])
-            self.fixed |= {key, item}
-            head = f"{self.random.choice(['auto&', 'const auto&', 'auto'])} [{key}, {item}]"
+            reference = self.random.choice(["auto&", "const auto&", "auto"])
+            # What is declared by "auto" is a copy here.
+            self.fixed |= {key} if reference == "auto&" and name not in fixed else {key, item}
+            head = f"{reference} [{key}, {item}]"
         text = f"for ({head} : {name}) {self.body()}"
         self.scopes.pop()
         self.fixed = fixed
@@ -722,6 +729,8 @@ class Program:
             self.scopes.append([])
             change = self.random.choice([f"{other}.first += 1;", f"{other}.second ^= 1;"])
             text = f"for (auto& {other} : {name}) {{ {change} }}"
+            if self.chance(0.5):
+                text = f"for (auto& [{other}, {item}] : {name}) {{ {item} += 1; {other} *= 2; }}"
         else:
             self.scopes.append([(item, "pair")])
             text = f"for (auto {item} : {name}) {self.body()}"
@@ -780,8 +789,155 @@ class Program:
             ]
         )
 
+    def written(self) -> str:
+        """What algorithms write into a list."""
+        lists = self.known("list", True)
+        if not lists:
+            return ";"
+        name, source = self.random.choice(lists), self.random.choice(self.known("list"))
+        all_of = f"{source}.begin(), {source}.end()"
+        self.names += 1
+        item = f"e{self.names}"
+        self.scopes.append([(item, "float")])
+        twice = f"[&](float {item}) {{ return {self.number(0)} + {item}; }}"
+        self.scopes.pop()
+        short = f"if ({name}.size() < 9) "
+        other = "" if name == source else f"{short}std::copy({all_of}, std::back_inserter({name}));"
+        return self.random.choice(
+            [
+                f"std::transform({name}.begin(), {name}.end(), {name}.begin(), {twice});",
+                f"std::partial_sum({name}.begin(), {name}.end(), {name}.begin());",
+                f"if ({name}.size() >= {source}.size()) std::copy({all_of}, {name}.begin());",
+                f"{name}.erase(std::unique({name}.begin(), {name}.end()), {name}.end());",
+                f"{name}.assign({self.integer(0)} & 3, {self.number(0)});",
+                f"{short}{name}.insert({name}.begin(), {{{self.number(0)}, {self.number(0)}}});",
+                f"if (!{name}.empty()) {name}.back() += {self.number(0)};",
+                f"if (!{name}.empty()) {{ auto& r = {name}.front(); r = {self.number(0)}; }}",
+                f"if ({name}.size() > 1) {name}.at(1) = {self.number(1)};",
+                other,
+                "" if name == source else f"{short}std::copy_if({all_of}, std::back_inserter({name}), {self.test()});",
+                "" if name == source else f"{short}std::transform({all_of}, std::back_inserter({name}), {twice});",
+            ]
+        )
+
+    # ---- Objects of the class Item, which is one of the helpers
+
+    ITEM = """struct Item {{
+      Item() = default;
+      Item(float x, int y = 3) : a(x), b{{y}} {{ int turns = 0; {constructor} w.push_back(x); }}
+      float get(int k) const {{ int turns = 0; {getter} return {value}; }}
+      void add(float x) {{ int turns = 0; {adder} w.push_back(x); if (w.size() > 9) w.clear(); }}
+      int next(int k) {{ add(1.5f); int turns = 0; {next} return ++b + k; }}
+      float operator()(float x) const {{ return x * a + this->get(1); }}
+      bool operator<(const Item& other) const {{ return b < other.b; }}
+    private:
+      static int three() {{ return 3; }}
+    public:
+      float a = 1.5f; int b{{2}}; std::vector<float> w{{0.5f, 2.f}};
+    }};
+    struct Pack {{ int n; std::vector<Item> items; Item first; }};
+    Item made(float x, int y) {{ Item i; i.b = y; if (x > 1) return {{x, y}}; i.add(x); return i; }}"""
+
+    @classmethod
+    def item_class(cls, seed: int) -> str:
+        def part(number: int, returns: str, *, is_const: bool = False) -> tuple[str, "Program"]:
+            made = cls(seed + number, classes=True)
+            made.scopes = [[("a", "float"), ("b", "int"), ("w", "list")]]
+            made.scopes[0].append(("x", "float") if returns == "nothing" else ("k", "int"))
+            made.fixed = {"a", "b", "w"} if is_const else set()
+            made.returns, made.is_flat = returns, True
+            made.throws = False  # objects need not be used
+            return " ".join(made.statement() for _ in range(2)), made
+
+        constructor = part(0, "nothing")[0].replace("return;", ";")
+        getter, made = part(1, "float", is_const=True)
+        return cls.ITEM.format(
+            constructor=constructor,
+            getter=getter,
+            value=made.number(),
+            adder=part(2, "nothing")[0],
+            next=part(3, "int")[0],
+        ).replace("\n", " ")
+
+    def new_item(self) -> str:
+        self.names += 1
+        name, kind = f"c{self.names}", self.random.choice(["item", "item", "items", "pack"])
+        number, integer = self.number(1), self.integer(0)
+        if kind == "item":
+            text = self.random.choice(
+                [
+                    f"Item {name};",
+                    f"Item {name}({number}, {integer});",
+                    f"Item {name}{{{number}, {integer}}};",
+                    f"auto {name} = Item({number});",
+                    f"Item {name} = {{{number}, {integer}}};",
+                    f"Item {name} = made({number}, {integer});",
+                ]
+            )
+        elif kind == "items":
+            text = self.random.choice([f"std::vector<Item> {name};", f"std::vector<Item> {name}(2);"])
+        else:
+            text = self.random.choice([f"Pack {name}{{{integer}, {{}}, {{{number}, 2}}}};", f"Pack {name}{{}};"])
+        self.scopes[-1].append((name, kind))
+        return text
+
+    def change_of_item(self) -> str:
+        found = self.object_of("item", "items", "pack", changeable=True)
+        if found is None:
+            return self.new_item()
+        name, kind = found
+        number, integer = self.number(0), self.integer(0)
+        if kind == "pack":
+            name, kind = self.random.choice([(f"{name}.items", "items"), (f"{name}.first", "item")])
+        if kind == "item":
+            self.names += 1
+            text = self.random.choice(
+                [
+                    f"{name}.add({number});",
+                    f"{name}.a = {number};",
+                    f"{name}.b += {integer};",
+                    f"{name}.w.push_back({number});",
+                    f"int x{self.names} = {name}.next({integer}) + 1;",
+                    f"{name} = Item({number}, {integer});",
+                    f"{name} = {{{number}, {integer}}};",
+                ]
+            )
+            if text.startswith("int x"):
+                self.scopes[-1].append((f"x{self.names}", "int"))
+            return text
+        short = f"if ({name}.size() < 9) "
+        items = self.known("item")
+        copied = self.random.choice(items) if items else f"made({number}, {integer})"
+        return self.random.choice(
+            [
+                f"{short}{name}.emplace_back({number}, {integer});",
+                f"{short}{name}.push_back({copied});",
+                f"{short}{name}.push_back({{{number}, {integer}}});",
+                f"{short}{name}.emplace_back();",
+                f"if (!{name}.empty()) {name}.back().add({number});",
+                f"if (!{name}.empty()) {name}[0].b += {integer};",
+                f"for (auto& each : {name}) each.add({number});",
+                f"std::sort({name}.begin(), {name}.end());",
+                f"std::sort({name}.begin(), {name}.end(), [](const Item& p, const Item& q) {{ return p.b > q.b; }});",
+                f"{name}.resize({integer} & 3);",
+            ]
+        )
+
+    def number_of_item(self) -> str:
+        found = self.object_of("item", "items", "pack")
+        if found is None:
+            return ""
+        name, kind = found
+        if kind == "items":
+            return f"({name}.empty() ? 2.f : {name}.back().a)"
+        if kind == "pack":
+            return f"({name}.items.empty() ? {name}.first.a : {name}.items[0].get({self.integer(0)}))"
+        return self.random.choice(
+            [f"{name}.a", f"(float){name}.b", f"{name}.get({self.integer(0)})", f"{name}({self.number(0)})"]
+        )
+
     def thrown(self) -> str:
-        if self.random.random() > 0.15:
+        if not self.throws or self.chance(0.85):
             return ";"
         return f'if ({self.condition(0)} && {self.condition(0)} && {self.condition(0)}) throw std::runtime_error("x");'
 
@@ -955,7 +1111,8 @@ def test_functions_do_what_a_compiler_makes_of_them(seed, tmp_path):
 def test_classes_do_what_a_compiler_makes_of_them(seed, tmp_path):
     """Maps, sets, texts and nested lists, exceptions, and functions that change their arguments."""
     rows, lists, frame = events(seed, tmp_path)
-    helpers = "\n".join(Program.helper(number, 9000 * seed + number) for number in range(HELPERS))
+    helpers = Program.item_class(8000 * seed) + "\n"
+    helpers += "\n".join(Program.helper(number, 9000 * seed + number) for number in range(HELPERS))
     bodies = [
         Program(5000 * seed + number, classes=True, helpers=HELPERS).whole() for number in range(PROGRAMS // 2)
     ]

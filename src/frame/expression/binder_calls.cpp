@@ -122,6 +122,11 @@ std::string_view replacement(std::string_view name) {
       {"max_element", "Max(list), or ArgMax(list)"},
       {"min_element", "Min(list), or ArgMin(list)"},
       {"sort", "Sort(list)"},
+      {"unique", "list.erase(std::unique(list.begin(), list.end()), list.end())"},
+      {"remove", "list.erase(std::remove(list.begin(), list.end(), value), list.end())"},
+      {"remove_if", "list.erase(std::remove_if(list.begin(), list.end(), condition), list.end())"},
+      {"copy", "it as a statement of its own"},
+      {"copy_if", "it as a statement of its own"},
       {"transform", "Map(list, [](auto v) { return v * 2; })"},
       {"TMath::Mean", "Mean(list)"},
       {"Form", "std::to_string(number), and texts with +"}};

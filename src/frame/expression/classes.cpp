@@ -13,9 +13,16 @@ namespace colonnade::frame {
 namespace {
 
 constexpr std::size_t most_classes = 100;
+// A class within another one is spelled out there.
+constexpr std::size_t longest_class = 4096;
 
 bool is_access(const Token& token) {
   return token.is_name("public") || token.is_name("private") || token.is_name("protected");
+}
+
+bool is_identifier(const Token& token) {
+  return token.kind == Token::Kind::name && !token.is_quoted &&
+         token.text.find_first_of(" #{") == std::string_view::npos;
 }
 
 // "X" of a type "std::vector<X>".
@@ -45,7 +52,7 @@ std::string_view name_of_operator(std::string_view symbol) {
 void Parser::class_definition(FunctionsSyntax& into) {
   take();
   const Token name = take();
-  if (name.kind != Token::Kind::name) fail(name.range, "the name of a class should be here");
+  if (!is_identifier(name)) fail(name.range, "a new name for the class should be here");
   if (accept(";")) return;  // it is defined below
   if (here().is_name("final")) take();
   if (here().is(":"))
@@ -64,6 +71,8 @@ void Parser::class_definition(FunctionsSyntax& into) {
   std::string members;
   for (const Class::Member& each : made.members) members += fmt::format("{} {};", each.type, each.name);
   made.spelled = fmt::format("struct {}{{{}}}", made.name, members);
+  if (made.spelled.size() > longest_class || !type_of_name(made.spelled))
+    fail(name.range, "the class has too many members, with those of its members");
   Token spelled = name;
   spelled.text = made.spelled;
   at_ = begin;
@@ -128,8 +137,10 @@ std::vector<std::size_t> Parser::class_members(Class& made, const Token& name, c
 void Parser::data_members(Class& made, const Type& type) {
   at_ = type.end;
   do {
-    if (here().kind != Token::Kind::name) fail_here("the name of a member");
+    if (!is_identifier(here())) fail_here("the name of a member");
     const Token name = take();
+    if (std::ranges::find(made.members, name.text, &Class::Member::name) != made.members.end())
+      fail(name.range, fmt::format("there is already a member '{}'", name.text));
     Step step{.name = std::string(name.text), .type = type.name, .mark = name.range};
     if (here().is("[")) step.type = array_type(type.name);
     Class::Member member{step.name, step.type, std::nullopt};
@@ -242,8 +253,8 @@ void Parser::constructor(const Class& made, FunctionsSyntax& into) {
   if (here().is_name("noexcept")) take();
   if (accept("=")) {
     if (take().is_name("delete")) return leave_scope(around);
-  } else if (here().is(";")) {
-    fail(mark, "the body of a constructor stands within its class here");
+  } else if (here().is(";")) {  // it is defined below
+    return leave_scope(around);
   } else {
     if (accept(":")) {
       do {
@@ -284,13 +295,41 @@ void Parser::method(const Class& made, FunctionsSyntax& into) {
   bool is_static = false;
   for (; is_specifier(here()); take()) is_static = is_static || here().is_name("static");
   const auto type = type_at(at_);
+  if (!type) fail_here("the type of a method");
   for (std::size_t i = at_; i < type->end; ++i) is_static = is_static || token(i).is_name("static");
   at_ = type->end;
+  if (token(at_ + 1).is("::")) at_ += 2;  // of a method that is defined outside of its class
   FunctionSyntax function{.result = type->name, .mark = here().range};
   function.name = fmt::format("{}::{}", made.name, name_of_function());
   const std::string around = std::exchange(namespace_, made.name + "::");
   this->function(std::move(function), into, is_static ? nullptr : &made);
   namespace_ = around;
+}
+
+// A method or constructor outside of its class: P::P(int x) {}, int P::get() const { ... }
+bool Parser::defines_member(FunctionsSyntax& into) {
+  const auto class_at = [this](std::size_t at) -> const Class* {
+    if (token(at).kind != Token::Kind::name || !token(at + 1).is("::")) return nullptr;
+    const std::string name = namespace_ + std::string(token(at).text);
+    const auto found = std::ranges::find(classes_, name, &Class::name);
+    return found == classes_.end() ? nullptr : &*found;
+  };
+  const Class* of = class_at(at_);
+  const bool constructs = of != nullptr && token(at_ + 2).text == token(at_).text && token(at_ + 3).is("(");
+  if (!constructs) {
+    const auto type = type_at(at_);
+    of = type ? class_at(type->end) : nullptr;
+    if (of == nullptr) return false;
+  }
+  const Class* const around = std::exchange(class_, of);
+  if (constructs) {
+    at_ += 2;
+    constructor(*of, into);
+  } else {
+    method(*of, into);
+  }
+  class_ = around;
+  return true;
 }
 
 // Of what is next, up to the bracket of its parameters: "twice", "operator()".
@@ -388,9 +427,10 @@ NodeIndex Parser::call_of_changing_method(const Closure& closure) {
 NodeIndex Parser::method_of_this(const Token& name) {
   const std::size_t object = *find_variable("this");
   const NodeIndex node = named(object, name.range);
-  if (const Closure* const known = find_closure(name.text)) {
+  if (const auto known = find_variable(fmt::format("{}::{}", class_->name, name.text));
+      known && variables_[*known].closure != nullptr) {
     reads_.pop_back();
-    return invocation(*known, name, Given{node, object});
+    return invocation(*variables_[*known].closure, name, Given{node, object});
   }
   return called_on(node, name.text, name.range);
 }
@@ -419,7 +459,7 @@ NodeIndex Parser::this_object() {
 }
 
 bool Parser::is_method_of_this(const Token& name) const {
-  return class_ != nullptr && find_variable("this") &&
+  return class_ != nullptr && find_variable("this") && !find_variable(name.text) &&
          std::ranges::find(class_->methods, name.text) != class_->methods.end();
 }
 

@@ -81,13 +81,17 @@ void Parser::definition(FunctionsSyntax& into) {
       made.templates.clear();
     }
   }
+  const bool is_template = at_ > 0 && token(at_ - 1).is(">");
+  if (is_template && here().is_name("using"))
+    fail(here().range, "names for types cannot be templates here; write the type itself");
   if (here().is_name("struct") || here().is_name("class")) {
-    if (token(at_ - 1).is(">") && at_ > 0) fail(here().range, "classes cannot be templates here");
+    if (is_template) fail(here().range, "classes cannot be templates here");
     return class_definition(into);
   }
   if (here().is_name("union"))
     fail(here().range, "'union' is not supported: only functions, classes and constants can be defined");
   while (is_specifier(here())) take();
+  if (!classes_.empty() && made.templates.empty() && defines_member(into)) return;
   const auto type = type_at(at_);
   if (!type) fail_here("the type of a function or a constant");
   const Token& name = token(type->end);
@@ -181,6 +185,10 @@ void Parser::function(FunctionSyntax made, FunctionsSyntax& into, const Class* o
   if (object != nullptr && here().is_name("const")) fix(around, "the method is const");
   for (const std::string_view word : {"const", "noexcept", "override", "final"})
     if (here().is_name(word)) take();
+  if (object != nullptr && accept("=")) {  // default or delete
+    take();
+    return leave_scope(around);
+  }
   if (accept("->")) {
     const auto type = type_at(at_);
     if (!type) fail_here("the type of the result");

@@ -40,6 +40,9 @@ NodeIndex Parser::lambda(Closure* made) {
     } while (accept(","));
     expect(")", bracket);
   }
+  if (here().is_name("mutable"))
+    fail(here().range,
+         "a lambda has no variables of its own here; declare one before it, and capture it by [&]");
   if (accept("->")) {
     const auto type = type_at(at_);
     if (!type) fail_here("the type of the result");

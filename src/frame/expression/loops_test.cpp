@@ -513,8 +513,8 @@ TEST(TextFunctions, AreRefusedWhenTheyAreDefined) {
             "there is another function 'g'; what changes its arguments needs a name of its own");
   EXPECT_EQ(refusal("int f(int x) { static int n = 0; n += x; return n; }"),
             "'n' cannot be changed: it is static, and entries are computed in any order");
-  EXPECT_EQ(refusal("struct A {};"),
-            "'struct' is not supported: only functions and constants can be defined");
+  EXPECT_EQ(refusal("union A {};"),
+            "'union' is not supported: only functions, classes and constants can be defined");
   EXPECT_EQ(refusal("#define A 3\nint f() { return A; }"),
             "macros are not expanded; write a constant or a function");
   EXPECT_EQ(refusal("float Sum(float x) { return x; }"),

@@ -190,6 +190,7 @@ class Parser {
   Block block(bool in_braces);
   void statement(Block& block);
   std::optional<Type> declared_type() const;
+  std::optional<Type> unknown_type() const;
   void declaration(const Type& type, std::vector<Step>& steps);
   bool refers(const Type& type, bool is_const) const;
   void refer(Variable variable, TextRange mark);
@@ -379,6 +380,7 @@ class Parser {
   void name_members(const Class& made, std::size_t object, TextRange mark);
   void constructor(const Class& made, FunctionsSyntax& into);
   void method(const Class& made, FunctionsSyntax& into);
+  bool defines_member(FunctionsSyntax& into);
   std::string name_of_function();
   std::string_view class_spelled(std::string_view type) const;
   std::string_view with_class(std::string_view type);

@@ -39,7 +39,15 @@ bool is_map_name(std::string_view type) {
 bool Parser::starts_statements() const {
   for (const std::string_view word : {"return", "if", "auto", "const", "switch", "throw", "using", "typedef"})
     if (here().is_name(word)) return true;
-  return starts_loop() || binding_type() || declared_type().has_value();
+  return starts_loop() || binding_type() || declared_type() || unknown_type();
+}
+
+// std::optional<int> x;
+std::optional<Parser::Type> Parser::unknown_type() const {
+  auto type = here().is_name("std") ? type_at(at_) : std::nullopt;
+  const bool is_one = type && type->name.ends_with(">") && token(type->end).kind == Token::Kind::name &&
+                      !type_of_name(type->name);
+  return is_one ? type : std::nullopt;
 }
 
 // The type of a declaration at this position: a type, a name, and a token that proves a declaration.
@@ -123,6 +131,7 @@ void Parser::statement(Block& block) {
   } else if (is_for_each()) {
     for_each(block);
   } else {
+    if (const auto type = unknown_type()) fail(here().range, fmt::format("unknown type '{}'", type->name));
     fail(here().range, prints() ? no_output : no_statement);
   }
 }
