@@ -557,7 +557,9 @@ class Program:
             elif kind == "pairs":
                 items.append(f"{{{self.number(0)}, {self.integer(0)}}}")
             elif kind == "lists":
-                items.append(self.random.choice([*self.known("list"), f"Floats({self.integer(0)} & 3, 1.5f)"]))
+                items.append(
+                    self.random.choice([*self.known("list"), f"Floats({self.integer(0)} & 3, 1.5f)"])
+                )
         value = f" = {{{', '.join(items)}}}" if items else ""
         if kind == "text" and self.chance(0.7):
             value = f" = {self.text(1)}"
@@ -621,7 +623,11 @@ class Program:
                 ]
             )
         return self.random.choice(
-            [f"(int){name}.size()", f"(int){name}.count({self.key(kind)})", f"(int){name}.contains({self.key(kind)})"]
+            [
+                f"(int){name}.size()",
+                f"(int){name}.count({self.key(kind)})",
+                f"(int){name}.contains({self.key(kind)})",
+            ]
         )
 
     def number_of_object(self) -> str:
@@ -648,12 +654,15 @@ class Program:
         key = self.key(kind)
         if kind in ("set", "bag"):
             return self.random.choice(
-                [f"{name}.insert({key});"] * 3 + [f"{name}.emplace({key});", f"{name}.erase({key});", f"{name}.clear();"]
+                [f"{name}.insert({key});"] * 3
+                + [f"{name}.emplace({key});", f"{name}.erase({key});", f"{name}.clear();"]
             )
         value = self.integer(1) if kind == "words" else self.number(1)
         if kind == "words":
             # What the key is made of is not what changes.
-            return self.random.choice([f"{name}[{key}] += {value};", f"++{name}[{key}];", f"{name}.erase({key});"])
+            return self.random.choice(
+                [f"{name}[{key}] += {value};", f"++{name}[{key}];", f"{name}.erase({key});"]
+            )
         return self.random.choice(
             [
                 f"{name}[{key}] = {value};",
@@ -678,7 +687,9 @@ class Program:
         self.fixed.add(name)
         inside = self.block(2)
         self.fixed = fixed
-        change = self.random.choice([f"{place}->second += {self.number(0)};", f"{place}->second = {self.number(0)};", ""])
+        change = self.random.choice(
+            [f"{place}->second += {self.number(0)};", f"{place}->second = {self.number(0)};", ""]
+        )
         if self.chance(0.5):
             return f"if (auto {place} = {name}.find({key}); {place} != {name}.end()) {{ {change} {inside} }}"
         return (
@@ -745,7 +756,11 @@ class Program:
         name, _ = found
         short = f"if ({name}.size() < 12) "
         return self.random.choice(
-            [f"{short}{name} += {self.text(1)};", f"{name} = {self.text(1)};", f"{short}{name} = {name} + \"a\";"]
+            [
+                f"{short}{name} += {self.text(1)};",
+                f"{name} = {self.text(1)};",
+                f'{short}{name} = {name} + "a";',
+            ]
         )
 
     def change_of_parts(self) -> str:
@@ -756,9 +771,15 @@ class Program:
         index = self.integer(1)
         inside = f"if ((size_t)({index}) < {name}.size()) "
         if kind == "pairs":
-            proper = f"std::none_of({name}.begin(), {name}.end(), [](auto e) {{ return e.first != e.first; }})"
+            proper = (
+                f"std::none_of({name}.begin(), {name}.end(), [](auto e) {{ return e.first != e.first; }})"
+            )
             order = self.random.choice(
-                ["", ", [](const auto& a, const auto& b) { return a > b; }", ", std::greater<std::pair<float, int>>()"]
+                [
+                    "",
+                    ", [](const auto& a, const auto& b) { return a > b; }",
+                    ", std::greater<std::pair<float, int>>()",
+                ]
             )
             return self.random.choice(
                 [
@@ -783,7 +804,7 @@ class Program:
                 f"{inside}{name}[{index}].push_back({self.number(1)});",
                 f"{inside}if ({name}[{index}].size() > 0) {name}[{index}][0] += {self.number(1)};",
                 f"{inside}{name}[{index}].clear();",
-                f"{inside}{{ auto& r = {name}[{index}]; r.push_back({self.number(0)}); if (r.size() > 9) r.resize(1); }}",
+                f"{inside}{{ auto& r = {name}[{index}]; r.push_back({self.number(0)}); if (r.size() > 9) r.clear(); }}",
                 f"if ({name}.size() > 0) {name}.pop_back();",
                 f"if ({name}.size() > 1) std::swap({name}[0], {name}[1]);",
             ]
@@ -815,8 +836,12 @@ class Program:
                 f"if (!{name}.empty()) {{ auto& r = {name}.front(); r = {self.number(0)}; }}",
                 f"if ({name}.size() > 1) {name}.at(1) = {self.number(1)};",
                 other,
-                "" if name == source else f"{short}std::copy_if({all_of}, std::back_inserter({name}), {self.test()});",
-                "" if name == source else f"{short}std::transform({all_of}, std::back_inserter({name}), {twice});",
+                ""
+                if name == source
+                else f"{short}std::copy_if({all_of}, std::back_inserter({name}), {self.test()});",
+                ""
+                if name == source
+                else f"{short}std::transform({all_of}, std::back_inserter({name}), {twice});",
             ]
         )
 
@@ -840,7 +865,7 @@ class Program:
 
     @classmethod
     def item_class(cls, seed: int) -> str:
-        def part(number: int, returns: str, *, is_const: bool = False) -> tuple[str, "Program"]:
+        def part(number: int, returns: str, *, is_const: bool = False) -> tuple[str, Program]:
             made = cls(seed + number, classes=True)
             made.scopes = [[("a", "float"), ("b", "int"), ("w", "list")]]
             made.scopes[0].append(("x", "float") if returns == "nothing" else ("k", "int"))
@@ -877,7 +902,9 @@ class Program:
         elif kind == "items":
             text = self.random.choice([f"std::vector<Item> {name};", f"std::vector<Item> {name}(2);"])
         else:
-            text = self.random.choice([f"Pack {name}{{{integer}, {{}}, {{{number}, 2}}}};", f"Pack {name}{{}};"])
+            text = self.random.choice(
+                [f"Pack {name}{{{integer}, {{}}, {{{number}, 2}}}};", f"Pack {name}{{}};"]
+            )
         self.scopes[-1].append((name, kind))
         return text
 
@@ -967,22 +994,31 @@ class Program:
         if style == 0:
             made.scopes = [[("out", "list"), ("sum", "float"), ("k", "int")]]
             made.returns = "nothing"
-            return f"void helper{number}(Floats& out, float& sum, int k) {{ int turns = 0; {made.body_of_helper()} out.push_back(sum); sum += 1; }}"
+            return (
+                f"void helper{number}(Floats& out, float& sum, int k) "
+                f"{{ int turns = 0; {made.body_of_helper()} out.push_back(sum); sum += 1; }}"
+            )
         if style == 1:
             made.scopes = [[("k", "int"), ("f", "float"), ("v", "list")]]
             made.returns = "float"
             made.fixed = {"k", "v"}
-            more = made.random.choice([f"helper{number}(k - 1, {made.number(1)})", f"helper{number}(k - 1, f) + helper{number}(k - 2, 1.f)"])
+            more = made.random.choice(
+                [
+                    f"helper{number}(k - 1, {made.number(1)})",
+                    f"helper{number}(k - 1, f) + helper{number}(k - 2, 1.f)",
+                ]
+            )
             return (
-                f"float helper{number}(const int k, float f) {{ if (k <= 0) return f; int turns = 0; const Floats v{{f, 1.f}}; "
-                f"{made.body_of_helper()} return {made.number(1)} + {more}; }}"
+                f"float helper{number}(const int k, float f) "
+                f"{{ if (k <= 0) return f; int turns = 0; const Floats v{{f, 1.f}}; {made.body_of_helper()} "
+                f"return {made.number(1)} + {more}; }}"
             )
         made.scopes = [[("m", "map"), ("k", "int"), ("v", "list"), ("f", "float")]]
         made.returns = "nothing"
         made.fixed = {"v", "f"}
         return (
-            f"void helper{number}(std::map<int, float>& m, int k) {{ int turns = 0; const Floats v{{2.f}}; const float f = 1.5f; "
-            f"{made.body_of_helper()} m[k] += 1; }}"
+            f"void helper{number}(std::map<int, float>& m, int k) "
+            f"{{ int turns = 0; const Floats v{{2.f}}; const float f = 1.5f; {made.body_of_helper()} m[k] += 1; }}"
         )
 
     def body_of_helper(self) -> str:
@@ -995,7 +1031,9 @@ class Program:
         lists = self.known("list", True)
         ends += [f"({name}.size() > 0 ? (double){name}.back() : (double){name}.size())" for name in lists]
         if self.classes:
-            ends = [f"(double)({end})" for end in (self.integer_of_object(), self.number_of_object()) if end] or ends
+            ends = [
+                f"(double)({end})" for end in (self.integer_of_object(), self.number_of_object()) if end
+            ] or ends
         word = "" if self.is_flat else "std::string word; "
         return f"int turns = 0; {word}{inside} return {self.random.choice(ends)};"
 
@@ -1114,7 +1152,8 @@ def test_classes_do_what_a_compiler_makes_of_them(seed, tmp_path):
     helpers = Program.item_class(8000 * seed) + "\n"
     helpers += "\n".join(Program.helper(number, 9000 * seed + number) for number in range(HELPERS))
     bodies = [
-        Program(5000 * seed + number, classes=True, helpers=HELPERS).whole() for number in range(PROGRAMS // 2)
+        Program(5000 * seed + number, classes=True, helpers=HELPERS).whole()
+        for number in range(PROGRAMS // 2)
     ]
     functions = f"using Floats = std::vector<float>;\n{helpers}\n" + "\n".join(
         f"double f{number}(float f, int n, const std::vector<float>& v) {{ {body} }}"

@@ -117,8 +117,8 @@ def test_scripts_declare_them(events: Path, tmp_path: Path) -> None:
         total = df.Define("y", "six_times(n) + nine_more(n)").Sum("y").GetValue()
         assert total == 7 * df.Sum("n").GetValue() + 9 * 5000
     assert ROOT.nine_more(np.array([1, 2])).to_list() == [10, 11]
-    with pytest.raises(UsageError, match="'struct' is not supported"):
-        ROOT.gInterpreter.Declare("struct A { int x; };")
+    with pytest.raises(UsageError, match="'union' is not supported"):
+        ROOT.gInterpreter.Declare("union A { int x; };")
     with pytest.raises(NotFoundError, match="cannot be read"):
         ROOT.gROOT.LoadMacro(str(tmp_path / "none.C"))
     with pytest.raises(UsageError, match="already a function 'nine_more' with these parameters"):
@@ -164,3 +164,184 @@ def test_variations_in_braces() -> None:
     )
     sums = ROOT.RDF.Experimental.VariationsFor(df.Sum("w"))
     assert {name: sums[name] for name in sums.GetKeys()} == {"nominal": 2, "w:0": 1, "w:1": 4}
+
+
+CLASSES = """
+namespace selections {
+struct above {
+  explicit above(float least) : m_least(least) {}
+  ROOT::RVecF operator()(const ROOT::RVecF& in) const {
+    ROOT::RVecF kept;
+    for (auto& x : in) if (passes(x)) kept.emplace_back(x);
+    return kept;
+  }
+  bool passes(float x) const { return x > m_least; }
+private:
+  float m_least = 20;
+};
+}
+struct Pair {
+  int i = -1, j{-1};
+  double mass = 0;
+  std::vector<int> tags;
+  bool operator<(const Pair& other) const { return mass < other.mass; }
+  void tag(int with) { tags.push_back(with); this->mass += 1; }
+  int next() { tag(7); return ++i; }
+};
+class Scale {
+public:
+  Scale();
+  Scale(float factor, float offset = 1) : factor(factor), offset{offset} { table.push_back(factor); }
+  float of(float x) const;
+  static float twice(float x) { return 2 * x; }
+private:
+  float factor = 1, offset; std::vector<float> table; std::array<int, 2> limits = {3, 4}; Pair best;
+};
+Scale::Scale() { offset = 5; }
+float Scale::of(float x) const { return factor * x + offset + limits[1] + table.size() + best.i; }
+const Scale common(3);
+Pair operator+(const Pair& a, const Pair& b) { return {a.i + b.i, a.j + b.j, a.mass + b.mass, {}}; }
+std::vector<Pair> pairs(const ROOT::RVecF& x) {
+  std::vector<Pair> found;
+  for (int i = 0; i < x.size(); ++i) for (int j = 0; j < i; ++j) found.push_back({i, j, std::abs(x[i] - x[j])});
+  std::sort(found.begin(), found.end());
+  if (!found.empty()) found.back().tag(2);
+  for (auto& pair : found) pair.tag(1);
+  return found;
+}
+float scaled(float x) {
+  Scale own, given(x);
+  return own.of(1) + given.of(1) * 10 + common.of(1) * 100 + Scale::twice(x);
+}
+int counted(int n) {
+  Pair p, q = {n, 1};
+  int k = q.next();
+  auto sum = p + q;
+  return k * 100 + sum.i * 10 + q.tags[0];
+}
+"""
+
+
+def test_classes() -> None:
+    df = DataFrame.from_arrays({"x": ak.Array([[1.0, 4.0, 2.0], [], [30.0]]), "n": [1, 2, 3]})
+    df = df.with_functions(colonnade.functions(CLASSES))
+    assert df.take("selections::above(1.5)(x)").value.to_list() == [[4, 2], [], [30]]
+    assert df.take("selections::above(n).passes(2)").value.tolist() == [True, False, False]
+    made = df.define("p", "pairs(x)")
+    assert made.column_type("p") == "std::vector<Pair>"
+    assert made.take("p.mass").value.to_list() == [[2, 3, 5], [], []]
+    assert made.take("p.tags").value.to_list() == [[[1], [1], [2, 1]], [], []]
+    assert made.filter("p.size() > 0").take("p[2].i * 10 + p[2].j").value.tolist() == [10]
+    assert df.take("scaled(n)").value.tolist() == [10 + 60 + 700 + 2, 10 + 70 + 700 + 4, 10 + 80 + 700 + 6]
+    assert df.take("counted(n)").value.tolist() == [217, 327, 437]
+    assert df.take("(Pair(n, 1) + Pair()).i").value.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("struct A : B { int n; };", "no base classes"),
+        ("template <typename T> struct A { T n; };", "cannot be templates"),
+        ("struct A { virtual int n() = 0; };", "'virtual' is not supported within a class"),
+        (
+            "struct A { int n; int f() const { n = 2; return n; } };",
+            "'n' cannot be changed: the method is const",
+        ),
+        ("struct A { int n; A(int k) : m(k) {} };", "'A' has no member 'm'"),
+        ("struct A { int n; int n; };", "already a member 'n'"),
+        ("struct A { int n; }; struct A { int n; };", "a new name for the class"),
+        ("struct A { std::vector<A> n; };", "unknown type 'std::vector<A>' of the member 'n'"),
+        ("struct A { int n; }; int f(int x) { return A(1, 2).n; }", "takes 1 argument, got 2"),
+        ("struct A { int n; }; int f(int x) { A a; return a.get(); }", "unknown method 'get'"),
+        (
+            "struct A { int n; }; int f(int x) { A a; return a(x); }",
+            "only functions and methods can be called",
+        ),
+        ("struct A { int n; void up() { ++n; } }; int f(const A& a) { a.up(); return 1; }", "it is const"),
+        (
+            "struct A0 { int n; };"
+            + "".join(f"struct A{i} {{ A{i - 1} a, b, c, d; }};" for i in range(1, 9)),
+            "too many",
+        ),
+        ("template <typename T> using A = std::vector<T>;", "names for types cannot be templates"),
+        ("int f(int x) { auto g = [x](int y) mutable { return y; }; return g(x); }", "capture it by"),
+        ("int f(int x) { std::optional<int> y; return 1; }", "unknown type 'std::optional<int>'"),
+    ],
+)
+def test_classes_are_refused_when_they_are_defined(text: str, problem: str) -> None:
+    with pytest.raises(colonnade.Error, match=problem.replace("(", r"\(")):
+        colonnade.functions(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("std::map<int, float> m = {{1, 2.f}}; for (auto& [k, y] : m) y *= 2; return m[1];", [4, 4]),
+        (
+            "std::vector<std::pair<int, int>> z = {{1, 2}}; for (auto& [a, b] : z) b += a; return z[0].second;",
+            [3, 3],
+        ),
+        ('std::map<std::string, int> m = {{"ab", 1}}; m.erase(std::string("ab")); return m.size();', [0, 0]),
+        ("std::map<int, int> m = {{n, 1}}; m.at(n) += 4; return m.at(n);", [5, 5]),
+        (
+            "std::vector<std::vector<int>> w(2); w.back().push_back(n); w.front() = {7}; return w[0][0] + w[1][0];",
+            [8, 9],
+        ),
+        (
+            (
+                "std::vector<float> w; "
+                "std::copy_if(v.begin(), v.end(), std::back_inserter(w), [&](float y) { return y > n; });"
+                " return Sum(w);"
+            ),
+            [5, 3],
+        ),
+        (
+            (
+                "std::vector<float> w(v.size()); "
+                "std::transform(v.begin(), v.end(), w.begin(), [](auto y) { return 2 * y; }); "
+                "std::partial_sum(w.begin(), w.end(), w.begin()); return w.back();"
+            ),
+            [12, 12],
+        ),
+        (
+            (
+                "std::vector<float> w = v; "
+                "std::transform(v.begin(), v.end(), w.begin(), w.begin(), [](float a, float b) { return a * b; });"
+                " return Sum(w);"
+            ),
+            [14, 14],
+        ),
+        (
+            "std::vector<int> w = {1, 1, 2, 1}; w.erase(std::unique(w.begin(), w.end()), w.end()); return w.size();",
+            [3, 3],
+        ),
+        (
+            "std::set<int> s; std::copy(v.begin(), v.end(), std::inserter(s, s.end())); return s.count(n);",
+            [1, 1],
+        ),
+        (
+            "std::vector<float> w = v; std::nth_element(w.begin(), w.begin() + 1, w.end()); return w[1];",
+            [2, 2],
+        ),
+        (
+            "std::vector<int> a, b = {1}; a.assign(3, n); a.swap(b); b.insert(b.begin(), {8, 9}); return b[1] + a[0];",
+            [10, 10],
+        ),
+        ('std::string s = "a"; s.push_back(\'b\'); s.append("cd"); return s.size();', [4, 4]),
+        (
+            "return std::inner_product(v.begin(), v.end(), v.begin(), 0.f) + std::is_sorted(v.begin(), v.end());",
+            [14, 14],
+        ),
+    ],
+)
+def test_lists_are_written_in_place(text: str, expected: list[float]) -> None:
+    df = DataFrame.from_arrays({"v": ak.Array([[3.0, 1.0, 2.0]] * 2), "n": np.array([1, 2], np.int32)})
+    assert df.take(text).value.tolist() == expected
+
+
+def test_templates_with_the_same_names_of_types() -> None:
+    functions = colonnade.functions(
+        "template <typename T> T one(T x) { return x; } template <typename T> T two(T x) { return x; }"
+    )
+    df = DataFrame.from_arrays({"n": np.array([1, 2], np.int64)}).with_functions(functions)
+    assert df.take("one(n) + two(n)").value.tolist() == [2, 4]

@@ -107,7 +107,10 @@ void Parser::definition(FunctionsSyntax& into) {
     made.name = namespace_ + name_of_function();
     return function(std::move(made), into);
   }
-  if (token(type->end + 1).is("(")) {
+  // "const A a(3);" is a constant.
+  const bool has_value =
+      token(type->end + 1).is("(") && !token(type->end + 2).is(")") && !type_at(type->end + 2);
+  if (token(type->end + 1).is("(") && !has_value) {
     at_ = type->end + 1;
     return function(std::move(made), into);
   }
