@@ -65,7 +65,7 @@ void Parser::class_definition(FunctionsSyntax& into) {
   const std::size_t begin = at_;
   const std::vector<std::size_t> functions = class_members(made, name, open);
   if (!accept(";")) fail_here("';' behind the class");
-  std::size_t behind = at_;
+  const std::size_t behind = at_;
 
   if (made.members.empty()) made.members.push_back({"_", "bool", std::nullopt});
   std::string members;
@@ -85,15 +85,47 @@ void Parser::class_definition(FunctionsSyntax& into) {
     return token(at).is_name(made.spelled) && token(at + 1).is("(");
   };
   if (std::ranges::none_of(functions, is_constructor)) aggregate(made, name.range, into);
-  for (const bool constructs : {true, false})
-    for (const std::size_t at : functions) {
-      if (is_constructor(at) != constructs) continue;
-      at_ = at;
-      if (constructs)
-        constructor(made, into);
-      else
-        method(made, into);
+  // Each behind those that it calls: functions know those before them.
+  const auto name_at = [&](std::size_t at) {
+    while (!token(at + 1).is("(") && token(at).kind != Token::Kind::end) ++at;
+    return token(at).text;
+  };
+  std::vector<std::size_t> order, pending;
+  const auto add_with_called = [&](std::size_t first) {
+    pending.push_back(first);
+    while (!pending.empty()) {
+      const std::size_t at = pending.back();
+      const auto next = std::ranges::upper_bound(functions, at);
+      const std::size_t end = next == functions.end() ? behind : *next;
+      const auto is_new = [&](std::size_t other) {
+        return std::ranges::find(order, other) == order.end() &&
+               std::ranges::find(pending, other) == pending.end();
+      };
+      std::optional<std::size_t> called;
+      for (std::size_t i = at; i < end && !called; ++i)
+        for (const std::size_t other : functions)
+          if (token(i + 1).is("(") && token(i).kind == Token::Kind::name && !is_constructor(other) &&
+              is_new(other) && name_at(other) == token(i).text)
+            called = other;
+      if (called) {
+        pending.push_back(*called);
+        continue;
+      }
+      pending.pop_back();
+      if (std::ranges::find(order, at) == order.end()) order.push_back(at);
     }
+  };
+  for (const bool constructs : {true, false})
+    for (const std::size_t at : functions)
+      if (is_constructor(at) == constructs && std::ranges::find(order, at) == order.end())
+        add_with_called(at);
+  for (const std::size_t at : order) {
+    at_ = at;
+    if (is_constructor(at))
+      constructor(made, into);
+    else
+      method(made, into);
+  }
   class_ = around;
   at_ = behind;
 }
