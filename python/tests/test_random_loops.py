@@ -851,11 +851,12 @@ class Program:
       Item() = default;
       Item(float x, int y = 3) : a(x), b{{y}} {{ int turns = 0; {constructor} w.push_back(x); }}
       float get(int k) const {{ int turns = 0; {getter} return {value}; }}
-      void add(float x) {{ int turns = 0; {adder} w.push_back(x); if (w.size() > 9) w.clear(); }}
+      void add(float x) {{ int turns = 0; {adder} w.push_back(x); trim(); }}
       int next(int k) {{ add(1.5f); int turns = 0; {next} return ++b + k; }}
       float operator()(float x) const {{ return x * a + this->get(1); }}
       bool operator<(const Item& other) const {{ return b < other.b; }}
     private:
+      void trim() {{ if (w.size() > 9) w.clear(); for (auto& each : w) each += a; }}
       static int three() {{ return 3; }}
     public:
       float a = 1.5f; int b{{2}}; std::vector<float> w{{0.5f, 2.f}};
@@ -944,6 +945,7 @@ class Program:
                 f"if (!{name}.empty()) {name}.back().add({number});",
                 f"if (!{name}.empty()) {name}[0].b += {integer};",
                 f"for (auto& each : {name}) each.add({number});",
+                f"for (auto& each : {name}) for (auto& inner : each.w) inner *= {number};",
                 f"std::sort({name}.begin(), {name}.end());",
                 f"std::sort({name}.begin(), {name}.end(), [](const Item& p, const Item& q) {{ return p.b > q.b; }});",
                 f"{name}.resize({integer} & 3);",

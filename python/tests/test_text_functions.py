@@ -278,6 +278,10 @@ def test_classes_are_refused_when_they_are_defined(text: str, problem: str) -> N
     [
         ("std::map<int, float> m = {{1, 2.f}}; for (auto& [k, y] : m) y *= 2; return m[1];", [4, 4]),
         (
+            "std::vector<std::vector<int>> w = {{n}}; for (auto& a : w) for (auto& b : a) b *= 2; return w[0][0];",
+            [2, 4],
+        ),
+        (
             "std::vector<std::pair<int, int>> z = {{1, 2}}; for (auto& [a, b] : z) b += a; return z[0].second;",
             [3, 3],
         ),

@@ -13,6 +13,7 @@ namespace colonnade::frame {
 namespace {
 
 constexpr std::size_t most_classes = 100;
+constexpr std::size_t most_functions = 200;  // of a class
 // A class within another one is spelled out there.
 constexpr std::size_t longest_class = 4096;
 
@@ -153,6 +154,8 @@ std::vector<std::size_t> Parser::class_members(Class& made, const Token& name, c
     const auto type = is_special ? std::nullopt : type_at(at);
     if (!is_special && !type) fail_here("a member");
     if (is_special || token(type->end).is_name("operator") || token(type->end + 1).is("(")) {
+      if (functions.size() == most_functions)
+        fail(here().range, fmt::format("more than {} functions of a class", most_functions));
       if (!token(at).is("~")) functions.push_back(at_);
       if (!is_special && !token(type->end).is_name("operator"))
         made.methods.emplace_back(token(type->end).text);

@@ -108,7 +108,23 @@ void Parser::range_loop(Block& block, const Type& type) {
     item.variable.fixed_as = "it is a reference to an item of something that cannot change";
     if (const auto named = find_variable(token(begin).text); named && at_ == begin + 2)
       item.variable.of = item_class(variables_[*named].of);
-    if (at_ == begin + 2 && is_changeable(token(begin))) changes = find_variable(token(begin).text);
+    const auto is_part = [&] {  // a member of a variable, or another name of a part of one
+      const auto name = find_variable(token(begin).text);
+      const auto root = variable_of(list);
+      if (!name || !root || *root < own_variables_ || end_of_target(begin) != at_ - 1) return false;
+      for (std::size_t i = begin; i + 1 < at_; ++i)
+        if (token(i).is("[") || end_of_part(i) != i || (token(i).is("->") && !token(i - 1).is_name("this")))
+          return false;
+      const Variable& alias = variables_[*name];
+      const bool is_item = !alias.place.empty();  // a loop goes through the list, which it fixes
+      return alias.fixed_as.empty() && (is_item || variables_[*root].fixed_as.empty());
+    };
+    if (at_ == begin + 2 && is_changeable(token(begin))) {
+      changes = find_variable(token(begin).text);
+    } else if (is_part()) {
+      changes = variable_of(list);
+      item.variable.refers_to = list;
+    }
   }
   fix_variables(begin, at_ - 1, "a loop goes through it");
   go_through(block, std::move(made), std::move(item), list, changes, [this](Block& body) {
@@ -151,6 +167,10 @@ void Parser::go_through(Block& block, Loop made, Item item, NodeIndex list,
   made.step = body_of(steps);
 
   Block body;
+  if (changes && item.variable.refers_to) {
+    const NodeIndex part = copy_of(*item.variable.refers_to, *changes, mark);
+    item.variable.refers_to = add(make(NodeKind::subscript, mark, {part, named(place_name, mark)}));
+  }
   const NodeIndex value =
       add(make(NodeKind::subscript, mark, {named(list_name, mark), named(place_name, mark)}));
   if (item.members.empty()) {
@@ -172,8 +192,13 @@ void Parser::go_through(Block& block, Loop made, Item item, NodeIndex list,
 // for (auto& [a, b] : list): names of the members of the item.
 void Parser::refer_to_members(const Item& item, TextRange mark) {
   for (std::size_t i = 0; i < item.members.size(); ++i) {
-    const NodeIndex list = named(item.variable.list, mark);
-    const NodeIndex part = add(make(NodeKind::subscript, mark, {list, named(item.variable.place, mark)}));
+    NodeIndex part = 0;
+    if (item.variable.refers_to) {
+      part = copy_of(*item.variable.refers_to, item.variable.list, mark);
+    } else {
+      const NodeIndex list = named(item.variable.list, mark);
+      part = add(make(NodeKind::subscript, mark, {list, named(item.variable.place, mark)}));
+    }
     Variable variable = item.variable;
     variable.name = item.members[i]->text;
     variable.refers_to = member_of(part, fmt::format("_{}", i), mark);
