@@ -232,7 +232,7 @@ def test_classes() -> None:
     assert made.take("p.mass").value.to_list() == [[2, 3, 5], [], []]
     assert made.take("p.tags").value.to_list() == [[[1], [1], [2, 1]], [], []]
     assert made.filter("p.size() > 0").take("p[2].i * 10 + p[2].j").value.tolist() == [10]
-    assert df.take("scaled(n)").value.tolist() == [10 + 60 + 700 + 2, 10 + 70 + 700 + 4, 10 + 80 + 700 + 6]
+    assert df.take("scaled(n)").value.tolist() == [9 + 60 + 800 + 2, 9 + 70 + 800 + 4, 9 + 80 + 800 + 6]
     assert df.take("counted(n)").value.tolist() == [217, 327, 437]
     assert df.take("(Pair(n, 1) + Pair()).i").value.tolist() == [0, 1, 2]
 
