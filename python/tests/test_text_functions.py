@@ -185,7 +185,7 @@ struct Pair {
   double mass = 0;
   std::vector<int> tags;
   bool operator<(const Pair& other) const { return mass < other.mass; }
-  void tag(int with) { tags.push_back(with); this->mass += 1; }
+  void tag(int with) { tags.push_back(with); for (auto each : tags) mass += each == with; }
   int next() { tag(7); return ++i; }
 };
 class Scale {
@@ -249,6 +249,7 @@ def test_classes() -> None:
         ),
         ("struct A { int n; A(int k) : m(k) {} };", "'A' has no member 'm'"),
         ("struct A { int n; int n; };", "already a member 'n'"),
+        ("struct A { int n; void up() { n++; } int f() const { up(); return n; } };", "the method is const"),
         ("struct A { int n; }; struct A { int n; };", "a new name for the class"),
         ("struct A { std::vector<A> n; };", "unknown type 'std::vector<A>' of the member 'n'"),
         ("struct A { int n; }; int f(int x) { return A(1, 2).n; }", "takes 1 argument, got 2"),

@@ -253,7 +253,8 @@ void Parser::aggregate(const Class& made, TextRange mark, FunctionsSyntax& into)
 // The object of a method or constructor and its members, for what follows.
 void Parser::name_members(const Class& made, std::size_t object, TextRange mark) {
   for (const Class::Member& each : made.members) {
-    Variable member{.name = each.name, .list = object};
+    // Loops over one member leave the others as they are.
+    Variable member{.name = each.name, .list = object, .place = "this"};
     member.refers_to = member_of(named(object, mark), each.name, mark);
     member.depth = syntax_[*member.refers_to].depth;
     member.of = with_class(each.type);
@@ -465,6 +466,7 @@ NodeIndex Parser::method_of_this(const Token& name) {
   if (const auto known = find_variable(fmt::format("{}::{}", class_->name, name.text));
       known && variables_[*known].closure != nullptr) {
     reads_.pop_back();
+    if (variables_[object].fixed_as == "the method is const") require_changeable(object, name.range);
     return invocation(*variables_[*known].closure, name, Given{node, object});
   }
   return called_on(node, name.text, name.range);

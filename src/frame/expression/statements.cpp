@@ -340,8 +340,18 @@ void Parser::fix(std::size_t number, std::string_view reason) {
   const Variable& named = variables_[number];
   const std::size_t root = !named.place.empty() || named.refers_to ? named.list : number;
   set(variables_[root]);
-  for (Variable& each : variables_)
-    if ((!each.place.empty() || each.refers_to) && each.list == root) set(each);
+  const auto member_of_this = [this](const Variable& variable) -> std::string_view {
+    if (variable.place != "this" || !variable.refers_to) return {};
+    NodeIndex part = *variable.refers_to;
+    while (syntax_[syntax_[part].children.front()].kind != NodeKind::name)
+      part = syntax_[part].children.front();
+    return syntax_[part].text;
+  };
+  const std::string_view member = member_of_this(named);
+  for (Variable& each : variables_) {
+    const bool is_other = !member.empty() && member_of_this(each) != member;
+    if ((!each.place.empty() || each.refers_to) && each.list == root && !is_other) set(each);
+  }
 }
 
 void Parser::leave_scope(std::size_t around) {
