@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from array import array
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ def measure(side: str, files: list[str]) -> None:
     if side == "ROOT":
         import ROOT
 
-        work = partial(with_root, ROOT)
+        work: Callable[[list[str]], tuple[int, int]] = partial(with_root, ROOT)
     else:
         import awkward  # noqa: F401
         import uproot  # noqa: F401
