@@ -131,7 +131,8 @@ void Parser::statement(Block& block) {
   } else if (is_for_each()) {
     for_each(block);
   } else {
-    if (const auto type = unknown_type()) fail(here().range, fmt::format("unknown type '{}'", type->name));
+    if (const auto unknown = unknown_type())
+      fail(here().range, fmt::format("unknown type '{}'", unknown->name));
     fail(here().range, prints() ? no_output : no_statement);
   }
 }
