@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from colonnade.annotations import checked
@@ -316,7 +316,7 @@ def _text(home: PathLike | None) -> str:
 
 
 def _time(seconds: int) -> datetime | None:
-    return datetime.fromtimestamp(seconds, tz=timezone.utc) if seconds else None
+    return datetime.fromtimestamp(seconds, tz=UTC) if seconds else None
 
 
 def _data_set(one: _core.CachedDataSet) -> CachedDataSet:

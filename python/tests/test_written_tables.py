@@ -461,7 +461,7 @@ def test_records_of_numpy_with_bytes(tmp_path):
                 ([datetime.date(2024, 5, 17), datetime.datetime(2024, 5, 17, 9)], 1),
                 ([[], [datetime.date(2024, 5, 17), datetime.datetime(2024, 5, 17, 9)]], 1),
                 ([{"t": [pd.Timestamp(1)]}], 0),
-                ([datetime.time(9, tzinfo=datetime.timezone.utc)], 0),
+                ([datetime.time(9, tzinfo=datetime.UTC)], 0),
             ]
             for column in (pd.Series(times, dtype=object), times)
         ),
@@ -662,7 +662,7 @@ def test_streams_with_empty_items_at_an_offset(tmp_path):
 
 
 def test_dates_and_times_are_integers_with_a_unit(tmp_path):
-    moment = datetime.datetime(2024, 5, 17, 12, 30, tzinfo=datetime.timezone.utc)
+    moment = datetime.datetime(2024, 5, 17, 12, 30, tzinfo=datetime.UTC)
     table = pa.table(
         {
             "t": pa.array([moment] * 2, type=pa.timestamp("us", tz="UTC")),

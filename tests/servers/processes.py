@@ -16,10 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # Python 3.10 lacks it
-    from typing import Self
+from typing import Self
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"

@@ -88,7 +88,7 @@ class S3Requests:
         return content
 
     def _signed(self, method: str, path: str, query: str, body: bytes) -> dict[str, str]:
-        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+        now = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
         headers = {
             "host": self._endpoint.netloc,
             "x-amz-content-sha256": hashlib.sha256(body).hexdigest(),
