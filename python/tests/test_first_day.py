@@ -572,7 +572,7 @@ def test_export_reports_that_closing_failed(file, tmp_path, capfd, ending):
         folder = "/proc/self/fd"
         for number in os.listdir(folder) if done == total else ():
             link = f"{folder}/{number}"
-            if os.path.islink(link) and os.readlink(link).endswith(".tmp"):
+            if os.path.islink(link) and os.readlink(link).endswith(".part"):
                 os.close(int(number))
 
     with pytest.raises(colonnade.StorageError, match="cannot be written"):

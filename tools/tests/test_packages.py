@@ -101,6 +101,7 @@ def test_the_package_needs_what_it_says() -> None:
         "importing/bounds.py": {"uproot"},
         "importing/counted_arrays.py": {"uproot"},
         "importing/interpretations.py": {"uproot"},
+        "importing/late_branches.py": {"uproot"},
         "importing/maps.py": {"uproot"},
         "importing/recovery.py": {"uproot"},
         "importing/references.py": {"uproot"},
