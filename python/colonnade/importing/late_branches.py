@@ -316,7 +316,7 @@ class _LateBranch(_Branch):  # type: ignore[misc]
             read.postprocess(*place, late.file)
             for each in [*read.member("fLeaves"), *(read._embedded_baskets or [])]:
                 each._parent = self
-            self.__dict__ = read.__dict__
+            vars(self).update(vars(read))
             self.__class__ = _Branch
             late.references.update(found)
 
