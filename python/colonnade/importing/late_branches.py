@@ -316,7 +316,7 @@ class _LateBranch(_Branch):  # type: ignore[misc]
             read.postprocess(*place, late.file)
             for each in [*read.member("fLeaves"), *(read._embedded_baskets or [])]:
                 each._parent = self
-            vars(self).update(vars(read))
+            self.__dict__.update(read.__dict__)
             self.__class__ = _Branch
             late.references.update(found)
 

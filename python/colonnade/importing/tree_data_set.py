@@ -180,9 +180,10 @@ class TreeDataSet(DataSet):
         self, selected: dict[str, FieldInfo], start: int, stop: int, builder: Any, ahead: int = 0
     ) -> dict[str, Any]:
         self._bring([info.path for info in selected.values()])
+        places = self._places.copy()  # other threads may import columns meanwhile
         made: dict[str, Any] = {}
-        for brought in {id(one): one for one in self._places.values()}.values():
-            here = {name: info for name, info in selected.items() if self._places[info.path] is brought}
+        for brought in {id(one): one for one in places.values()}.values():
+            here = {name: info for name, info in selected.items() if places[info.path] is brought}
             if not here:
                 continue
             there = brought._select([info.path for info in here.values()])
