@@ -71,7 +71,7 @@ def write(path: Path, branches: int) -> None:
         branch = tree.Branch(
             f"Object{group}_v{member}", kept[-1], f"Object{group}_v{member}[nObject{group}]/{kind}"
         )
-        branch.SetTitle("a variable of these objects, with as many words as there usually are")
+        branch.SetTitle("a title of the usual length, such as those of the variables of objects")
     for entry in range(ENTRIES):
         for counter in counters:
             counter[0] = entry % 5

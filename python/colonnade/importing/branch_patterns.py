@@ -7,14 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .tree_bytes import LEAVES, Numbers, PlainBranch
+from .tree_bytes import CLASS, COUNTED, LEAVES, NEW_CLASS, TAG_OFFSET, Numbers, PlainBranch
 
 __all__ = ["Pattern"]
 
-_COUNTED = 0x40000000
-_NEW_CLASS = 0xFFFFFFFF
-_CLASS = 0x80000000
-_TAG_OFFSET = 2
 _SIZE = struct.Struct(">I")
 _TAG = struct.Struct(">II")
 # After the title of a branch: what differs without being part of the structure, or is looked at by itself.
@@ -50,20 +46,20 @@ class Pattern:
         for number, each in enumerate(branches):
             self._look_at(data, origin, number, each)
         places = {self._tag_of(place, origin): place for place in self._leaves}
-        classes = {_CLASS | self._tag_of((number, at), origin): (number, at) for number, at, _ in self.told}
+        classes = {CLASS | self._tag_of((number, at), origin): (number, at) for number, at, _ in self.told}
         targets = []
         for number, at in self._tags:
             (tag,) = _SIZE.unpack_from(data, int(self._starts[number]) + at)
             target = classes.get(tag) or places.get(tag)
             if target is None:
                 raise ValueError("a tag of something else")
-            targets.append((*target, _CLASS if tag in classes else 0))
+            targets.append((*target, CLASS if tag in classes else 0))
         self._tags_at = np.array(self._tags, np.int64).reshape(-1, 2)
         self._targets = np.array(targets, np.int64).reshape(-1, 3)
         self._leaves_at = np.array(self._leaves, np.int64).reshape(-1, 2)
 
     def _tag_of(self, place: tuple[int, int], origin: int) -> int:
-        return int(self._starts[place[0]]) + place[1] - origin + _TAG_OFFSET
+        return int(self._starts[place[0]]) + place[1] - origin + TAG_OFFSET
 
     def _look_at(self, data: bytes, origin: int, number: int, branch: PlainBranch) -> None:
         start, offset = branch.start, int(self._offsets[number])
@@ -77,17 +73,17 @@ class Pattern:
             differs(branch.middle + begin, branch.middle + end)
         objects = [
             (start, ""),
-            *((tag - _TAG_OFFSET + origin, leaf.kind) for tag, leaf in self._tagged(branch)),
+            *((tag - TAG_OFFSET + origin, leaf.kind) for tag, leaf in self._tagged(branch)),
         ]
         for at, kind in objects:
             size, tag = _TAG.unpack_from(data, at)
-            if tag == _NEW_CLASS:
+            if tag == NEW_CLASS:
                 self.told.append((number, at + 4 - start, kind or "TBranch"))
             else:
                 self._tags.append((number, at + 4 - start))
                 differs(at + 4, at + 8)
             if kind:
-                end = at + 4 + (size ^ _COUNTED)
+                end = at + 4 + (size ^ COUNTED)
                 counter = end - LEAVES[kind] - 4
                 differs(end - LEAVES[kind], end)
                 self._leaves.append((number, at - start))
@@ -111,7 +107,7 @@ class Pattern:
         try:
             for _ in range(count):
                 found.append(at)
-                at += 4 + (_SIZE.unpack_from(data, at)[0] ^ _COUNTED)
+                at += 4 + (_SIZE.unpack_from(data, at)[0] ^ COUNTED)
         except struct.error:
             return None
         starts, ends = np.array(found, np.int64), np.array([*found[1:], at], np.int64)
@@ -123,20 +119,20 @@ class Pattern:
         if np.any((heads != self._heads) & self._is_fixed):
             return None
         tags, targets = self._tags_at, self._targets
-        expected = starts[targets[:, 0]] + targets[:, 1] - origin + _TAG_OFFSET | targets[:, 2]
+        expected = starts[targets[:, 0]] + targets[:, 1] - origin + TAG_OFFSET | targets[:, 2]
         if np.any(_values(heads, self._offsets[tags[:, 0]] + tags[:, 1], ">u4") != expected):
             return None
         begins = starts + self._begins
-        if np.any(_values(heads, self._offsets + self._begins, ">u4") != ends - begins - 4 | _COUNTED):
+        if np.any(_values(heads, self._offsets + self._begins, ">u4") != ends - begins - 4 | COUNTED):
             return None
         middles = self._offsets + self._middles
         whole = np.frombuffer(data, np.uint8)
         sizes = _values(whole, stops, ">u4")
         capacities = _values(heads, middles + _CAPACITY, ">u4")
-        arrays = stops + 4 + (sizes ^ _COUNTED)
+        arrays = stops + 4 + (sizes ^ COUNTED)
         names = arrays + 3 + 20 * capacities
         if np.any(
-            (sizes & _COUNTED == 0) | (names + 1 != ends) | (whole[np.minimum(names, len(data) - 1)] != 0)
+            (sizes & COUNTED == 0) | (names + 1 != ends) | (whole[np.minimum(names, len(data) - 1)] != 0)
         ):
             return None
         flags = (
@@ -158,7 +154,7 @@ class Pattern:
 
     def leaf_tags(self, starts: np.ndarray, origin: int) -> np.ndarray:
         """The tags of all leaves of branches that start at some places."""
-        return starts[self._leaves_at[:, 0]] + self._leaves_at[:, 1] - origin + _TAG_OFFSET
+        return starts[self._leaves_at[:, 0]] + self._leaves_at[:, 1] - origin + TAG_OFFSET
 
 
 def _values(data: np.ndarray, places: np.ndarray, kind: str) -> np.ndarray:

@@ -21,14 +21,22 @@ from colonnade.locks import ProcessLock
 
 from .baskets import mended, named_as_its_base
 from .branch_patterns import Pattern
-from .tree_bytes import LEAVES, Baskets, Numbers, PlainBranch, baskets_of, numbers_of, plain_branch
+from .tree_bytes import (
+    LEAVES,
+    REFERENCED,
+    TAG_OFFSET,
+    Baskets,
+    Numbers,
+    PlainBranch,
+    baskets_of,
+    numbers_of,
+    plain_branch,
+)
 
 __all__ = ["pattern_of", "read_tree", "structure_of"]
 
-_TAG_OFFSET = 2
 _ARRAY = struct.Struct(">IHHIIBii")
 """What a TObjArray has before its objects."""
-_REFERENCED = 0x10
 
 
 def read_tree(key: Any, patterns: Sequence[Pattern] = ()) -> Any:
@@ -131,7 +139,7 @@ class _Late:
             if found is not None:
                 self.pattern, self.plain = pattern, pattern.branches
                 self.numbers, self._starts = found
-                tags = self._starts - cursor.origin + _TAG_OFFSET
+                tags = self._starts - cursor.origin + TAG_OFFSET
                 for number, tag in enumerate(tags.tolist()):
                     self._add(number, tag)
                 for number, at, name in pattern.told:
@@ -155,7 +163,7 @@ class _Late:
             for leaf, tag in enumerate(branch.tags):
                 self.leaves[tag] = (number, leaf)
             plain.append(branch)
-            self._add(len(plain) - 1, cursor.index - cursor.origin + _TAG_OFFSET)
+            self._add(len(plain) - 1, cursor.index - cursor.origin + TAG_OFFSET)
             cursor.move_to(branch.end)
 
     def _add(self, number: int, tag: int) -> None:
@@ -224,7 +232,7 @@ class _Leaves:
         end = begin + (size or 0)
         _, _, is_object, _, bits, name, count, _ = _ARRAY.unpack_from(chunk.raw_data, begin)
         tags = np.frombuffer(chunk.raw_data[begin + _ARRAY.size : end].tobytes(), ">u4")
-        is_plain = is_object == 1 and not bits & _REFERENCED and not name and count == len(tags)
+        is_plain = is_object == 1 and not bits & REFERENCED and not name and count == len(tags)
         if is_plain and (np.array_equal(tags, self._late.leaf_tags) or self._are_known(tags)):
             cursor.move_to(end)
             array = Model_TObjArray.empty()

@@ -14,7 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 __all__ = [
+    "CLASS",
+    "COUNTED",
     "LEAVES",
+    "NEW_CLASS",
+    "REFERENCED",
+    "TAG_OFFSET",
     "Baskets",
     "Numbers",
     "PlainBranch",
@@ -35,14 +40,14 @@ LEAVES = {
     "TLeafS": 4,
 }
 """The bytes after what all leaves have: their smallest and their largest value."""
-_COUNTED = 0x40000000
+COUNTED = 0x40000000
 """In numbers of bytes, which do not count themselves."""
-_NEW_CLASS = 0xFFFFFFFF
-_CLASS = 0x80000000
+NEW_CLASS = 0xFFFFFFFF
+CLASS = 0x80000000
 """In the tags of objects whose class was told before."""
-_TAG_OFFSET = 2
+TAG_OFFSET = 2
 """Added to places in tags."""
-_REFERENCED = 0x10
+REFERENCED = 0x10
 """The bit of objects with a further number."""
 _LONG = 255
 """The first byte of a text whose length follows in four bytes."""
@@ -135,12 +140,12 @@ def _plain_branch(
     if kind != "TBranch":
         raise _OtherError
     size, version, inner, named, is_object, _, bits = _NAMED.unpack_from(data, begin)
-    if size != end - begin - 4 | _COUNTED or version != 13 or named != 1 or is_object != 1:
+    if size != end - begin - 4 | COUNTED or version != 13 or named != 1 or is_object != 1:
         raise _OtherError
     name, at = _text(data, begin + _NAMED.size)
     title, at = _text(data, at)
     middle = at
-    if inner != at - begin - 10 | _COUNTED or bits & _REFERENCED:
+    if inner != at - begin - 10 | COUNTED or bits & REFERENCED:
         raise _OtherError
     (
         *fill,
@@ -180,17 +185,17 @@ def _plain_branch(
         _,
     ) = _MIDDLE.unpack_from(data, at)
     at += _MIDDLE.size
-    end_of_leaves = at - 21 + (leaves_size ^ _COUNTED)
+    end_of_leaves = at - 21 + (leaves_size ^ COUNTED)
     if (
-        fill != [6 | _COUNTED, 2]
-        or features_size != 7 | _COUNTED
+        fill != [6 | COUNTED, 2]
+        or features_size != 7 | COUNTED
         or features_version != 0
-        or branches_size != 21 | _COUNTED
+        or branches_size != 21 | COUNTED
         or branches_version != 3
         or branches_object != 1
         or branches_name != 0
         or branches != 0
-        or (branches_bits | leaves_bits) & _REFERENCED
+        or (branches_bits | leaves_bits) & REFERENCED
         or not at < end_of_leaves < end
         or leaves_version != 3
         or leaves_object != 1
@@ -200,15 +205,15 @@ def _plain_branch(
         raise _OtherError
     leaves, tags = [], []
     for _ in range(count):
-        tags.append(at - origin + _TAG_OFFSET)
+        tags.append(at - origin + TAG_OFFSET)
         leaf, at = _leaf(data, at, end_of_leaves, origin, classes, told, counters)
         leaves.append(leaf)
     if at != end_of_leaves:
         raise _OtherError
     size, _ = _ARRAY.unpack_from(data, at)
-    at += 4 + (size ^ _COUNTED)
+    at += 4 + (size ^ COUNTED)
     name_of_file, last = _text(data, at + 3 + 20 * capacity)
-    if not end_of_leaves < at < end or not size & _COUNTED or last != end:
+    if not end_of_leaves < at < end or not size & COUNTED or last != end:
         raise _OtherError
     if data[at] != 1 or data[at + 1 + 4 * capacity] != 1 or data[at + 2 + 12 * capacity] != 1:
         raise _OtherError
@@ -253,18 +258,18 @@ def _leaf(
     kind, begin, end = _object(data, start, origin, classes, told)
     after = LEAVES.get(kind)
     size, version, of_leaf, base, inner, named, is_object, _, bits = _LEAF.unpack_from(data, begin)
-    if after is None or end > stop or bits & _REFERENCED or is_object != 1:
+    if after is None or end > stop or bits & REFERENCED or is_object != 1:
         raise _OtherError
     name, at = _text(data, begin + _LEAF.size)
     title, at = _text(data, at)
-    if (size, version) != (end - begin - 4 | _COUNTED, 1) or (inner, named) != (
-        at - begin - 16 | _COUNTED,
+    if (size, version) != (end - begin - 4 | COUNTED, 1) or (inner, named) != (
+        at - begin - 16 | COUNTED,
         1,
     ):
         raise _OtherError
     length, size_of_type, offset, is_range, is_unsigned, tag = _END_OF_LEAF.unpack_from(data, at)
     at += _END_OF_LEAF.size
-    if (of_leaf, base) != (at - begin - 10 | _COUNTED, 2) or at + after != end:
+    if (of_leaf, base) != (at - begin - 10 | COUNTED, 2) or at + after != end:
         raise _OtherError
     counter = counters.get(tag)
     if tag and counter is None:
@@ -278,15 +283,15 @@ def _object(
 ) -> tuple[str, int, int]:
     """The class of an object, where it begins and where it ends."""
     size, tag = _TAG.unpack_from(data, start)
-    begin, end = start + _TAG.size, start + 4 + (size ^ _COUNTED)
-    if not size & _COUNTED or not begin < end <= len(data):
+    begin, end = start + _TAG.size, start + 4 + (size ^ COUNTED)
+    if not size & COUNTED or not begin < end <= len(data):
         raise _OtherError
-    if tag == _NEW_CLASS:
+    if tag == NEW_CLASS:
         stop = data.find(b"\0", begin, end)
         kind = data[begin:stop].decode("latin-1")
-        told[start + 4 - origin + _TAG_OFFSET] = kind
+        told[start + 4 - origin + TAG_OFFSET] = kind
         return kind, stop + 1, end
-    reference = tag ^ _CLASS
+    reference = tag ^ CLASS
     return told.get(reference) or classes(reference), begin, end
 
 
