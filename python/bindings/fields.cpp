@@ -61,11 +61,16 @@ void register_fields(nb::module_& module) {
       .def("encodings", &Field::encodings, nb::arg("compressed"))
       .def("set_encodings", &Field::set_encodings, nb::arg("encodings"))
       .def("clone", &Field::clone, nb::arg("name"));
-  module.def("make_field", nb::overload_cast<std::string_view, std::string_view>(&make_field),
-             nb::arg("name"), nb::arg("type_name"), "The field of a type name.");
-  module.def("stored_field", nb::overload_cast<const Descriptor&, std::uint32_t>(&make_field),
-             nb::arg("descriptor"), nb::arg("field"),
-             "The field that reads a stored field, without the parts that cannot be read.");
+  // Lambdas, since Clang does not deduce the type of an overloaded function here.
+  module.def(
+      "make_field",
+      [](std::string_view name, std::string_view type_name) { return make_field(name, type_name); },
+      nb::arg("name"), nb::arg("type_name"), "The field of a type name.");
+  module.def(
+      "stored_field",
+      [](const Descriptor& descriptor, std::uint32_t field) { return make_field(descriptor, field); },
+      nb::arg("descriptor"), nb::arg("field"),
+      "The field that reads a stored field, without the parts that cannot be read.");
   module.def("make_record", &make_record, nb::arg("name"), nb::arg("members"), "A record without type name.");
   module.def("make_collection", &make_collection, nb::arg("name"), nb::arg("item"),
              "A collection without type name.");
