@@ -129,6 +129,12 @@ class AxisView:
         refuse("an axis", name, "the axes of to_hist()")
 
 
+def _range_of_bins(first: int, last: int, size: int) -> slice:
+    """Return bins as ROOT reads them: a range that ends before it starts goes on to the overflow."""
+    first = max(first, 0)
+    return slice(first, size if last < first else last + 1)
+
+
 class _Binned(ABC):
     """The common part of histograms and profiles."""
 
@@ -307,7 +313,7 @@ class _Binned(ABC):
     def _above(self, threshold: float, axis: int, first: int, last: int, which: int) -> int:
         bins = self._axis(axis - 1).GetNbins()
         first = 1 if first < 1 else first
-        last = bins if last < first or last > bins else last
+        last = bins if last < 0 or last > bins else last
         others = tuple(slice(None) if k == axis - 1 else slice(1, -1) for k in range(len(self._shape)))
         contents = np.moveaxis(self._summable()[others], axis - 1, 0).reshape(bins + 2, -1)
         found = np.flatnonzero((contents[first : last + 1] > threshold).any(axis=1))
@@ -330,11 +336,7 @@ class _Binned(ABC):
             raise UsageError(f"an integral over {len(self._shape)} axes has {2 * len(self._shape)} bounds")
         chosen = []
         for k, size in enumerate(self._shape):
-            first, last = bounds[2 * k], bounds[2 * k + 1]
-            last = (
-                size - 1 if last < first else min(last, size - 1)
-            )  # as ROOT reads a range that ends before it starts
-            chosen.append(slice(max(first, 0), last + 1))
+            chosen.append(_range_of_bins(bounds[2 * k], bounds[2 * k + 1], size))
         return float(values[tuple(chosen)].sum())
 
     def GetBinErrorLow(self, *bins: int) -> float:
@@ -565,9 +567,8 @@ class HistogramView(_Binned):
         """Return the sum of the contents of bins, and write its error to the first element of the given array."""
         if len(self._axes) != 1:
             refuse("a histogram with several axes", "IntegralAndError", "Integral(...) and GetBinError(...)")
-        bins = self._shape[0]
-        last = bins - 1 if last < first else min(last, bins - 1)
-        error[0] = float(np.sqrt(self._squared_errors()[max(first, 0) : last + 1].sum()))
+        chosen = _range_of_bins(first, last, self._shape[0])
+        error[0] = float(np.sqrt(self._squared_errors()[chosen].sum()))
         return self.Integral(first, last)
 
     def Interpolate(self, x: float) -> float:
@@ -629,15 +630,34 @@ class ProfileView(_Binned):
             }[self._value.spread]
         return np.where(sums != 0, errors, 0.0)
 
+    def GetBinContent(self, *bins: int) -> float:
+        """Return the mean in a bin, by a number for each axis or by its global number; 0 outside of them, as in ROOT."""
+        return super().GetBinContent(*bins) if self._has(bins) else 0.0
+
+    def GetBinError(self, *bins: int) -> float:
+        """Return the error of a bin; see `GetBinContent`."""
+        return super().GetBinError(*bins) if self._has(bins) else 0.0
+
     def GetBinEntries(self, number: int) -> float:
         """Return the sum of weights in a bin, by its global number."""
-        return float(self._shaped(self._value.sum_w)[self._place((number,))])
+        return float(self._shaped(self._value.sum_w)[self._place((number,))]) if self._has((number,)) else 0.0
 
     def GetBinEffectiveEntries(self, number: int) -> float:
         """Return the square of the sum of weights in a bin over the sum of their squares."""
         sums = self.GetBinEntries(number)
         squares = float(self._shaped(self._value.sum_w2)[self._place((number,))])
         return sums * sums / squares if squares else 0.0
+
+    def _has(self, bins: tuple[int, ...]) -> bool:
+        return len(bins) > 1 or 0 <= bins[0] < self.GetNcells()
+
+    def GetSumw2(self) -> Floats:
+        """Return the sums of the squares of the averaged values, with their weights, by the global numbers of bins."""
+        return self._shaped(self._value.sum_wyy).ravel(order="F")
+
+    def GetSumw2N(self) -> int:
+        """Return the number of bins with underflow and overflow."""
+        return self.GetNcells()
 
     def GetErrorOption(self) -> str:
         """Return the kind of errors: "" for errors of the means, or "s", "i", "g"."""
