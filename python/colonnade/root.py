@@ -16,6 +16,7 @@ from .frame.root import declared as _declared
 from .frame.root import facade as _facade
 from .frame.root import models as _models
 from .frame.root import specification as _specification
+from .frame.root import tables as _tables
 from .frame.root.chains import TChain
 from .frame.root.facade import (
     DisableImplicitMT,
@@ -51,11 +52,10 @@ _DECLARED = (
 )
 _PLOTS = "to_hist() of a histogram, which plots with matplotlib and mplhep"
 _ADVICE = {
-    "FromCSV": "RDF.FromArrow(pyarrow.csv.read_csv(...))",
-    "FromSqlite": "RDF.FromArrow of a table",
     "DistributeSharedLibs": "colonnade.library: workers load the library by its name",
     "DistributeFiles": "the engine's own way, as client.upload_file or SparkContext.addFile; or a shared file system",
-    "MakeCsvDataFrame": "RDF.FromArrow(pyarrow.csv.read_csv(...))",
+    "MakeCsvDataFrame": "RDF.FromCSV",
+    "MakeSqliteDataFrame": "RDF.FromSqlite",
     "MakeNumpyDataFrame": "RDF.FromNumpy",
     "Calc": f"C++ code cannot be run; {_DECLARED}",
     "gSystem": "colonnade.library, for functions of C++ from a shared library",
@@ -282,6 +282,8 @@ class RDF(metaclass=_Namespace):
     FromNumpy = staticmethod(_facade.FromNumpy)
     FromPandas = staticmethod(_facade.FromPandas)
     FromArrow = staticmethod(_facade.FromArrays)
+    FromCSV = staticmethod(_tables.FromCSV)
+    FromSqlite = staticmethod(_tables.FromSqlite)
     ESnapshotOutputFormat = _models.ESnapshotOutputFormat
     RSnapshotOptions = _models.RSnapshotOptions
     TH1DModel = _models.TH1DModel
@@ -301,3 +303,5 @@ class RDF(metaclass=_Namespace):
     def AsRNode(node: RDataFrame) -> RDataFrame:
         """Return the node."""
         return node
+
+    RNode = AsRNode

@@ -6,6 +6,7 @@ import math
 import os
 import pickle
 import re
+import sqlite3
 
 import awkward as ak
 import hist
@@ -78,6 +79,7 @@ def test_sources(file, tmp_path):
     assert RDataFrame("Events", file, ["x"]).Max().GetValue() == X.max()
     assert ROOT.RDF.FromNumpy({"a": np.arange(5)}).Sum("a").GetValue() == 10
     assert ROOT.RDF.FromRNTuple("Events", file).GetNFiles() == 1
+    assert ROOT.RDF.RNode(RDataFrame(3)).Count().GetValue() == 3
     with pytest.raises(colonnade.UnsupportedError, match="cannot be made from a dict"):
         RDataFrame({"a": 1})
     with pytest.raises(colonnade.NotFoundError):
@@ -351,6 +353,10 @@ def test_profiles_and_graphs(frame):
     assert sorted(g.GetX().tolist()) == sorted(X.tolist())
     errors = frame.GraphAsymmErrors("x", "w", "w", "w", "w", "w")
     assert errors.GetErrorYhigh(0) == errors.GetPointY(0)
+    np.testing.assert_array_equal(errors.GetEXlow(), errors.GetY())
+    np.testing.assert_array_equal(errors.GetEYhigh(), errors.GetY())
+    with pytest.raises(colonnade.UsageError, match="has no errors"):
+        g.GetEXlow()
 
 
 def test_variations(frame):
@@ -375,6 +381,8 @@ def test_variations(frame):
     assert ROOT.RDF.VariationsFor(called.Sum("w"))["scale:up"] == pytest.approx(2 * W.sum())
     named = frame.Vary(["x", "w"], "{{x, x}, {w, w * 2}}", variationTags=["a", "b"], variationName="v")
     assert ROOT.RDF.VariationsFor(named.Sum("w"))["v:b"] == pytest.approx(2 * W.sum())
+    array = frame.Vary("w", lambda w: np.array([w / 2, w * 2]), ["w"], ["down", "up"], "scale")
+    assert ROOT.RDF.VariationsFor(array.Sum("w"))["scale:up"] == pytest.approx(2 * W.sum())
     assert "shift:up" in varied.GetVariations().AsString()
     with pytest.raises(colonnade.UsageError, match="tags of variations are missing"):
         frame.Vary("x", "{x, x}")
@@ -383,6 +391,10 @@ def test_variations(frame):
 def test_arrays_and_snapshots(frame, tmp_path, capsys):
     arrays = frame.AsNumpy(["x", "nMuon"])
     np.testing.assert_array_equal(arrays["x"], X)
+    arrays["x"] *= 2
+    np.testing.assert_array_equal(frame.AsNumpy(["x"])["x"], X)
+    items = frame.AsNumpy(["Muon_pt"])["Muon_pt"][int(np.argmax(COUNTS))]
+    items[0] = 1
     assert list(frame.AsNumpy(exclude=["Muon_pt", "Muon_charge"])) == ["nMuon", "w", "x"]
     lazy = frame.AsNumpy(["x"], lazy=True)
     assert not lazy.IsReady()
@@ -699,7 +711,7 @@ def test_threads(file, monkeypatch):
         (lambda f: ROOT.RVecF([1.0]), "no RVecF", "numpy.array"),
         (lambda f: ROOT.std.map, "std has no map", ""),
         (lambda f: ROOT.TFile, "no TFile", "colonnade.open"),
-        (lambda f: ROOT.RDF.FromCSV("f.csv"), "RDF has no FromCSV", "pyarrow"),
+        (lambda f: ROOT.RDF.MakeCsvDataFrame("f.csv"), "RDF has no MakeCsvDataFrame", "FromCSV"),
         (lambda f: ROOT.RDF.Experimental.FromJSON("f.json"), "Experimental has no FromJSON", ""),
         (lambda f: setattr(ROOT.RDF.RSnapshotOptions(), "fSplit", 1), "no option fSplit", "fLazy"),
     ],
@@ -938,6 +950,114 @@ def test_no_columns_are_all_for_as_numpy_alone():
         assert method("")
         with pytest.raises(colonnade.UsageError, match="no columns are named"):
             method([])
+
+
+def test_columns_of_the_constructor_are_those_of_calls_that_name_none(file):
+    frame = RDataFrame("Events", file, ["x", "w", "nMuon"])
+    assert frame.Graph().GetName() == "w_vs_x"
+    model = ("h", "t", 5, -2, 2, 5, 0, 2)
+    assert frame.Histo2D(model).GetMean(2) == frame.Histo2D(model, "x", "w").GetMean(2)
+    mean = frame.Profile1D(("p", "t", 1, -9, 9))
+    assert mean.GetBinContent(1) == pytest.approx(W.mean())
+    assert frame.Histo3D((*model, 5, 0, 5)).GetMean(3) == pytest.approx(N[(abs(X) < 2)].mean(), rel=0.05)
+    with pytest.raises(colonnade.UsageError, match="no columns are named, and 3 of 6 are given"):
+        frame.GraphAsymmErrors()
+    with pytest.raises(colonnade.UsageError, match="only some columns are named"):
+        frame.Graph("x")
+
+
+CSV = """Name,Age,Height,Married,Empty
+Harry,60,185.2,true,
+"Bob,Bob",50,1.5E+2,true,NaN
+
+\"\"\"Joe\"\"\",-4,.5,,
+"""
+
+
+def test_tables_in_csv(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(CSV)
+    with pytest.warns(UserWarning, match="empty cells of column 'Married' are false"):
+        frame = ROOT.RDF.FromCSV(path)
+    types = {name: frame.GetColumnType(name) for name in frame.GetColumnNames()}
+    assert types == {
+        "Age": "Long64_t",
+        "Empty": "double",
+        "Height": "double",
+        "Married": "bool",
+        "Name": "string",
+    }
+    arrays = frame.AsNumpy()
+    assert list(arrays["Name"]) == ["Harry", "Bob,Bob", '"Joe"']
+    assert arrays["Age"].tolist() == [60, 50, -4]
+    assert arrays["Height"].tolist() == [185.2, 150, 0.5]
+    assert arrays["Married"].tolist() == [True, True, False]
+    assert np.isnan(arrays["Empty"]).all()
+    path.write_text("1;2\n3;\n")
+    numbers = ROOT.RDF.FromCSV(str(path), False, ";", colTypes={"Col0": "T", "Col1": "D"})
+    assert numbers.Take("Col0").GetValue().tolist() == ["1", "3"]
+    assert numbers.AsNumpy()["Col1"].tolist() == pytest.approx([2, math.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "problem"),
+    [
+        ("", {}, "has no entries"),
+        ("a,b\n1,2\n3\n", {}, "line 3 of .* has 1 cells instead of 2"),
+        ("a\n1\n2.5\n", {}, "'2.5' in line 3 of .* is not of the type 'L' of column 'a'"),
+        ("a\ntrue\nyes\n", {}, "'yes' in line 3 of .* is not of the type 'O'"),
+        ("a\n1\n99999999999999999999\n", {}, "in line 3 of .* is not of the type 'L'"),
+        ("a\n1\n", {"colTypes": {"b": "L"}}, "there is no column 'b'"),
+        ("a\n1\n", {"colTypes": {"a": "X"}}, "'X' is not a type of columns"),
+        ("a\n1\n", {"delimiter": ", "}, "is not one character"),
+    ],
+)
+def test_what_is_wrong_in_csv_is_named(tmp_path, text, options, problem):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(colonnade.Error, match=problem):
+        ROOT.RDF.FromCSV(tmp_path / "t.csv", **options)
+    with pytest.raises(colonnade.FileMissingError, match="there is no file"):
+        ROOT.RDF.FromCSV(tmp_path / "none.csv")
+
+
+def test_tables_in_sqlite(tmp_path):
+    path = tmp_path / "t.sqlite"
+    base = sqlite3.connect(path)
+    base.execute("create table t (i integer, r real, s text, b blob, n text, m integer)")
+    base.executemany(
+        "insert into t values (?, ?, ?, ?, ?, ?)",
+        [(1, 1.5, "one", b"12", None, None), (2, 2.5, "two", b"", None, 7)],
+    )
+    base.commit()
+    base.close()
+    frame = ROOT.RDF.FromSqlite(path, "select * from t")
+    types = {name: frame.GetColumnType(name) for name in frame.GetColumnNames()}
+    assert types == {
+        "b": "ROOT::VecOps::RVec<unsigned char>",
+        "i": "Long64_t",
+        "m": "optional<long>",
+        "n": "double",
+        "r": "double",
+        "s": "string",
+    }
+    assert frame.Sum("i").GetValue() == 3
+    assert frame.Take("s").GetValue().tolist() == ["one", "two"]
+    assert frame.Take("b").GetValue().tolist() == [[49, 50], []]
+    assert frame.Max("m").GetValue() == 7
+    assert ROOT.RDF.FromSqlite(path, "select i + 1 as j from t where i > 1").Take(
+        "j"
+    ).GetValue().tolist() == [3]
+    for query, problem in (
+        ("", "returns no columns"),
+        ("select i, i from t", "two columns of one name"),
+        ("select i from missing", "no such table"),
+        ("delete from t", "readonly"),
+        ("select i as x from t union select s from t", "values of several types"),
+    ):
+        with pytest.raises(colonnade.Error, match=problem):
+            ROOT.RDF.FromSqlite(path, query)
+    with pytest.raises(colonnade.FileMissingError, match="there is no file"):
+        ROOT.RDF.FromSqlite(tmp_path / "none.sqlite", "select 1")
 
 
 def test_graphs_are_named_after_columns_not_aliases():

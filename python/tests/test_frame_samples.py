@@ -180,7 +180,11 @@ def test_samples_by_calls(path: Path, specification: dict[str, Any], tmp_path: P
         spec.AddSample(names.RSample(name, each["trees"], each["files"], metadata))
     df = root.RDataFrame(spec).DefinePerSample("xsec", 'rdfsampleinfo_.GetD("xsec")')
     np.testing.assert_array_equal(df.AsNumpy(["xsec"])["xsec"], EXPECTED)
-    assert root.RDataFrame(spec.WithGlobalRange((3, 20))).Count().GetValue() == 17
+    for entries, count in (((5,), 5), ((), 23), ((3, 20), 17)):
+        limited = spec.WithGlobalRange(names.RDatasetSpec.REntryRange(*entries))
+        assert root.RDataFrame(limited).Count().GetValue() == count
+    with pytest.raises(colonnade.UsageError, match="range of entries"):
+        names.RDatasetSpec.REntryRange(5, 3)
 
     with colonnade.create(tmp_path / "friend.root", "More") as writer:
         writer.extend({"y": np.arange(23) * 10.0})

@@ -23,15 +23,15 @@ def to_numpy(layout: Content) -> NDArray[Any]:
     """Return numbers, fixed-size arrays and records of these as such; anything else as an array of objects.
 
     The objects are NumPy arrays for lists of numbers, str for strings, None for missing values, and lists, dicts and
-    tuples for deeper types.
+    tuples for deeper types. The arrays may be written to.
     """
     if _is_flat(layout):
-        return np.asarray(ak.to_numpy(layout))
+        return _writable(ak.to_numpy(layout))
     result = np.empty(layout.length, dtype=np.object_)
     if layout.is_list and layout.parameter("__array__") == "string":
         result[:] = texts_of(layout)
     elif layout.is_list and not layout.is_regular and _is_flat(layout.content):
-        offsets, content = np.asarray(layout.offsets.data).tolist(), np.asarray(ak.to_numpy(layout.content))
+        offsets, content = np.asarray(layout.offsets.data).tolist(), _writable(ak.to_numpy(layout.content))
         for number in range(layout.length):
             part = content[offsets[number] : offsets[number + 1]]
             result[number] = part.tobytes().decode("utf-8", "surrogateescape") if _is_text(layout) else part
@@ -39,6 +39,12 @@ def to_numpy(layout: Content) -> NDArray[Any]:
         for number, value in enumerate(_to_list(layout)):
             result[number] = value
     return result
+
+
+def _writable(array: Any) -> NDArray[Any]:
+    """The array, or a copy of one whose memory belongs to others."""
+    array = np.asarray(array)
+    return array if array.flags.writeable else array.copy()
 
 
 def _to_list(layout: Content) -> list[Any]:

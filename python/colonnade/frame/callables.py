@@ -540,7 +540,8 @@ class _Binder:
     def _gathered(self, answers: list[Any], shape: tuple[int, ...]) -> Content:
         if not shape:
             return self._named(layout_of_rows, answers)
-        split = [self._variations(answer, shape[0]) for answer in answers]
+        listed = [list(answer) if isinstance(answer, np.ndarray) else answer for answer in answers]
+        split = [self._variations(answer, shape[0]) for answer in listed]
         parts = [self._gathered([row[k] for row in split], shape[1:]) for k in range(shape[0])]
         return _interleaved(parts)
 

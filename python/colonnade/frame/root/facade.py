@@ -85,6 +85,8 @@ def GetThreadPoolSize() -> int:
 
 _ADVICE = {
     "Book": "Aggregate with callables, or colonnade.DataFrame.fill for a histogram of hist",
+    "Hist": "Histo1D, Histo2D, ..., HistoND",
+    "BarChart": "colonnade.DataFrame.value_counts",
     "Fill": "Histo1D and the like, or colonnade.DataFrame.fill for a histogram of hist",
     "Jit": "nothing: there is no compilation",
     "ForeachSlot": "Foreach with the column rdfslot_",
@@ -378,12 +380,14 @@ class RDataFrame:
     @Templated
     def Histo2D(self, *arguments: Any) -> RResultPtr[HistogramView]:
         """Fill a histogram with two axes: `Histo2D(model, "x", "y", "weight")`."""
-        return self._histogram(*_model_and_columns(arguments), 2)
+        model, columns = _model_and_columns(arguments)
+        return self._histogram(model, self._defaults(columns, 2), 2)
 
     @Templated
     def Histo3D(self, *arguments: Any) -> RResultPtr[HistogramView]:
         """Fill a histogram with three axes: `Histo3D(model, "x", "y", "z", "weight")`."""
-        return self._histogram(*_model_and_columns(arguments), 3)
+        model, columns = _model_and_columns(arguments)
+        return self._histogram(model, self._defaults(columns, 3), 3)
 
     @Templated
     @also_named(columnList="columns", wName="weight")
@@ -403,24 +407,27 @@ class RDataFrame:
     @Templated
     def Profile1D(self, *arguments: Any) -> RResultPtr[ProfileView]:
         """Compute the mean of y in bins of x: `Profile1D(model, "x", "y", "weight")`."""
-        return self._profile(*_model_and_columns(arguments), 1)
+        model, columns = _model_and_columns(arguments)
+        return self._profile(model, self._defaults(columns, 2), 1)
 
     @Templated
     def Profile2D(self, *arguments: Any) -> RResultPtr[ProfileView]:
         """Compute the mean of z in bins of x and y: `Profile2D(model, "x", "y", "z", "weight")`."""
-        return self._profile(*_model_and_columns(arguments), 2)
+        model, columns = _model_and_columns(arguments)
+        return self._profile(model, self._defaults(columns, 3), 2)
 
     @Templated
-    def Graph(self, x: Any, y: Any) -> RResultPtr[GraphView]:
+    def Graph(self, x: Any = None, y: Any = None) -> RResultPtr[GraphView]:
         """Collect points."""
+        x, y = self._defaults([x, y], 2)
         return RResultPtr(self._frame.graph(x, y, **self._graph_names(x, y)), GraphView)
 
     @Templated
     def GraphAsymmErrors(
-        self, x: Any, y: Any, exl: Any, exh: Any, eyl: Any, eyh: Any
+        self, x: Any = None, y: Any = None, exl: Any = None, exh: Any = None, eyl: Any = None, eyh: Any = None
     ) -> RResultPtr[GraphView]:
         """Collect points with errors: of x low and high, of y low and high."""
-        errors = [exl, exh, eyl, eyh]
+        x, y, *errors = self._defaults([x, y, exl, exh, eyl, eyh], 6)
         return RResultPtr(self._frame.graph(x, y, errors, **self._graph_names(x, y)), GraphView)
 
     # ---- Values
@@ -665,6 +672,20 @@ class RDataFrame:
         if not self._columns:
             raise UsageError("no column is named", "the name of a column")
         return self._columns[0]
+
+    def _defaults(self, columns: list[Any], count: int) -> list[Any]:
+        """The columns of a call, or where it names none, those that the RDataFrame was made with."""
+        unnamed = [_is_unnamed(each) for each in columns[:count]]
+        if columns and not any(unnamed):
+            return columns
+        if not all(unnamed):
+            raise UsageError("only some columns are named", f"the names of {count} columns, or of none")
+        if len(self._columns) < count:
+            raise UsageError(
+                f"no columns are named, and {len(self._columns)} of {count} are given to the RDataFrame",
+                f"the names of {count} columns",
+            )
+        return list(self._columns[:count])
 
     def _inputs(self, columns: Any) -> list[str] | None:
         return None if columns is None else _listed(columns)

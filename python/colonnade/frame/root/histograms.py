@@ -749,6 +749,27 @@ class GraphView:
             raise UsageError(f"a graph has no axis {axis}", "1 or 2")
         return self.points.x if axis == 1 else self.points.y
 
+    def GetEXlow(self) -> Floats:
+        """Return the errors of the first coordinates, downwards."""
+        return self._errors(0)
+
+    def GetEXhigh(self) -> Floats:
+        """Return the errors of the first coordinates, upwards."""
+        return self._errors(1)
+
+    def GetEYlow(self) -> Floats:
+        """Return the errors of the second coordinates, downwards."""
+        return self._errors(2)
+
+    def GetEYhigh(self) -> Floats:
+        """Return the errors of the second coordinates, upwards."""
+        return self._errors(3)
+
+    def _errors(self, which: int) -> Floats:
+        if not self.points.errors:
+            raise UsageError("the graph has no errors", "GraphAsymmErrors")
+        return self.points.errors[which]
+
     def GetErrorXlow(self, number: int) -> float:
         """Return an error of a point."""
         return self._error(0, number)

@@ -104,6 +104,17 @@ class RSample:
 class RDatasetSpec:
     """Samples that form one data set: `RDataFrame(spec)`."""
 
+    class REntryRange(tuple[int, ...]):
+        """Entries for `WithGlobalRange`: `REntryRange(end)`, `REntryRange(begin, end)`, all without arguments."""
+
+        __slots__ = ()
+
+        def __new__(cls, *ends: int) -> RDatasetSpec.REntryRange:
+            """Make a range."""
+            if len(ends) > 2 or (len(ends) == 2 and ends[0] > ends[1]):
+                raise UsageError(f"a range of entries cannot be {ends}", "REntryRange(begin, end)")
+            return super().__new__(cls, (0, *ends) if len(ends) == 1 else ends)
+
     def __init__(self) -> None:
         self.content: dict[str, Any] = {"samples": {}, "friends": {}}
         """The specification as `colonnade.DataFrame.from_spec` takes it."""
@@ -123,9 +134,11 @@ class RDatasetSpec:
         self.content["friends"][str(alias) or friend["trees"][0]] = friend
         return self
 
-    def WithGlobalRange(self, range: Any) -> RDatasetSpec:  # noqa: A002 - ROOT's name
-        """Take the entries from the first number up to, but excluding, the second."""
-        self.content["range"] = [int(each) for each in range]
+    def WithGlobalRange(self, range: Any = ()) -> RDatasetSpec:  # noqa: A002 - ROOT's name
+        """Take the entries from the first number up to, but excluding, the second; all by default."""
+        self.content.pop("range", None)
+        if ends := [int(each) for each in range]:
+            self.content["range"] = ends
         return self
 
     def __getattr__(self, name: str) -> NoReturn:
