@@ -262,6 +262,16 @@ def test_default_values_are_expressions(tmp_path):
         assert frame.default_value_for("y", value).take("y").value.tolist() == [0, 0, 2, 3]
 
 
+def test_default_values_of_lists_are_lists(tmp_path):
+    a = write(tmp_path / "a.root", {"v": ak.Array([[1.5], [2, 3]]), "i": np.zeros(2)})
+    b = write(tmp_path / "b.root", {"i": np.zeros(1)})
+    frame = DataFrame("Events", [a, b])
+    for value, last in (([], []), ([4, 5.5], [4, 5.5]), (np.array([1.0, -2]), [1, -2]), ("{6, 7}", [6, 7])):
+        assert frame.default_value_for("v", value).take("v").value.tolist() == [[1.5], [2, 3], last]
+    with pytest.raises(colonnade.TypeMismatchError, match="'v'"):
+        frame.default_value_for("v", ["a"])
+
+
 @pytest.mark.parametrize(
     ("kind", "fits", "others"),
     [

@@ -1060,6 +1060,19 @@ def test_tables_in_sqlite(tmp_path):
         ROOT.RDF.FromSqlite(tmp_path / "none.sqlite", "select 1")
 
 
+def test_columns_that_no_file_has(file):
+    frame = RDataFrame("Events", file)
+    assert frame.DefaultValueFor("trigger", False).Sum("trigger").GetValue() == 0
+    assert frame.DefaultValueFor("trigger", "x > 0").Sum("trigger").GetValue() == np.count_nonzero(X > 0)
+    assert frame.FilterAvailable("trigger").Count().GetValue() == 0
+    assert frame.FilterMissing("trigger").Count().GetValue() == ENTRIES
+    for method in (RDataFrame(1).FilterAvailable, RDataFrame(1).FilterMissing):
+        with pytest.raises(colonnade.NotFoundError, match="no column 'trigger'"):
+            method("trigger")
+    with pytest.raises(colonnade.NotFoundError, match="no column 'trigger'"):
+        RDataFrame(1).DefaultValueFor("trigger", False)
+
+
 def test_graphs_are_named_after_columns_not_aliases():
     frame = RDataFrame(2).Define("x", "1").Define("y", "2").Alias("a", "x").Alias("b", "a")
     for graph in (frame.Graph("b", "y"), frame.GraphAsymmErrors("b", "y", "x", "x", "x", "x")):

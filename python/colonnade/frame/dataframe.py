@@ -438,10 +438,21 @@ class DataFrame(Actions):
         """Give a column a second name, which has its values even if they are redefined or varied later."""
         return self._at(self._graph.alias(self._node, column_name(name), column_name(column)))
 
-    def default_value_for(self: D, column: str, value: ExpressionLike | float | str) -> D:
-        """Give a column a value for the files that do not have it, or for entries without a match of a left join."""
+    def default_value_for(
+        self: D, column: str, value: ExpressionLike | float | str | Iterable[float | str]
+    ) -> D:
+        """Give a column a value for the files that do not have it, or for entries without a match of a left join.
+
+        Of a list it is a list, which may be empty.
+        """
         column_name(column)
-        text = self._text(value if isinstance(value, str | Expression) else _constant(value))
+        if isinstance(value, str | Expression):
+            text = self._text(value)
+        elif isinstance(value, Iterable):
+            items = ", ".join(self._text(_constant(each)) for each in value)
+            text = self._text(f"{{{items}}}" if items else f"{self.column_type(column)}{{}}")
+        else:
+            text = self._text(_constant(value))
         return self._at(self._graph.default_value_for(self._node, column, _core.Definition.of_text(text)))
 
     def vary(

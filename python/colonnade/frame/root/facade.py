@@ -275,16 +275,22 @@ class RDataFrame:
         return self._at(self._frame.filter(condition, name=name, **options))
 
     def FilterAvailable(self, column: str) -> RDataFrame:
-        """Keep the entries of files that have a column."""
+        """Keep the entries of files that have a column; none if no file has it, as in ROOT."""
+        if self._is_in_no_file(column):
+            return self._at(self._frame.filter("false"))
         return self._at(self._frame.filter_available(column))
 
     def FilterMissing(self, column: str) -> RDataFrame:
-        """Keep the entries of files that do not have a column."""
+        """Keep the entries of files that do not have a column; all if no file has it."""
+        if self._is_in_no_file(column):
+            return self._at(self._frame.filter("true"))
         return self._at(self._frame.filter_missing(column))
 
     @also_named(defaultValue="value")
     def DefaultValueFor(self, column: str, value: Any) -> RDataFrame:
-        """Give a column a value for the files that do not have it."""
+        """Give a column a value for the files that do not have it, which may be all."""
+        if self._is_in_no_file(column):
+            return self.Define(column, value)
         made = self._at(self._frame.default_value_for(column, value))
         made._with_default = [*self._with_default, (len(self.GetDefinedColumnNames()), column)]
         return made
@@ -646,6 +652,10 @@ class RDataFrame:
         while isinstance(column, str) and column in aliases:
             column = aliases[column]
         return column
+
+    def _is_in_no_file(self, column: Any) -> bool:
+        """Whether there are files, and no column of that name."""
+        return isinstance(column, str) and self.GetNFiles() > 0 and not self._frame.has_column(column)
 
     def _is_regrouped(self, name: object) -> bool:
         """Whether a column is one for us alone: see `Session.regrouped`."""
