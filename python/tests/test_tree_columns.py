@@ -33,6 +33,7 @@ from colonnade import root as ROOT  # noqa: N812
 from colonnade.importing import (
     kept_columns,
     late_branches,
+    masks,
     shared_plans,
     tree_columns,
     tree_files,
@@ -989,3 +990,35 @@ def test_damaged_trees_are_read_as_by_uproot(tmp_path):
                 except Exception as error:  # uproot has no common class of errors
                     outcomes.append(type(error))
             assert outcomes[0] == outcomes[1] == outcomes[2]
+
+
+def test_columns_of_variations_have_values_where_they_passed():
+    path = str(FIXTURES / "trees" / "variations.root")
+    with pytest.warns(UserWarning, match="the columns e, v, v__shift_down and 4 others of ROOT's snapshot"):
+        frame = DataFrame("t", path)
+    passed = frame.filter_available("x").take("x").value
+    assert passed.tolist() == [0, 10, 20, 30, 40, 80, 90]
+    up = frame.filter_available("x__shift_up").take("x__shift_up").value
+    assert up.tolist() == [0.5, 10.5, 20.5, 30.5, 40.5, 70.5, 80.5, 90.5]
+    assert frame.filter_missing("x").count().value == 2
+    filled = frame.default_value_for("x", -1).default_value_for("v", [])
+    assert filled.column_type("x") == "float"
+    assert filled.take("x").value.tolist() == [0, 10, 20, 30, 40, -1, -1, 80, 90]
+    assert filled.take("v").value.tolist() == [[0], [10], [20], [30], [40], [], [], [80], [90]]
+    assert frame.redefine("x", "1").filter_available("x").count().value == 9
+    with pytest.warns(UserWarning, match="the columns e"):
+        chain = ROOT.RDataFrame("t", [path, path])
+    assert chain.FilterAvailable("x").Count().GetValue() == 14
+
+
+def test_masks_that_cannot_be_read_are_refused():
+    path = str(FIXTURES / "trees" / "variations.root")
+    with tree_files.opened(path) as file:
+        key = file.key("R_rdf_column_to_bitmask_mapping_t")
+        content = bytes(key.get_uncompressed_chunk_cursor()[0].raw_data)
+        good = masks.masks_of(file, "t", ["R_rdf_mask_t_0"])
+        assert good["x__shift_up"] == ("R_rdf_mask_t_0", 2)
+        assert masks.masks_of(file, "t", ["x"]) == masks.masks_of(file, "u", ["R_rdf_mask_t_0"]) == {}
+    for end in range(len(content)):
+        with pytest.raises(IndexError):
+            masks._read(content[:end])

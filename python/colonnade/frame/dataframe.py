@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
@@ -200,6 +201,10 @@ class DataFrame(Actions):
                 named_as_leaf = of_trees.leaf_types()
                 session.leaf_types |= {prefix + column: is_leaf for column, is_leaf in named_as_leaf.items()}
                 session.regrouped |= {prefix + column for column in of_trees.regrouped()}
+                for column, (mask, bit) in of_trees.masks().items():
+                    session.masks[prefix + column] = prefix + mask, bit
+        if session.masks:
+            _warn_of_masks(sorted(session.masks))
         session.friends = list(friends or {})
         if isinstance(whole, DataSet) and whole._selection is not None:
             session.shown = whole.field_names
@@ -453,6 +458,10 @@ class DataFrame(Actions):
             text = self._text(f"{{{items}}}" if items else f"{self.column_type(column)}{{}}")
         else:
             text = self._text(_constant(value))
+        if passed := self._passed(column):
+            kind = self.column_type(column)
+            other = f"({text})" if kind.startswith("std::vector") else f"{kind}({text})"
+            return self.redefine(column, f"{passed} ? `{column}` : {other}")
         return self._at(self._graph.default_value_for(self._node, column, _core.Definition.of_text(text)))
 
     def vary(
@@ -527,11 +536,22 @@ class DataFrame(Actions):
 
     def filter_available(self: D, column: str) -> D:
         """Keep the entries of files that have a column; those with a match if it is one of a left join."""
+        if passed := self._passed(column):
+            return self.filter(passed)
         return self._at(self._graph.filter_available(self._node, column_name(column)))
 
     def filter_missing(self: D, column: str) -> D:
         """Keep the entries of files that do not have a column; those without a match if it is one of a left join."""
+        if passed := self._passed(column):
+            return self.filter(f"!({passed})")
         return self._at(self._graph.filter_missing(self._node, column_name(column)))
+
+    def _passed(self, column: str) -> str:
+        """The condition for a column of a snapshot with variations to have a value; none of others."""
+        if column not in self._session.masks or column in self.defined_column_names:
+            return ""
+        mask, bit = self._session.masks[column]
+        return f"(`{mask}` >> {bit} & 1) == 1"
 
     def range(self: D, start: int, stop: int | None = None, step: int = 1) -> D:
         """Keep a range of the entries here, in entry order: `range(stop)` or `range(start, stop, step)`.
@@ -735,6 +755,15 @@ def _constant(value: object) -> Expression:
     from .expressions import literal
 
     return Expression("text", literal(value))
+
+
+def _warn_of_masks(columns: list[str]) -> None:
+    more = f" and {len(columns) - 3} others" if len(columns) > 3 else ""
+    warnings.warn(
+        f"the columns {', '.join(columns[:3])}{more} of ROOT's snapshot with variations have values only for the "
+        "entries that passed: filter_available(column) keeps these",
+        stacklevel=4,
+    )
 
 
 class _Opened(NamedTuple):

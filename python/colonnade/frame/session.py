@@ -151,6 +151,8 @@ class Session:
         """Columns of TTrees by the names of their branches, which are not those of fields."""
         self.leaf_types: dict[str, bool] = {}
         """By column of TTrees, whether ROOT names its type as that of a leaf: "Int_t"."""
+        self.masks: dict[str, tuple[str, int]] = {}
+        """By column of TTrees that ROOT wrote with variations, the column and the bit that say where it has a value."""
         self.regrouped: set[str] = set()
         """Collections of arrays of TTrees that are columns as well."""
         self.joined: set[str] = set()

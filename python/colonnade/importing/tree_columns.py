@@ -21,6 +21,7 @@ from colonnade.errors import (
     Error,
     FormatError,
     SchemaError,
+    UnsupportedError,
     redacted,
     warn_left_out,
 )
@@ -29,6 +30,7 @@ from colonnade.threads import ThreadPool
 from colonnade.writing.options import write_options
 
 from .kept_columns import KeptColumns, TemporaryFolder, trees_of
+from .masks import masks_of
 from .shared_plans import SharedPlans
 from .tree_files import (
     TREES,
@@ -81,6 +83,7 @@ class _TreeFile:
         self.title = str(tree.title or "")
         self._plans, self._planned = plans, plans.plan_of(tree)
         self.plan = self._planned.plan
+        self.masks = masks_of(file, self.name, self._planned.names)
         self._sizes = {path: int(tree[path].compressed_bytes) for path in self._planned.paths}
         remote = None if local_path(uri) else file.file.source.file
         self.version = _version(uri, remote)
@@ -379,6 +382,19 @@ class TreeColumns:
         for plan in self._distinct_plans():
             found = {**plan.leaf_types(), **found}
         return found
+
+    def masks(self) -> dict[str, tuple[str, int]]:
+        """See `masks_of`.
+
+        Raises:
+            UnsupportedError: the files have different ones.
+        """
+        found = [tree.masks for tree in self._trees if tree is not None]
+        if any(each != found[0] for each in found):
+            raise UnsupportedError(
+                "the files are snapshots with different variations", "a data frame for each"
+            )
+        return found[0] if found else {}
 
     def regrouped(self) -> set[str]:
         """Columns whose arrays are columns as well: see `TreePlan.regrouped`."""
