@@ -1022,3 +1022,24 @@ def test_masks_that_cannot_be_read_are_refused():
     for end in range(len(content)):
         with pytest.raises(IndexError):
             masks._read(content[:end])
+
+
+def test_columns_of_lorentz_vectors_are_vectors(tmp_path):
+    frame = ROOT.RDataFrame("t", str(FIXTURES / "trees" / "vectors.root"))
+    frame = frame.Define("m", "l.M()").Define("pt", "l.Pt()").Define("r", "s.Mag()").Define("sum", "l + l")
+    frame = frame.Define("e", "many.E()").Define("masses", "many.M()").Define("total", "Sum(many).Pz()")
+    taken = {name: frame.Take(name).GetValue().tolist() for name in ("m", "pt", "r", "e", "masses", "total")}
+    assert taken == {
+        "m": [0, 12, 24, 36],
+        "pt": [0, 5, 10, 15],
+        "r": [0, 3, 6, 9],
+        "e": [[], [0], [0, 5], [0, 5, 10]],
+        "masses": [[], [0], [0, 4], [0, 4, 8]],
+        "total": [0, 0, 3, 9],
+    }
+    assert frame.Define("twice", "sum.E()").Take("twice").GetValue().tolist() == [0, 26, 52, 78]
+    written = frame.AsDataFrame().snapshot(tmp_path / "s.root", "t", ["l", "sum", "many"])
+    again = written.define("m", "l.M()").define("two", "sum.E()").define("e", "many.E()")
+    assert again.take("m").value.tolist() == [0, 12, 24, 36]
+    assert again.take("two").value.tolist() == [0, 26, 52, 78]
+    assert again.take("e").value.tolist() == [[], [0], [0, 5], [0, 5, 10]]

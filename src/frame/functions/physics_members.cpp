@@ -63,13 +63,58 @@ const Layout& layout_of(System system) {
   return *std::ranges::find(layouts, system, &Layout::system);
 }
 
+using Members = std::span<const ValueType::Member>;
+
+// The members without those of TObject, which are in front.
+Members own_members(const ValueType& type) {
+  const Members members = type.members();
+  const auto is_of_object = [&](std::size_t k, std::string_view name) {
+    return members[k].first == name && members[k].second == ElementType::uint32;
+  };
+  return members.size() > 2 && is_of_object(0, "fUniqueID") && is_of_object(1, "fBits") ? members.subspan(2)
+                                                                                        : members;
+}
+
+// TLorentzVector.
+std::optional<VectorType> space_and_energy(Members members) {
+  if (members.size() != 2 || members[0].first != "fP" || members[1].first != "fE") return std::nullopt;
+  auto vector = vector_type(members[0].second);
+  if (!vector || vector->system != System::xyz || members[1].second != vector->scalar) return std::nullopt;
+  vector->system = System::px_py_pz_e;
+  return vector;
+}
+
+void append_coordinates(const Values& vectors, Arrays& arrays) {
+  for (const ValuesPtr& child : vectors.children) {
+    if (child->type.is_record()) append_coordinates(*child, arrays);
+    if (child->type.is_floating()) arrays.push_back(child);
+  }
+}
+
+// A record of the next arrays.
+ValuesPtr record_of(const ValueType& type, std::size_t count, std::span<const ValuesPtr>& arrays) {
+  Arrays children;
+  for (const auto& [name, member] : type.members()) {
+    if (member.is_record()) {
+      children.push_back(record_of(member, count, arrays));
+    } else if (member.is_floating()) {
+      children.push_back(arrays.front());
+      arrays = arrays.subspan(1);
+    } else {
+      children.push_back(make_constant<std::uint32_t>(count, 0));  // of TObject
+    }
+  }
+  return make_record(type, count, std::move(children));
+}
+
 }  // namespace
 
 std::optional<VectorType> vector_type(const ValueType& type) {
   if (!type.is_record()) return std::nullopt;
   const bool nested = type.members().size() == 1 && type.members()[0].first == "fCoordinates" &&
                       type.members()[0].second.is_record();
-  const auto members = nested ? type.members()[0].second.members() : type.members();
+  const Members members = own_members(nested ? type.members()[0].second : type);
+  if (const auto found = space_and_energy(members)) return found;
   for (const auto& layout : layouts) {
     const std::size_t size = layout.system == System::xyz ? 3 : 4;
     const auto fits = [&](std::size_t k) {
@@ -78,7 +123,7 @@ std::optional<VectorType> vector_type(const ValueType& type) {
     };
     bool all = members.size() == size;
     for (std::size_t k = 0; all && k < size; ++k) all = fits(k);
-    if (all) return VectorType{layout.system, members[0].second.element(), nested};
+    if (all) return VectorType{layout.system, members[0].second.element()};
   }
   return std::nullopt;
 }
@@ -99,13 +144,15 @@ std::optional<ValueType> vector_class(std::string_view name) {
 
 // ---- Arrays
 
-std::span<const ValuesPtr> coordinates_of(const VectorType& type, const Values& vectors) {
-  return type.nested ? vectors.children.front()->children : vectors.children;
+Arrays coordinates_of(const Values& vectors) {
+  Arrays arrays;
+  append_coordinates(vectors, arrays);
+  return arrays;
 }
 
-ValuesPtr make_vectors(const ValueType& type, std::size_t count, Arrays arrays) {
-  if (type.members().size() > 1) return make_record(type, count, std::move(arrays));
-  return make_record(type, count, {make_record(type.members()[0].second, count, std::move(arrays))});
+ValuesPtr make_vectors(const ValueType& type, std::size_t count, const Arrays& arrays) {
+  std::span<const ValuesPtr> left = arrays;
+  return record_of(type, count, left);
 }
 
 ValuesPtr make_zero(const ValueType& type, std::size_t count) {
@@ -246,7 +293,7 @@ ValuesPtr four_member(BlockMemory& memory, std::span<const ValuesPtr> arrays, Me
 }  // namespace
 
 ValuesPtr member_of(BlockMemory& memory, const VectorType& type, const Values& vectors, Member member) {
-  const auto arrays = coordinates_of(type, vectors);
+  const Arrays arrays = coordinates_of(vectors);
   const auto& stored = layout_of(type.system).coordinates;
   for (std::size_t k = 0; k < arrays.size(); ++k)
     if (stored[k] == member) return arrays[k];

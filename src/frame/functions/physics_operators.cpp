@@ -58,7 +58,7 @@ Arrays scaled(BlockMemory& memory, const VectorType& vector, const Values& vecto
     using S = typename V::Scalar;
     const S* factor = factors->as<S>();
     const std::size_t step = factors->constant ? 0 : 1;
-    const Reader<V> in(coordinates_of(vector, vectors));
+    const Reader<V> in(coordinates_of(vectors));
     ComponentWriter<V> out(memory, count);
     for_batches(count, [&](std::size_t begin, std::size_t size) {
       const Batch<S> by(size, factor + begin * step, step);
@@ -111,8 +111,8 @@ Bound bind_equality(const Call& call, bool equal) {
     const Flat flat = flatten(context, arguments, "a comparison");
     auto [out, owner] = context.memory.array<bool>(flat.count);
     with_vector(vector, [&, results = out]<class V>() {
-      const Reader<V> a(coordinates_of(vector, *flat.arguments[0]));
-      const Reader<V> b(coordinates_of(vector, *flat.arguments[1]));
+      const Reader<V> a(coordinates_of(*flat.arguments[0]));
+      const Reader<V> b(coordinates_of(*flat.arguments[1]));
       for (std::size_t i = 0; i < flat.count; ++i) {
         bool same = true;
         for (std::size_t k = 0; k < V::size; ++k) same = same && a.get(k, i) == b.get(k, i);
@@ -182,7 +182,7 @@ ValuesPtr sum_vectors(const CallContext& context, const ValuesPtr& list, const V
   auto arrays = with_vector(vector, [&]<class V>() {
     using S = typename V::Scalar;
     const auto zero = start == nullptr ? make_zero(type, context.rows.size) : nullptr;
-    const Reader<V> begin(coordinates_of(vector, start == nullptr ? *zero : *start));
+    const Reader<V> begin(coordinates_of(start == nullptr ? *zero : *start));
     const std::array<const S*, 4> in = {cartesian[0]->as<S>(), cartesian[1]->as<S>(), cartesian[2]->as<S>(),
                                         cartesian.back()->as<S>()};
     ComponentWriter<V> out(context.memory, context.rows.size);

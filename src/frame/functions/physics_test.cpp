@@ -403,6 +403,31 @@ TEST(VectorLists, ComeFromFilesToo) {
             "needs a vector, got Hit");
 }
 
+TEST(VectorLists, MayBeThoseOfTLorentzVector) {
+  const auto doubles = [](double a, double b) { return values_of(std::vector<double>{a, b}); };
+  const ValueType space = ValueType::record(
+      "", {{"fX", ElementType::float64}, {"fY", ElementType::float64}, {"fZ", ElementType::float64}});
+  const ValueType plain = ValueType::record("", {{"fP", space}, {"fE", ElementType::float64}});
+  const ValueType object = ValueType::record("", {{"fUniqueID", ElementType::uint32},
+                                                  {"fBits", ElementType::uint32},
+                                                  {"fP", space},
+                                                  {"fE", ElementType::float64}});
+  const auto p = make_record(space, 2, {doubles(3, 0), doubles(4, 1), doubles(0, 0)});
+  const auto bits = values_of(std::vector<std::uint32_t>{1, 2});
+  for (const auto& vectors : {make_record(plain, 2, {p, doubles(13, 2)}),
+                              make_record(object, 2, {bits, bits, p, doubles(13, 2)})}) {
+    EXPECT_THAT(rows_of<double>(*result_of(".M", {vectors})), ElementsAre(12., std::sqrt(3.)));
+    EXPECT_THAT(rows_of<double>(*result_of(".Pt", {vectors})), ElementsAre(5., 1.));
+    const auto sum = result_of("operator+", {vectors, vectors});
+    EXPECT_EQ(sum->type, vectors->type);
+    EXPECT_THAT(rows_of<double>(*result_of(".E", {sum})), ElementsAre(26., 4.));
+    EXPECT_THAT(rows_of<double>(*result_of(".Py", {result_of("operator*", {vectors, doubles(2, 3)})})),
+                ElementsAre(8., 3.));
+  }
+  EXPECT_EQ(why_not(".Pt", {make_record(ValueType::record("Hit", {{"fP", space}}), 2, {p})}),
+            "needs a vector, got Hit");
+}
+
 TEST(VectorLists, NeedTheSameSizes) {
   const auto a = result_of("Construct", Arguments(4, values_of(Lists<double>{{1}, {1, 2}})),
                            {"ROOT::Math::PxPyPzEVector"});

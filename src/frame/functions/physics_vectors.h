@@ -3,8 +3,9 @@
 //   record ROOT::Math::PtEtaPhiMVector { record fCoordinates { fPt, fEta, fPhi, fM } }
 //
 // The coordinates identify the kind of vector, so records of files are vectors, too, even without
-// fCoordinates. A Values of records keeps one array per coordinate, so functions of vectors are loops over
-// flat arrays.
+// fCoordinates: TVector3 { fX, fY, fZ }, TLorentzVector { fP { fX, fY, fZ }, fE }, also with the members of
+// TObject in front, fUniqueID and fBits. A Values of records keeps one array per coordinate, so functions of
+// vectors are loops over flat arrays.
 #ifndef COLONNADE_FRAME_FUNCTIONS_PHYSICS_VECTORS_H
 #define COLONNADE_FRAME_FUNCTIONS_PHYSICS_VECTORS_H
 
@@ -49,7 +50,6 @@ enum class Member : std::uint8_t {
 struct VectorType {
   System system = System::px_py_pz_e;
   ElementType scalar = ElementType::float64;
-  bool nested = true;  // the coordinates are in a member fCoordinates
 
   std::size_t size() const noexcept { return system == System::xyz ? 3 : 4; }
 };
@@ -87,12 +87,12 @@ decltype(auto) with_vector(const VectorType& type, F&& f) {
 
 using Arrays = std::vector<ValuesPtr>;  // scalars of equal type and size, possibly constant
 
-// The coordinates of records.
-std::span<const ValuesPtr> coordinates_of(const VectorType& type, const Values& vectors);
+// The coordinates of records that are vectors: their floating-point numbers.
+Arrays coordinates_of(const Values& vectors);
 // A vector of zeros for every row.
 ValuesPtr make_zero(const ValueType& type, std::size_t count);
 // Makes records of their coordinates; `type` is that of the records.
-ValuesPtr make_vectors(const ValueType& type, std::size_t count, Arrays arrays);
+ValuesPtr make_vectors(const ValueType& type, std::size_t count, const Arrays& arrays);
 // A member of each vector, in the vectors' scalar type.
 ValuesPtr member_of(BlockMemory& memory, const VectorType& type, const Values& vectors, Member member);
 // x, y, z, and for four-vectors e.

@@ -81,8 +81,12 @@ std::unique_ptr<Field> make_field_for(const std::string& name, const ValueType& 
   std::vector<std::unique_ptr<Field>> members;
   for (const auto& [member, member_type] : type.members())
     members.push_back(make_field_for(stored_name(member), member_type));
-  // For other classes some members may be missing, or members of base classes may be misplaced.
-  if (vector_type(type)) return make_class_field(name, type.class_name(), std::move(members));
+  // For other classes, and for vectors with members of TObject, some members may be missing, or members of
+  // base classes may be misplaced.
+  const bool is_plain = std::ranges::all_of(type.members(), [](const auto& member) {
+    return member.second.is_floating() || member.first == "fCoordinates";
+  });
+  if (is_plain && vector_type(type)) return make_class_field(name, type.class_name(), std::move(members));
   return make_record_field(name, std::move(members));
 }
 
