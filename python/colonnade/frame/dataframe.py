@@ -453,7 +453,7 @@ class DataFrame(Actions):
         column_name(column)
         if isinstance(value, str | Expression):
             text = self._text(value)
-        elif isinstance(value, Iterable):
+        elif isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
             items = ", ".join(self._text(_constant(each)) for each in value)
             text = self._text(f"{{{items}}}" if items else f"{self.column_type(column)}{{}}")
         else:
@@ -548,7 +548,7 @@ class DataFrame(Actions):
 
     def _passed(self, column: str) -> str:
         """The condition for a column of a snapshot with variations to have a value; none of others."""
-        if column not in self._session.masks or column in self.defined_column_names:
+        if column_name(column) not in self._session.masks or column in self.defined_column_names:
             return ""
         mask, bit = self._session.masks[column]
         return f"(`{mask}` >> {bit} & 1) == 1"
