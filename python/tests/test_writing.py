@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import uproot
+from locations import FIXTURES
 from root_values import python_values, same
 
 import colonnade
@@ -248,6 +249,41 @@ def test_types_that_cannot_be_inferred(tmp_path, values, problem):
 
 
 # ---- Schemas
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("types_basic", "Basic"),
+        ("types_enums", "Enums"),
+        ("types_projected", "Projected"),
+        ("types_sequences", "Sequences"),
+        ("types_untyped", "Untyped"),
+    ],
+)
+def test_schema_of_another_data_set(tmp_path, file, name):
+    stored = colonnade.open(FIXTURES / f"{file}.root", name)
+    copied = written(tmp_path / "f.root", stored.arrays(), schema=stored.schema)
+    assert same(python_values(copied.arrays()), python_values(stored.arrays()))
+    assert [f.description for f in copied.schema.values()] == [f.description for f in stored.schema.values()]
+
+
+def test_classes_of_another_data_set_become_records(tmp_path):
+    stored = colonnade.open(FIXTURES / "types_maps.root", "Maps").schema
+    schema = {"points": stored["map_string_Point"], "n": int}
+    copied = written(
+        tmp_path / "f.root", {"points": [[("a", {"x": 1, "y": 2, "z": 3})]], "n": [3]}, schema=schema
+    )
+    assert copied.arrays().tolist() == [{"points": [{"_0": "a", "_1": {"x": 1, "y": 2, "z": 3}}], "n": 3}]
+
+
+def test_fields_of_another_data_set_that_cannot_be_written(tmp_path):
+    streamed = colonnade.open(FIXTURES / "types_streamer.root", "Streamer").schema
+    with pytest.raises(colonnade.SchemaError, match="'blob' cannot be read: streamer field"):
+        colonnade.create(tmp_path / "f.root", "Events", streamed)
+    nullable = colonnade.open(FIXTURES / "types_nullables.root", "Nullables").schema["optional_Point"]
+    with pytest.raises(colonnade.SchemaError, match=r"'fixture::Point' .* made from its name"):
+        colonnade.create(tmp_path / "f.root", "Events", {"point": nullable})
 
 
 def test_types_spelled_in_many_ways(tmp_path):

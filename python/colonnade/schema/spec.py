@@ -2,14 +2,15 @@
 
 A field's type is given in RNTuple's spelling ("std::vector<float>"), as a NumPy type (np.float32) or as a Python type
 (int, float, bool, str). Records without a C++ class are dictionaries {"pt": "float", "eta": "float"}, collections of
-them lists with one item [{"pt": "float"}]. A list with a type that has a name is a vector of it.
+them lists with one item [{"pt": "float"}]. A list with a type that has a name is a vector of it. A field of another
+data set stands for its type, and a schema for all its fields.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,13 +21,12 @@ from colonnade.arrays.lazy import Content
 from colonnade.errors import Error, SchemaError, UsageError
 from colonnade.misuse import column_name, is_unicode, shown
 
-if TYPE_CHECKING:
-    from .fields import FieldInfo
+from .fields import FieldInfo
 
 __all__ = ["Encoding", "Spec", "apply_encodings", "build_field", "infer", "spec_of"]
 
 Spec: TypeAlias = Any
-"""A type: str, NumPy or Python type, dict of Specs, list of one Spec."""
+"""A type: str, NumPy or Python type, dict of Specs, list of one Spec, FieldInfo."""
 Encoding: TypeAlias = str | tuple[str, int] | tuple[str, int, float, float]
 """A column type, "Real16"; with bits, ("Real32Trunc", 16); with bits and range, ("Real32Quant", 20, -3.2, 3.2)."""
 
@@ -51,6 +51,8 @@ def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
             "fewer levels: no reader would open the data set",
             field=path.partition(".")[0],
         )
+    if isinstance(spec, FieldInfo):
+        return _like(spec, name, path)
     if isinstance(spec, Mapping):
         return _core.make_record(
             name, [build_field(key, value, f"{path}.{key}") for key, value in spec.items()]
@@ -74,6 +76,17 @@ def build_field(name: str, spec: Spec, path: str = "") -> _core.Field:
         raise SchemaError(
             error.problem, advice if "make_field" in error.advice else error.advice, field=path
         ) from None
+
+
+def _like(stored: FieldInfo, name: str, path: str) -> _core.Field:
+    for part in stored.unreadable_parts():
+        raise SchemaError(f"'{part.path}' cannot be read: {part.unreadable}", "leave it out", field=path)
+    field = build_field(name, spec_of(stored), path)
+    for part in stored.walk():
+        found = field.find(part.path[len(stored.path) + 1 :])
+        if found is not None:
+            found.description = part.description
+    return field
 
 
 def _named(spec: Any, path: str) -> str:
@@ -211,9 +224,46 @@ def _set(field: _core.Field, given: Sequence[Any], path: str) -> None:
 
 
 def spec_of(field: FieldInfo) -> Spec:
-    """Spell a stored type so that it can be written: records and classes by their members."""
-    if field.kind == FieldKind.record and not field.is_tuple:
+    """Spell a stored type so that it can be written: classes by their members, enums by their integers.
+
+    Arrays of classes become lists. Optional values, pointers and variants of classes keep their type, which only C++
+    programs can write.
+    """
+    if _is_class(field):
         return {name: spec_of(member) for name, member in field.members()}
     if field.type == "collection":
         return [spec_of(field.children[0])]
-    return field.type
+    if field.kind == FieldKind.cardinality:
+        return field.type.partition("<")[2].removesuffix(">")
+    if not any(map(_is_spelled_otherwise, field.walk())):
+        return field.type
+    parts = [spec_of(child) for child in field.children]
+    if _has_proxy(field):
+        return parts
+    if _is_enum(field):
+        return "std::int8_t" if parts[0] == "char" else parts[0]
+    outer = field.type.partition("<")[0]
+    if not all(isinstance(part, str) for part in parts):
+        if field.is_tuple:
+            return {child.name: part for child, part in zip(field.children, parts, strict=True)}
+        return parts if field.kind in (FieldKind.collection, FieldKind.array) else field.type
+    if outer.endswith("map"):
+        parts = [spec_of(child) for child in field.children[0].children]
+    return f"{outer}<{','.join([*parts, *([str(field.size)] if field.size else [])])}>"
+
+
+def _is_class(field: FieldInfo) -> bool:
+    return field.kind == FieldKind.record and not field.is_tuple
+
+
+def _is_spelled_otherwise(field: FieldInfo) -> bool:
+    return _is_class(field) or _is_enum(field) or _has_proxy(field) or field.kind == FieldKind.cardinality
+
+
+def _has_proxy(field: FieldInfo) -> bool:
+    """Whether this is a collection with a type of the writer's own."""
+    return field.kind == FieldKind.collection and not field.type.startswith(("std::", "ROOT::VecOps::RVec<"))
+
+
+def _is_enum(field: FieldInfo) -> bool:
+    return field.kind == FieldKind.wrapper and not field.type.startswith("std::atomic<")

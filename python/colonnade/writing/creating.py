@@ -247,7 +247,7 @@ def create(
             "daos://pool/container") only the data set is replaced, by the first commit.
         name: the path of the data set in the file, "Events" or "dir/Events".
         schema: a type for each field: "std::vector<float>", np.float32, {"pt": "float"} for a record, [{"pt": "float"}]
-            for a collection of records. By default inferred from the first data.
+            for a collection of records; or the schema of another data set. By default inferred from the first data.
         mode: "recreate" replaces an existing file; "create" makes a new one, and fails if one exists or appears while
             it is written; "update" adds the data set to an existing ROOT file and leaves everything else in it
             unchanged. In an object store the modes apply to the data set.
