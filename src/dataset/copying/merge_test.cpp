@@ -341,5 +341,35 @@ TEST(Merge, SaysWhichPropertyDiffers) {
             start + "has the type alias 'Length', not none");
 }
 
+// No other mode merges fields of different types or sources.
+TEST(Merge, AdvisesModesOnlyWhereTheyHelp) {
+  const MemoryFile first, wider, more, projected, to;
+  write(first, {{"x", "float"}, {"y", "float"}}, 4, {.container = Container::bare_file});
+  write(wider, {{"x", "float"}, {"y", "double"}}, 4, {.container = Container::bare_file});
+  write(more, {{"x", "float"}, {"y", "float"}, {"z", "float"}}, 4, {.container = Container::bare_file});
+  {
+    auto model = Model::create();
+    model->make_field<float>("x");
+    model->add_projected_field(make_field("y", "float"), {{"y", "x"}});
+    Writer::recreate(std::move(model), "Data", projected.uri(), {.container = Container::bare_file})->close();
+  }
+  const auto error = [&](const MemoryFile& second, MergeMode mode) {
+    return error_of([&] { merge({first.uri(), second.uri()}, to.uri(), with(mode)); });
+  };
+  const std::string leave_out = "name the columns to merge, without this one";
+  for (const MergeMode mode : {MergeMode::strict, MergeMode::filter, MergeMode::union_}) {
+    EXPECT_EQ(error(wider, mode).advice(), leave_out);
+    EXPECT_EQ(error(projected, mode).advice(), leave_out);
+    EXPECT_EQ(
+        error(projected, mode).problem(),
+        "the sources have different schemas: in this one the field 'y' is projected from 'x', not stored "
+        "itself");
+  }
+  EXPECT_EQ(
+      error(more, MergeMode::strict).advice(),
+      "take the fields that all have (filter), those that any has (union), or name the columns that all "
+      "have");
+}
+
 }  // namespace
 }  // namespace colonnade

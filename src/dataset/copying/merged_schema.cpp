@@ -64,10 +64,16 @@ MergedSchema::MergedSchema(Descriptor first, const MergedSchemaOptions& options)
   }
 }
 
-void MergedSchema::fail(std::string problem, std::string field) {
+void MergedSchema::fail(std::string problem, std::string field) const {
+  if (options_.fields != MergeMode::strict) fail_in_every_mode(std::move(problem), std::move(field));
   throw Error(ErrorKind::schema, std::move(problem),
               "take the fields that all have (filter), those that any has (union), or name the columns that "
               "all have",
+              {.field = std::move(field)});
+}
+
+void MergedSchema::fail_in_every_mode(std::string problem, std::string field) {
+  throw Error(ErrorKind::schema, std::move(problem), "name the columns to merge, without this one",
               {.field = std::move(field)});
 }
 
@@ -90,7 +96,7 @@ std::uint32_t MergedSchema::find(std::uint32_t parent, const std::string& name) 
 
 void MergedSchema::add(const Descriptor& schema) {
   if ((schema.feature_flags & ~to_.feature_flags) != 0 && options_.behind)
-    fail("it has feature flags that the existing data set does not have", "");
+    fail_encoding("it has feature flags that the existing data set does not have", "");
   to_.feature_flags |= schema.feature_flags;
   add_level(schema, schema.top_level_fields(), top, false);
   std::vector<std::uint32_t> field_of(schema.fields.size(), invalid_id);
@@ -111,8 +117,9 @@ void MergedSchema::add_level(const Descriptor& from, const std::vector<std::uint
       if (options_.fields != MergeMode::union_ || is_exact)
         fail(fmt::format("there is another field, '{}'", from.path_of(id)), from.path_of(id));
       if (options_.behind && parent != top)
-        fail(fmt::format("the member '{}' cannot be appended to the existing data set", from.path_of(id)),
-             from.path_of(id));
+        fail_encoding(
+            fmt::format("the member '{}' cannot be appended to the existing data set", from.path_of(id)),
+            from.path_of(id));
       if (options_.behind.value_or(0) > 0) check_has_zero(from, id);
       add_field(from, id, parent);
       continue;
@@ -140,10 +147,12 @@ void MergedSchema::check_same(const Descriptor& from, const FieldDescriptor& a,
                               const FieldDescriptor& b) const {
   const std::string path = to_.path_of(a.id);
   if (type_text(a) != type_text(b))
-    fail(fmt::format("the field '{}' is {}, not {}", path, type_text(b), type_text(a)), path);
-  const bool loose = options_.fields != MergeMode::strict && has_members(a);
-  if (std::string why = property_difference(to_, a, from, b, !loose); !why.empty())
-    fail(std::move(why), path);
+    fail_in_every_mode(fmt::format("the field '{}' is {}, not {}", path, type_text(b), type_text(a)), path);
+  // Only versions of classes are free in some modes.
+  if (std::string why = property_difference(to_, a, from, b, !has_members(a)); !why.empty())
+    fail_in_every_mode(std::move(why), path);
+  if (options_.fields != MergeMode::strict || !has_members(a)) return;
+  if (std::string why = property_difference(to_, a, from, b); !why.empty()) fail(std::move(why), path);
 }
 
 void MergedSchema::add_field(const Descriptor& from, std::uint32_t id, std::uint32_t parent) {
@@ -240,14 +249,14 @@ void MergedSchema::widen(const Descriptor& from, const ColumnIds& group, std::ui
   const FieldDescriptor& own = to_.fields[into];
   const std::size_t widest = widest_representation(to_, own);
   if (own.representations.empty() || own.representations[widest].size() != group.size())
-    fail(fmt::format("the columns of the field '{}' are others", path), path);
+    fail_in_every_mode(fmt::format("the columns of the field '{}' are others", path), path);
   const ColumnIds columns = own.representations[widest];
   for (std::size_t k = 0; k < group.size(); ++k) {
     ColumnDescriptor& column = to_.columns[columns[k]];
     const ColumnDescriptor& other = from.columns[group[k]];
     const ElementType element = element_of(to_, column);
     if (element != element_of(from, other))
-      fail(fmt::format("the columns of the field '{}' hold other numbers", path), path);
+      fail_in_every_mode(fmt::format("the columns of the field '{}' hold other numbers", path), path);
     const ColumnEncoding before = column.encoding;
     widen_column(column, other.encoding, element);
     if (options_.behind && column.encoding != before)

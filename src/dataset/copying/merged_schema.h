@@ -79,7 +79,8 @@ class MergedSchema {
   void map_level(const Descriptor& from, const std::vector<std::uint32_t>& fields, std::uint32_t parent,
                  std::uint32_t from_parent, SchemaMap& map) const;
   void map_columns(const Descriptor& from, const FieldDescriptor& field, SchemaMap& map) const;
-  [[noreturn]] static void fail(std::string problem, std::string field);
+  [[noreturn]] void fail(std::string problem, std::string field) const;
+  [[noreturn]] static void fail_in_every_mode(std::string problem, std::string field);
   [[noreturn]] static void fail_encoding(std::string problem, std::string field);
 
   MergedSchemaOptions options_;

@@ -231,7 +231,7 @@ std::string checksum_text(const FieldDescriptor& field) {
 }
 
 std::string projection_text(const std::string& source) {
-  return source.empty() ? "not projected" : fmt::format("projected from '{}'", source);
+  return source.empty() ? "stored itself" : fmt::format("projected from '{}'", source);
 }
 
 }  // namespace
