@@ -83,6 +83,8 @@ def mended(kind: Any) -> type:
             return above
 
         def basket(self, number: int) -> Any:
+            if self.late is not None:
+                self.late.has_read_baskets = True
             if not 0 <= number < self._num_normal_baskets:
                 return super().basket(number)
             chunk, cursor = self.basket_chunk_cursor(number)

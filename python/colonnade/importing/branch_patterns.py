@@ -2,159 +2,174 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from .tree_bytes import CLASS, COUNTED, LEAVES, NEW_CLASS, TAG_OFFSET, Numbers, PlainBranch
+from .tree_bytes import CLASS, COUNTED, TAG_OFFSET, Found, Numbers
 
-__all__ = ["Pattern"]
+__all__ = ["Match", "Pattern"]
 
 _SIZE = struct.Struct(">I")
-_TAG = struct.Struct(">II")
-# After the title of a branch: what differs without being part of the structure, or is looked at by itself.
-_OTHER = ((14, 34), (49, 53), (57, 65), (73, 89))
+# After the title of a branch.
 _WRITTEN, _CAPACITY, _ENTRIES, _TOTAL, _COMPRESSED = 22, 49, 57, 73, 81
+
+
+class Match(NamedTuple):
+    """Branches that match a pattern."""
+
+    numbers: Numbers
+    end: int
+    """The place behind them."""
+    tags: list[int]
+    """Those of the branches."""
+    told: list[tuple[int, str]]
+    """The classes that are told, by tag."""
+    leaf_tags: np.ndarray
+    """Those of all leaves."""
+
+
+class _Places:
+    """Places in what all trees have, which is cut where the baskets of branches are."""
+
+    def __init__(self, cuts: Sequence[tuple[int, int]], start: int, places: Sequence[int]) -> None:
+        found = np.array(places, np.int64)
+        begins, ends = np.array(cuts, np.int64).reshape(-1, 2).T
+        self.parts = np.searchsorted(ends, found, side="right")
+        """Of each, the number of cuts before it."""
+        sums = np.concatenate([[0], np.cumsum(ends - begins)])
+        self.flat = found - start - sums[self.parts]
+        """Without the cuts."""
+
+    def of(self, shifts: np.ndarray) -> np.ndarray:
+        """The places in another tree."""
+        return self.flat + shifts[self.parts]
 
 
 class Pattern:
     """The branches of a tree, all of which are plain.
 
     Raises:
-        ValueError: they refer to what is not among them.
+        ValueError: they have baskets in other files, or refer to what is not among them.
     """
 
-    def __init__(self, data: bytes, origin: int, branches: Sequence[PlainBranch]) -> None:
-        if any(each.structure[-1] for each in branches):
+    def __init__(self, found: Found) -> None:
+        branches, data = found.branches, found.data
+        if not branches or any(each.structure[-1] for each in branches):
             raise ValueError("baskets in other files")
-        self.branches = branches
-        self._starts = np.array([each.start for each in branches], np.int64)
-        self._lengths = np.array([each.end_of_leaves for each in branches], np.int64) - self._starts
-        self._offsets = np.cumsum(self._lengths) - self._lengths
-        self._begins = np.array([each.begin for each in branches], np.int64) - self._starts
-        self._middles = np.array([each.middle for each in branches], np.int64) - self._starts
-        self._first_entries = np.array([each.first_entry for each in branches], np.int64)
-        self._heads = np.frombuffer(
-            b"".join(data[each.start : each.end_of_leaves] for each in branches), np.uint8
-        )
-        self.told: list[tuple[int, int, str]] = []
-        """The classes that are told: the number of the branch, the place in it, and the name."""
-        self._is_fixed = np.ones(len(self._heads), bool)
-        self._tags: list[tuple[int, int]] = []
-        self._leaves: list[tuple[int, int]] = []
-        for number, each in enumerate(branches):
-            self._look_at(data, origin, number, each)
-        places = {self._tag_of(place, origin): place for place in self._leaves}
-        classes = {CLASS | self._tag_of((number, at), origin): (number, at) for number, at, _ in self.told}
-        targets = []
-        for number, at in self._tags:
-            (tag,) = _SIZE.unpack_from(data, int(self._starts[number]) + at)
-            target = classes.get(tag) or places.get(tag)
-            if target is None:
-                raise ValueError("a tag of something else")
-            targets.append((*target, CLASS if tag in classes else 0))
-        self._tags_at = np.array(self._tags, np.int64).reshape(-1, 2)
-        self._targets = np.array(targets, np.int64).reshape(-1, 3)
-        self._leaves_at = np.array(self._leaves, np.int64).reshape(-1, 2)
-
-    def _tag_of(self, place: tuple[int, int], origin: int) -> int:
-        return int(self._starts[place[0]]) + place[1] - origin + TAG_OFFSET
-
-    def _look_at(self, data: bytes, origin: int, number: int, branch: PlainBranch) -> None:
-        start, offset = branch.start, int(self._offsets[number])
-
-        def differs(begin: int, end: int) -> None:
-            self._is_fixed[offset + begin - start : offset + end - start] = False
-
-        differs(start, start + 4)
-        differs(branch.begin, branch.begin + 4)
-        for begin, end in _OTHER:
-            differs(branch.middle + begin, branch.middle + end)
-        objects = [
-            (start, ""),
-            *((tag - TAG_OFFSET + origin, leaf.kind) for tag, leaf in self._tagged(branch)),
+        self.branches, self.leaves = branches, list(found.leaves.values())
+        self._count = sum(each.above < 0 for each in branches)
+        start, end = branches[0].start, max(each.end for each in branches)
+        # Those of a branch come after those of the branches below it.
+        order = sorted(range(len(branches)), key=lambda number: branches[number].end_of_leaves)
+        cuts = [
+            (branches[each].end_of_leaves, branches[each].arrays + 4 + 20 * branches[each].capacity)
+            for each in order
         ]
-        for at, kind in objects:
-            size, tag = _TAG.unpack_from(data, at)
-            if tag == NEW_CLASS:
-                self.told.append((number, at + 4 - start, kind or "TBranch"))
-            else:
-                self._tags.append((number, at + 4 - start))
-                differs(at + 4, at + 8)
-            if kind:
-                end = at + 4 + (size ^ COUNTED)
-                counter = end - LEAVES[kind] - 4
-                differs(end - LEAVES[kind], end)
-                self._leaves.append((number, at - start))
-                if _SIZE.unpack_from(data, counter)[0]:
-                    self._tags.append((number, counter - start))
-                    differs(counter, counter + 4)
+        bounds = [start, *itertools.chain(*cuts), end]
+        parts = [data[begin:stop] for begin, stop in zip(bounds[::2], bounds[1::2], strict=True)]
+        self._lengths = list(map(len, parts))
+        self._flat = np.frombuffer(b"".join(parts), np.uint8)
 
-    @staticmethod
-    def _tagged(branch: PlainBranch) -> zip:  # type: ignore[type-arg]
-        return zip(branch.tags, branch.leaves, strict=True)
+        def places(found: Sequence[int]) -> _Places:
+            return _Places(cuts, start, found)
 
-    def match(self, data: bytes, start: int, origin: int, count: int) -> tuple[Numbers, np.ndarray] | None:
-        """Find the branches from a place on.
+        self._sizes = places([at for at, _ in found.sizes])
+        self._ends_of_sizes = places([stop for _, stop in found.sizes])
+        self._tags = places(found.tags)
+        classes = {CLASS | tag for tag in found.told}
+        known = classes | found.leaves.keys() | found.numbers.keys()
+        tags = [_SIZE.unpack_from(data, at)[0] for at in found.tags]
+        if not known.issuperset(tags):
+            raise ValueError("a tag of something else")
+        to_place = found.origin - TAG_OFFSET
+        self._targets = places([(tag & ~CLASS) + to_place for tag in tags])
+        self._classes = np.array([tag & CLASS for tag in tags], np.int64)
+        self._told = places([tag + to_place for tag in found.told])
+        self._names = list(found.told.values())
+        self._leaves = places([tag + to_place for tag in found.leaves])
+        self._starts = places([each.start for each in branches])
+        self._begins = places([each.begin for each in branches])
+        self._ends = places([each.end for each in branches])
+        self._middles = places([each.middle for each in branches])
+        self._first_entries = np.array([each.first_entry for each in branches], np.int64)
+        self._have_branches = np.array([each.has_branches for each in branches], np.int64)
+        self._capacities = [
+            (int(self._middles.flat[each]) + _CAPACITY, int(self._middles.parts[each])) for each in order
+        ]
+        self._ranks = np.argsort(np.array(order, np.int64))
+        self._is_fixed = np.ones(len(self._flat), bool)
+        self._differs(self._sizes.flat, 4)
+        self._differs(self._tags.flat, 4)
+        others = places([begin for begin, _ in found.others])
+        lengths = np.array([stop - begin for begin, stop in found.others])
+        for length in set(lengths.tolist()):
+            self._differs(others.flat[lengths == length], length)
 
-        Returns:
-            What differs, and the places at which they start; None if there are others.
-        """
-        if count != len(self.branches):
+    def _differs(self, flat: np.ndarray, length: int) -> None:
+        self._is_fixed[flat[:, np.newaxis] + np.arange(length)] = False
+
+    def match(self, data: bytes, start: int, origin: int, count: int) -> Match | None:
+        """Find the branches from a place on; None if there are others."""
+        if count != self._count:
             return None
-        found, at = [], start
+        parts, arrays, capacities, shifts = [], [], [], [start]
+        at = start
         try:
-            for _ in range(count):
-                found.append(at)
-                at += 4 + (_SIZE.unpack_from(data, at)[0] ^ COUNTED)
+            for length, (place, part) in zip(self._lengths, self._capacities, strict=False):
+                parts.append(data[at : at + length])
+                at += length
+                (size,) = _SIZE.unpack_from(data, at)
+                (capacity,) = _SIZE.unpack_from(data, place + shifts[part])
+                begin = at + 4 + (size ^ COUNTED)
+                end = begin + 4 + 20 * capacity
+                if not size & COUNTED or end > len(data):
+                    return None
+                if data[begin] != 1 or data[begin + 1 + 4 * capacity] != 1:
+                    return None
+                if data[begin + 2 + 12 * capacity] != 1 or data[end - 1] != 0:
+                    return None
+                arrays.append(begin)
+                capacities.append(capacity)
+                shifts.append(shifts[-1] + end - at)
+                at = end
         except struct.error:
             return None
-        starts, ends = np.array(found, np.int64), np.array([*found[1:], at], np.int64)
-        stops = starts + self._lengths
-        if at > len(data) or np.any(stops + 4 > ends):
+        parts.append(data[at : at + self._lengths[-1]])
+        at += self._lengths[-1]
+        flat = np.frombuffer(b"".join(parts), np.uint8)
+        if len(flat) != len(self._flat) or np.any((flat != self._flat) & self._is_fixed):
             return None
-        parts = [data[begin:end] for begin, end in zip(found, stops.tolist(), strict=True)]
-        heads = np.frombuffer(b"".join(parts), np.uint8)
-        if np.any((heads != self._heads) & self._is_fixed):
+        moved = np.array(shifts, np.int64)
+        sizes = self._ends_of_sizes.of(moved) - self._sizes.of(moved) - 4
+        if np.any(_values(flat, self._sizes.flat, ">u4") != sizes | COUNTED):
             return None
-        tags, targets = self._tags_at, self._targets
-        expected = starts[targets[:, 0]] + targets[:, 1] - origin + TAG_OFFSET | targets[:, 2]
-        if np.any(_values(heads, self._offsets[tags[:, 0]] + tags[:, 1], ">u4") != expected):
+        to_tag = TAG_OFFSET - origin
+        if np.any(_values(flat, self._tags.flat, ">u4") != self._targets.of(moved) + to_tag | self._classes):
             return None
-        begins = starts + self._begins
-        if np.any(_values(heads, self._offsets + self._begins, ">u4") != ends - begins - 4 | COUNTED):
+        middles = self._middles.flat
+        written = _values(flat, middles + _WRITTEN, ">i4")
+        maxima = np.array(capacities, np.int64)[self._ranks]
+        if np.any((written < 0) | (written >= maxima)):
             return None
-        middles = self._offsets + self._middles
-        whole = np.frombuffer(data, np.uint8)
-        sizes = _values(whole, stops, ">u4")
-        capacities = _values(heads, middles + _CAPACITY, ">u4")
-        arrays = stops + 4 + (sizes ^ COUNTED)
-        names = arrays + 3 + 20 * capacities
-        if np.any(
-            (sizes & COUNTED == 0) | (names + 1 != ends) | (whole[np.minimum(names, len(data) - 1)] != 0)
-        ):
-            return None
-        flags = (
-            whole[place] for place in (arrays, arrays + 1 + 4 * capacities, arrays + 2 + 12 * capacities)
-        )
-        if any(np.any(each != 1) for each in flags):
-            return None
-        return Numbers(
-            begins,
-            ends,
-            _values(heads, middles + _ENTRIES, ">i8"),
+        numbers = Numbers(
+            self._begins.of(moved),
+            self._ends.of(moved),
+            _values(flat, middles + _ENTRIES, ">i8"),
             self._first_entries,
-            _values(heads, middles + _TOTAL, ">i8"),
-            _values(heads, middles + _COMPRESSED, ">i8"),
-            _values(heads, middles + _WRITTEN, ">i4"),
-            capacities,
-            arrays,
-        ), starts
-
-    def leaf_tags(self, starts: np.ndarray, origin: int) -> np.ndarray:
-        """The tags of all leaves of branches that start at some places."""
-        return starts[self._leaves_at[:, 0]] + self._leaves_at[:, 1] - origin + TAG_OFFSET
+            _values(flat, middles + _TOTAL, ">i8"),
+            _values(flat, middles + _COMPRESSED, ">i8"),
+            written,
+            maxima,
+            np.array(arrays, np.int64)[self._ranks],
+            self._have_branches,
+        )
+        told = zip((self._told.of(moved) + to_tag).tolist(), self._names, strict=True)
+        tags = (self._starts.of(moved) + to_tag).tolist()
+        return Match(numbers, at, tags, list(told), self._leaves.of(moved) + to_tag)
 
 
 def _values(data: np.ndarray, places: np.ndarray, kind: str) -> np.ndarray:

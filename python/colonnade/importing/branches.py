@@ -10,6 +10,7 @@ from .complaints import raise_of_source
 from .containers import base_class_of, interpretation_of
 
 __all__ = [
+    "OF_OBJECTS",
     "arrays_by_counter",
     "collection_of",
     "descendants",
@@ -24,6 +25,8 @@ __all__ = [
     "type_name_of",
 ]
 
+OF_OBJECTS = ("TBranchElement", "TBranchObject")
+"""The classes of branches with values of classes."""
 _COLLECTIONS = (3, 4)
 """ROOT's types of branches that count the values of their sub-branches: TClonesArray, collections."""
 

@@ -10,7 +10,7 @@ from colonnade.locks import ProcessLock
 from colonnade.schema.spec import Spec
 
 from .probing import probe
-from .tree_plan import TreePlan
+from .tree_plan import TreePlan, Unreadable
 from .tree_schema import plan_fields
 
 if TYPE_CHECKING:
@@ -90,24 +90,44 @@ class SharedPlans:
         return shared.plan_of(tree)
 
     def find(self, tree: Any) -> TreePlan | None:
-        """Return the plan of trees with the structure of this one, whose branches they are; None if there is none."""
+        """Return the plan of trees with the structure of this one, whose branches they are; None if there is none.
+
+        It has the branches that cannot be read as well.
+        """
         from .late_branches import structure_of
 
         structure = structure_of(tree)
         shared = None if structure is None else self._plans.get(structure)
-        return None if shared is None else shared.plan_of(tree).plan
+        return None if shared is None else shared.fields_of(tree)
 
 
 class _Shared:
     def __init__(self) -> None:
         self._lock = ProcessLock()
-        self._plan: PlannedTree | None = None
+        self._fields: TreePlan | None = None
+        self._depends = False
+        """Whether the fields depend on values."""
+        self._planned: dict[tuple[Unreadable, ...], PlannedTree] = {}
+        """By the branches that cannot be read."""
+
+    def fields_of(self, tree: Any) -> TreePlan | None:
+        """The fields of a tree; None if those of others may differ."""
+        with self._lock:
+            if self._fields is None:
+                self._fields = plan_fields(tree, lambda _: True)
+                self._depends = tree.branches[0].late.has_read_baskets
+            return None if self._depends else self._fields
 
     def plan_of(self, tree: Any) -> PlannedTree:
+        fields = self.fields_of(tree)
+        if fields is None:
+            return _planned(tree)
+        found = probe(tree, [leaf.of(tree) for leaf in fields.leaves() if leaf.objects])
         with self._lock:
-            if self._plan is None:
-                self._plan = _planned(tree)
-            return self._plan
+            planned = self._planned.get(tuple(found))
+            if planned is None:
+                planned = self._planned[tuple(found)] = PlannedTree(fields.without(found))
+            return planned
 
 
 def _planned(tree: Any) -> PlannedTree:

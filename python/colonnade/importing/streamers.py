@@ -14,8 +14,11 @@ from abc import abstractmethod
 from typing import Any
 
 from uproot import streamers
+from uproot.reading import ReadOnlyFile
 from uproot.interpretation.identify import parse_typename
 from uproot.streamers import Model_TStreamerElement
+
+from colonnade.locks import ProcessLock
 
 from .baskets import named_as_its_base
 from .containers import like_known
@@ -33,8 +36,34 @@ _BLANKS = re.compile(r" +(?=>)")
 
 
 def mend_streamers(file: Any) -> None:
-    """Let uproot read objects of the classes of a file as ROOT does."""
-    for versions in file.streamers.values():
+    """Let uproot read objects of the classes of a file as ROOT does, once it needs to know them."""
+    if file._streamers is None:
+        file.__class__ = _File
+        file.lock = ProcessLock(reentrant=True)
+    else:
+        _mend_all(file._streamers)
+
+
+class _File(ReadOnlyFile):  # type: ignore[misc]
+    """A file whose classes are mended when they are first asked for."""
+
+    lock: ProcessLock
+    is_mended = False
+
+    @property
+    def streamers(self) -> Any:
+        if self.is_mended:
+            return self._streamers
+        with self.lock:
+            found = super().streamers
+            if not self.is_mended and self._streamers is found:
+                _mend_all(found)
+                self.is_mended = True
+            return found
+
+
+def _mend_all(streamers: Any) -> None:
+    for versions in streamers.values():
         for streamer in versions.values():
             for element in streamer.elements:
                 _mend(element)

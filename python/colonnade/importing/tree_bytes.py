@@ -7,9 +7,9 @@ uproot. Each number of bytes is checked, so that uproot reads without errors wha
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,22 +17,24 @@ __all__ = [
     "CLASS",
     "COUNTED",
     "LEAVES",
-    "NEW_CLASS",
     "REFERENCED",
     "TAG_OFFSET",
     "Baskets",
+    "BranchClass",
+    "Found",
     "Numbers",
     "PlainBranch",
     "PlainLeaf",
     "baskets_of",
     "numbers_of",
-    "plain_branch",
 ]
 
 LEAVES = {
     "TLeafB": 2,
     "TLeafC": 8,
     "TLeafD": 16,
+    "TLeafElement": 8,
+    "TLeafElement": 8,
     "TLeafF": 8,
     "TLeafI": 8,
     "TLeafL": 16,
@@ -54,7 +56,14 @@ _LONG = 255
 _TAG = struct.Struct(">II")
 _COUNT = struct.Struct(">i")
 _NAMED = struct.Struct(">IHIHHII")
-_MIDDLE = struct.Struct(">IHhhiiiiqIHIBiIiqqqqIHHIIBiiIHHIIBii")
+_MIDDLE = struct.Struct(">IHhhiiiiqIHIBiIiqqqqIHHIIBii")
+_BASE = struct.Struct(">IHI")
+_LEAVES = struct.Struct(">IHHIIBii")
+_CLASS = struct.Struct(">IHiiiiII")
+_MEMBER = struct.Struct(">ii")
+_SIZE = struct.Struct(">I")
+_OTHER = ((14, 34), (49, 53), (57, 65), (73, 89))
+"""After the title of a branch: what differs without being part of the structure, or is looked at by itself."""
 _LEAF = struct.Struct(">IHIHIHHII")
 _END_OF_LEAF = struct.Struct(">iiiBBI")
 _ARRAY = struct.Struct(">IH")
@@ -64,15 +73,34 @@ class PlainLeaf(NamedTuple):
     """A leaf without its smallest and largest value."""
 
     kind: str
-    name: str
-    title: str
-    length: int
-    size: int
-    offset: int
-    is_range: int
-    is_unsigned: int
-    counter: tuple[int, int] | None
+    """Empty for one that another branch has, see `counter`."""
+    name: str = ""
+    title: str = ""
+    length: int = 0
+    size: int = 0
+    offset: int = 0
+    is_range: int = 0
+    is_unsigned: int = 0
+    counter: tuple[int, int] | None = None
     """The numbers of the branch, and of the leaf in it, that count the values."""
+    member: tuple[int, int] = (0, 0)
+    """The number of the member that a TLeafElement has, and its type."""
+
+
+class BranchClass(NamedTuple):
+    """What a branch with values of a class, or of a member of one, has besides that of all."""
+
+    name: str
+    name_of_parent: str
+    name_of_clones: str
+    checksum: int
+    version: int
+    number: int
+    """Of the member; -1 for whole objects."""
+    kind: int
+    kind_of_member: int
+    counters: tuple[int | None, ...]
+    """The numbers of branches."""
 
 
 class PlainBranch(NamedTuple):
@@ -82,13 +110,17 @@ class PlainBranch(NamedTuple):
     name: str
     title: str
     leaves: tuple[PlainLeaf, ...]
-    tags: tuple[int, ...]
-    """Those of the leaves."""
+    above: int
+    """The number of the branch to which it belongs; -1 for none."""
+    has_branches: bool
+    class_: BranchClass | None
     start: int
     begin: int
     """After its tag."""
     middle: int
     """After its title."""
+    branches: tuple[int, int]
+    """Where the branches below it begin, and where they end."""
     end_of_leaves: int
     end: int
     entries: int
@@ -106,193 +138,286 @@ class _OtherError(Exception):
     """It is no plain branch."""
 
 
-def plain_branch(
-    data: bytes, at: int, origin: int, classes: Callable[[int], str], counters: Mapping[int, tuple[int, int]]
-) -> tuple[PlainBranch, dict[int, str]] | None:
-    """Look at the branch that begins at a place.
+class Found:
+    """What is found in the bytes of a tree.
 
     Args:
-        data: the bytes of the tree.
-        at: the place.
+        data: the bytes.
         origin: the place from which tags count.
         classes: returns the name of a class told before, by tag; empty for others.
-        counters: the leaves before, by tag, see `PlainLeaf.counter`.
-
-    Returns:
-        The branch, and the classes that it tells; None if it is another one, or damaged.
     """
-    told: dict[int, str] = {}
-    try:
-        return _plain_branch(data, at, origin, classes, told, counters), told
-    except (_OtherError, struct.error, IndexError):
-        return None
+
+    def __init__(self, data: bytes, origin: int, classes: Callable[[int], str]) -> None:
+        self.data, self.origin, self.classes = data, origin, classes
+        self.branches: list[PlainBranch] = []
+        """A branch is followed by those below it."""
+        self.told: dict[int, str] = {}
+        """The classes that are told, by tag."""
+        self.leaves: dict[int, tuple[int, int]] = {}
+        """By tag, see `PlainLeaf.counter`."""
+        self.sizes: list[tuple[int, int]] = []
+        """Where a number of bytes is, and where these end."""
+        self.tags: list[int] = []
+        """Where tags of objects and classes are, if they are not told here."""
+        self.others: list[tuple[int, int]] = []
+        """What differs in branches with the same structure: where it begins and ends."""
+        self.numbers: dict[int, int] = {}
+        """Those of branches, by tag."""
+
+    def add(self, at: int) -> int | None:
+        """Add the branch that begins at a place, and those below it.
+
+        Returns:
+            The place behind it; None if it is another one, or damaged, and nothing was added.
+        """
+        lists: tuple[list[Any], ...] = (self.branches, self.sizes, self.tags, self.others)
+        known: tuple[dict[int, Any], ...] = (self.told, self.leaves, self.numbers)
+        lengths, counts = list(map(len, lists)), list(map(len, known))
+        try:
+            return self._branch(at, -1)
+        except (_OtherError, struct.error, IndexError):
+            for each, length in zip(lists, lengths, strict=True):
+                del each[length:]
+            for tags, count in zip(known, counts, strict=True):
+                for tag in list(tags)[count:]:
+                    del tags[tag]
+            return None
+
+    def _branch(self, start: int, above: int) -> int:
+        data = self.data
+        kind, begin, end = self._object(start)
+        number = len(self.branches)
+        self.numbers[start - self.origin + TAG_OFFSET] = number
+        has_class = kind == "TBranchElement"
+        base, end_of_base = begin, end
+        if has_class:
+            size, version, size_of_base = _BASE.unpack_from(data, begin)
+            base, end_of_base = begin + 6, begin + 10 + (size_of_base ^ COUNTED)
+            self.sizes += [(begin, end), (base, end_of_base)]
+            if size != end - begin - 4 | COUNTED or version != 10 or not base < end_of_base <= end:
+                raise _OtherError
+        elif kind == "TBranch":
+            self.sizes.append((begin, end))
+        else:
+            raise _OtherError
+        size, version, inner, named, is_object, _, bits = _NAMED.unpack_from(data, base)
+        if size != end_of_base - base - 4 | COUNTED or version != 13 or named != 1 or is_object != 1:
+            raise _OtherError
+        name, at = _text(data, base + _NAMED.size)
+        title, at = _text(data, at)
+        middle = at
+        if inner != at - base - 10 | COUNTED or bits & REFERENCED:
+            raise _OtherError
+        (
+            *fill,
+            color,
+            style,
+            compression,
+            _,
+            _,
+            written,
+            _,
+            features_size,
+            features_version,
+            features_checksum,
+            features,
+            offset,
+            capacity,
+            split_level,
+            entries,
+            first_entry,
+            total_bytes,
+            compressed_bytes,
+            branches_size,
+            branches_version,
+            branches_object,
+            _,
+            branches_bits,
+            branches_name,
+            branches,
+            _,
+        ) = _MIDDLE.unpack_from(data, at)
+        at += _MIDDLE.size
+        end_of_branches = at - 21 + (branches_size ^ COUNTED)
+        if (
+            fill != [6 | COUNTED, 2]
+            or features_size != 7 | COUNTED
+            or features_version != 0
+            or branches_version != 3
+            or branches_object != 1
+            or branches_name != 0
+            or branches_bits & REFERENCED
+            or not at <= end_of_branches < end_of_base
+            or (branches > 0 and not has_class)
+            or branches < 0
+        ):
+            raise _OtherError
+        self.sizes.append((at - 25, end_of_branches))
+        self.others += [(middle + first, middle + last) for first, last in _OTHER]
+        self.branches.append(_UNKNOWN)  # those below have the next numbers
+        begin_of_branches = at
+        for _ in range(branches):
+            at = self._branch(at, number)
+        if at != end_of_branches:
+            raise _OtherError
+        leaves_size, leaves_version, leaves_object, _, leaves_bits, leaves_name, count, _ = (
+            _LEAVES.unpack_from(data, at)
+        )
+        end_of_leaves = at + 4 + (leaves_size ^ COUNTED)
+        self.sizes.append((at, end_of_leaves))
+        at += _LEAVES.size
+        if (
+            leaves_bits & REFERENCED
+            or not at <= end_of_leaves < end_of_base
+            or leaves_version != 3
+            or leaves_object != 1
+            or leaves_name != 0
+            or count < (0 if has_class else 1)
+        ):
+            raise _OtherError
+        leaves: list[PlainLeaf] = []
+        known = len(self.leaves)
+        for _ in range(count):
+            at = self._leaf(at, end_of_leaves, number, known, leaves)
+        if at != end_of_leaves:
+            raise _OtherError
+        size, _ = _ARRAY.unpack_from(data, at)
+        at += 4 + (size ^ COUNTED)
+        name_of_file, last = _text(data, at + 3 + 20 * capacity)
+        if not end_of_leaves < at < end_of_base or not size & COUNTED or last != end_of_base:
+            raise _OtherError
+        if data[at] != 1 or data[at + 1 + 4 * capacity] != 1 or data[at + 2 + 12 * capacity] != 1:
+            raise _OtherError
+        if has_class and not 0 <= written < capacity:
+            raise _OtherError
+        all_leaves = tuple(leaves)
+        class_ = self._class_of(end_of_base, end) if has_class else None
+        structure = (
+            name,
+            title,
+            (color, style, compression, split_level, features_checksum, features, offset, first_entry),
+            all_leaves,
+            class_,
+            above,
+            name_of_file,
+        )
+        self.branches[number] = PlainBranch(
+            structure,
+            name,
+            title,
+            all_leaves,
+            above,
+            branches > 0,
+            class_,
+            start,
+            begin,
+            middle,
+            (begin_of_branches, end_of_branches),
+            end_of_leaves,
+            end,
+            entries,
+            first_entry,
+            total_bytes,
+            compressed_bytes,
+            written,
+            capacity,
+            at,
+        )
+        return end
+
+    def _class_of(self, at: int, end: int) -> BranchClass:
+        name, at = _text(self.data, at)
+        name_of_parent, at = _text(self.data, at)
+        name_of_clones, at = _text(self.data, at)
+        checksum, version, number, kind, type_of_member, _, *counters = _CLASS.unpack_from(self.data, at)
+        if at + _CLASS.size != end:
+            raise _OtherError
+        self.others.append((end - 12, end - 8))
+        known = []
+        for place, tag in zip((end - 8, end - 4), counters, strict=True):
+            if tag:
+                known.append(self.numbers.get(tag))
+                self.tags.append(place)
+        if None in known:
+            raise _OtherError
+        numbers = (checksum, version, number, kind, type_of_member)
+        return BranchClass(name, name_of_parent, name_of_clones, *numbers, tuple(known))
+
+    def _leaf(self, start: int, stop: int, branch: int, known: int, leaves: list[PlainLeaf]) -> int:
+        """Add a leaf to those of a branch, and return the place behind it.
+
+        Leaves that were known when those of the branch begin may be told by their tags.
+        """
+        (tag,) = _SIZE.unpack_from(self.data, start)
+        if tag & COUNTED:
+            leaf, end = self._new_leaf(start, stop, branch, known)
+            leaves.append(leaf)
+            return end
+        counter = self.leaves.get(tag)
+        if counter is None:
+            raise _OtherError
+        self.tags.append(start)
+        leaves.append(PlainLeaf("", counter=counter))
+        return start + 4
+
+    def _new_leaf(self, start: int, stop: int, branch: int, known: int) -> tuple[PlainLeaf, int]:
+        data = self.data
+        kind, begin, end = self._object(start)
+        after = LEAVES.get(kind)
+        size, version, of_leaf, base, inner, named, is_object, _, bits = _LEAF.unpack_from(data, begin)
+        if after is None or end > stop or bits & REFERENCED or is_object != 1:
+            raise _OtherError
+        name, at = _text(data, begin + _LEAF.size)
+        title, at = _text(data, at)
+        if (size, version) != (end - begin - 4 | COUNTED, 1) or (inner, named) != (
+            at - begin - 16 | COUNTED,
+            1,
+        ):
+            raise _OtherError
+        length, size_of_type, offset, is_range, is_unsigned, tag = _END_OF_LEAF.unpack_from(data, at)
+        at += _END_OF_LEAF.size
+        counter = None
+        if tag & COUNTED:
+            _, at = self._new_leaf(at - 4, end, branch, known)
+            counter = branch, len(self.leaves) - known - 1
+        elif tag:
+            counter = self.leaves.get(tag)
+            self.tags.append(at - 4)
+            if counter is None:
+                raise _OtherError
+        if (of_leaf, base) != (at - begin - 10 | COUNTED, 2) or at + after != end:
+            raise _OtherError
+        self.sizes += [(begin, end), (begin + 6, at)]
+        self.leaves[start - self.origin + TAG_OFFSET] = branch, len(self.leaves) - known
+        member = (0, 0)
+        if kind == "TLeafElement":
+            member = _MEMBER.unpack_from(data, at)
+        else:
+            self.others.append((at, end))
+        leaf = PlainLeaf(
+            kind, name, title, length, size_of_type, offset, is_range, is_unsigned, counter, member
+        )
+        return leaf, end
+
+    def _object(self, start: int) -> tuple[str, int, int]:
+        """The class of an object, where it begins and where it ends."""
+        data = self.data
+        size, tag = _TAG.unpack_from(data, start)
+        begin, end = start + _TAG.size, start + 4 + (size ^ COUNTED)
+        if not size & COUNTED or not begin < end <= len(data):
+            raise _OtherError
+        self.sizes.append((start, end))
+        if tag == NEW_CLASS:
+            stop = data.find(b"\0", begin, end)
+            kind = data[begin:stop].decode("latin-1")
+            self.told[start + 4 - self.origin + TAG_OFFSET] = kind
+            return kind, stop + 1, end
+        self.tags.append(start + 4)
+        reference = tag ^ CLASS
+        return self.told.get(reference) or self.classes(reference), begin, end
 
 
-def _plain_branch(
-    data: bytes,
-    start: int,
-    origin: int,
-    classes: Callable[[int], str],
-    told: dict[int, str],
-    counters: Mapping[int, tuple[int, int]],
-) -> PlainBranch:
-    kind, begin, end = _object(data, start, origin, classes, told)
-    if kind != "TBranch":
-        raise _OtherError
-    size, version, inner, named, is_object, _, bits = _NAMED.unpack_from(data, begin)
-    if size != end - begin - 4 | COUNTED or version != 13 or named != 1 or is_object != 1:
-        raise _OtherError
-    name, at = _text(data, begin + _NAMED.size)
-    title, at = _text(data, at)
-    middle = at
-    if inner != at - begin - 10 | COUNTED or bits & REFERENCED:
-        raise _OtherError
-    (
-        *fill,
-        color,
-        style,
-        compression,
-        _,
-        _,
-        written,
-        _,
-        features_size,
-        features_version,
-        features_checksum,
-        features,
-        offset,
-        capacity,
-        split_level,
-        entries,
-        first_entry,
-        total_bytes,
-        compressed_bytes,
-        branches_size,
-        branches_version,
-        branches_object,
-        _,
-        branches_bits,
-        branches_name,
-        branches,
-        _,
-        leaves_size,
-        leaves_version,
-        leaves_object,
-        _,
-        leaves_bits,
-        leaves_name,
-        count,
-        _,
-    ) = _MIDDLE.unpack_from(data, at)
-    at += _MIDDLE.size
-    end_of_leaves = at - 21 + (leaves_size ^ COUNTED)
-    if (
-        fill != [6 | COUNTED, 2]
-        or features_size != 7 | COUNTED
-        or features_version != 0
-        or branches_size != 21 | COUNTED
-        or branches_version != 3
-        or branches_object != 1
-        or branches_name != 0
-        or branches != 0
-        or (branches_bits | leaves_bits) & REFERENCED
-        or not at < end_of_leaves < end
-        or leaves_version != 3
-        or leaves_object != 1
-        or leaves_name != 0
-        or count < 1
-    ):
-        raise _OtherError
-    leaves, tags = [], []
-    for _ in range(count):
-        tags.append(at - origin + TAG_OFFSET)
-        leaf, at = _leaf(data, at, end_of_leaves, origin, classes, told, counters)
-        leaves.append(leaf)
-    if at != end_of_leaves:
-        raise _OtherError
-    size, _ = _ARRAY.unpack_from(data, at)
-    at += 4 + (size ^ COUNTED)
-    name_of_file, last = _text(data, at + 3 + 20 * capacity)
-    if not end_of_leaves < at < end or not size & COUNTED or last != end:
-        raise _OtherError
-    if data[at] != 1 or data[at + 1 + 4 * capacity] != 1 or data[at + 2 + 12 * capacity] != 1:
-        raise _OtherError
-    all_leaves = tuple(leaves)
-    structure = (
-        name,
-        title,
-        (color, style, compression, split_level, features_checksum, features, offset, first_entry),
-        all_leaves,
-        name_of_file,
-    )
-    return PlainBranch(
-        structure,
-        name,
-        title,
-        all_leaves,
-        tuple(tags),
-        start,
-        begin,
-        middle,
-        end_of_leaves,
-        end,
-        entries,
-        first_entry,
-        total_bytes,
-        compressed_bytes,
-        written,
-        capacity,
-        at,
-    )
-
-
-def _leaf(
-    data: bytes,
-    start: int,
-    stop: int,
-    origin: int,
-    classes: Callable[[int], str],
-    told: dict[int, str],
-    counters: Mapping[int, tuple[int, int]],
-) -> tuple[PlainLeaf, int]:
-    kind, begin, end = _object(data, start, origin, classes, told)
-    after = LEAVES.get(kind)
-    size, version, of_leaf, base, inner, named, is_object, _, bits = _LEAF.unpack_from(data, begin)
-    if after is None or end > stop or bits & REFERENCED or is_object != 1:
-        raise _OtherError
-    name, at = _text(data, begin + _LEAF.size)
-    title, at = _text(data, at)
-    if (size, version) != (end - begin - 4 | COUNTED, 1) or (inner, named) != (
-        at - begin - 16 | COUNTED,
-        1,
-    ):
-        raise _OtherError
-    length, size_of_type, offset, is_range, is_unsigned, tag = _END_OF_LEAF.unpack_from(data, at)
-    at += _END_OF_LEAF.size
-    if (of_leaf, base) != (at - begin - 10 | COUNTED, 2) or at + after != end:
-        raise _OtherError
-    counter = counters.get(tag)
-    if tag and counter is None:
-        raise _OtherError
-    leaf = PlainLeaf(kind, name, title, length, size_of_type, offset, is_range, is_unsigned, counter)
-    return leaf, end
-
-
-def _object(
-    data: bytes, start: int, origin: int, classes: Callable[[int], str], told: dict[int, str]
-) -> tuple[str, int, int]:
-    """The class of an object, where it begins and where it ends."""
-    size, tag = _TAG.unpack_from(data, start)
-    begin, end = start + _TAG.size, start + 4 + (size ^ COUNTED)
-    if not size & COUNTED or not begin < end <= len(data):
-        raise _OtherError
-    if tag == NEW_CLASS:
-        stop = data.find(b"\0", begin, end)
-        kind = data[begin:stop].decode("latin-1")
-        told[start + 4 - origin + TAG_OFFSET] = kind
-        return kind, stop + 1, end
-    reference = tag ^ CLASS
-    return told.get(reference) or classes(reference), begin, end
+_UNKNOWN: Any = None
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:
@@ -324,6 +449,7 @@ class Numbers:
     written: np.ndarray
     capacities: np.ndarray
     arrays: np.ndarray
+    have_branches: np.ndarray
     """See `PlainBranch`."""
 
 
@@ -340,6 +466,7 @@ def numbers_of(branches: Collection[PlainBranch]) -> Numbers:
             each.written,
             each.capacity,
             each.arrays,
+            each.has_branches,
         )
         for each in branches
     ]
@@ -351,7 +478,10 @@ class Baskets:
     """The baskets of plain branches."""
 
     are_regular: list[bool]
-    """By branch, whether all its entries are in baskets in the order of entries, each with a place in the file."""
+    """By branch, whether all its entries are in baskets in the order of entries, each with a place in the file.
+
+    Also if it has none, but branches below it.
+    """
     places: np.ndarray
     """Those of the regular ones."""
 
@@ -379,5 +509,7 @@ def baskets_of(data: memoryview, branches: Numbers) -> Baskets:
     falls = np.flatnonzero(np.diff(bounds) < 0)
     regular[owners_of_bounds[falls[owners_of_bounds[falls] == owners_of_bounds[falls + 1]]]] = False
     starts = (bounds[begins] != np.maximum(branches.first_entries[numbers], 0)) & (counts > 0)
-    regular[numbers[starts | (bounds[begins + counts] != branches.entries[numbers])]] = False
+    uneven = starts | (bounds[begins + counts] != branches.entries[numbers])
+    nothing = branches.have_branches[numbers].astype(bool) & (counts == 0)
+    regular[numbers[uneven & ~nothing]] = False
     return Baskets(regular.tolist(), places[regular[owners]])

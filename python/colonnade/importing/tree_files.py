@@ -43,8 +43,6 @@ __all__ = [
 
 TREES = ("TTree", "TNtuple", "TNtupleD", "TChain")
 """The classes of trees."""
-_OF_OBJECTS = ("TBranchElement", "TBranchObject")
-"""The classes of branches with values of classes."""
 
 
 def _uproot() -> Any:
@@ -204,9 +202,10 @@ def find_tree(file: Any, uri: str, name: str, patterns: Sequence[Pattern] = ()) 
             data_set=wanted,
         )
     from .baskets import mend_baskets
+    from .branches import OF_OBJECTS
     from .streamers import mend_streamers
 
     mend_baskets(tree.branches)
-    if any(branch.classname in _OF_OBJECTS for branch in tree.branches):
+    if any(branch.classname in OF_OBJECTS for branch in tree.branches):
         mend_streamers(tree.file)
     return found, tree

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .branches import (
+    OF_OBJECTS,
     arrays_by_counter,
     descendants,
     first_entry,
@@ -57,6 +59,8 @@ def plan_fields(tree: Any, wanted: Any, *, grouping: bool = True) -> TreePlan:
         wanted: tells whether to import a branch, by its path.
         grouping: make collections of arrays that share a counter.
     """
+    if any(branch.classname in OF_OBJECTS for branch in tree.branches):
+        _ = tree.file.streamers  # fails if the classes are damaged
     unreadable: list[Unreadable] = []
     planner = _Planner(tree, wanted, unreadable, grouping)
     return TreePlan(_with_projections(_unique(planner.nodes(tree.branches, "", ""))), unreadable)
@@ -88,7 +92,7 @@ class _Planner:
             leaf = self._like(branch, path, kind)
             if leaf is None and (kind is not None or not is_tobject(branch)):
                 leaf = self._leaf(branch, path)
-                if leaf is not None and kind is not None and not leaf.objects:
+                if leaf is not None and kind is not None and not branch.late.has_read_baskets:
                     self._known[kind] = leaf
             if leaf is None:
                 continue
@@ -154,7 +158,7 @@ class _Planner:
             return None
         if branch.num_entries < self._tree.num_entries:
             return None
-        return Leaf(branch, path, known.spec, False, named_as_leaf=known.named_as_leaf)
+        return replace(known, branch=branch, path=path)
 
     def _leaf(self, branch: Any, path: str) -> Leaf | None:
         if not self._wanted(path):
@@ -241,22 +245,30 @@ def _shared_places(branches: Iterable[Any]) -> frozenset[int]:
 def _places_of(branches: Iterable[Any]) -> Iterator[Any]:
     """The places of the baskets of branches and of those below them."""
     late = None
-    for branch in branches:
+    for branch in _with_those_below(branches):
         if getattr(branch, "is_regular", False):
             late = branch.late
-            continue
-        yield branch.member("fBasketSeek")[: branch._num_normal_baskets]
-        yield from _places_of(branch.branches)
+        else:
+            yield branch.member("fBasketSeek")[: branch._num_normal_baskets]
     if late is not None:
         yield late.baskets.places
 
 
+def _with_those_below(branches: Iterable[Any]) -> Iterator[Any]:
+    for branch in branches:
+        yield branch
+        yield from _with_those_below(branch.branches)
+
+
 def _kind_of(branch: Any) -> tuple[Any, ...] | None:
-    """Equal for plain branches with one leaf that differ in the name alone; None for others."""
+    """Equal for branches with one leaf that differ in the name alone; None for others."""
     plain = getattr(branch, "plain", None)
     if plain is None or len(plain.leaves) != 1:
         return None
     leaf = plain.leaves[0]
+    if plain.class_ is not None:
+        is_whole = plain.above < 0 and plain.class_.number < 0 and not plain.class_.name_of_parent
+        return (plain.class_, leaf.kind, leaf.length, leaf.size, leaf.member) if is_whole else None
     rest = leaf.title.removeprefix(leaf.name)
     if rest == leaf.title or not (_IDENTIFIER.fullmatch(plain.name) and _IDENTIFIER.fullmatch(leaf.name)):
         return None
