@@ -67,6 +67,11 @@ def mended(kind: Any) -> type:
             return self.late is not None and self.late.baskets.are_regular[self.number]
 
         @property
+        def first_baskets(self) -> Any:
+            """Returns the baskets that have some first entries, see `Baskets.first`; None if they are not known."""
+            return functools.partial(self.late.baskets.first, self.number) if self.is_regular else None
+
+        @property
         def num_leaves(self) -> int:
             return len(self.member("fLeaves"))
 

@@ -18,7 +18,7 @@ import uproot.containers
 from uproot.source.chunk import Chunk
 from uproot.source.cursor import Cursor
 
-__all__ = ["CheckedBaskets", "bounded", "check_key", "checked"]
+__all__ = ["CheckedBaskets", "bounded", "check_basket", "check_key", "checked"]
 
 _KEY = struct.Struct(">ihiIhh")
 _BASKET = struct.Struct(">Hiiii")
@@ -62,11 +62,11 @@ class _Basket(Chunk):  # type: ignore[misc]
     def get(self, start: int, stop: int, cursor: Any, context: Any) -> Any:
         if self.entries is not None:
             entries, self.entries = self.entries, None
-            _check(self.raw_data, entries)
+            check_basket(self.raw_data, entries)
         return super().get(start, stop, cursor, context)
 
 
-def _check(basket: Any, entries: int) -> None:
+def check_basket(basket: Any, entries: int) -> None:
     """Refuse a basket whose sizes do not fit to its bytes, or to what its branch says."""
     if len(basket) < _KEY.size:
         raise ValueError(f"a basket has {len(basket)} bytes")

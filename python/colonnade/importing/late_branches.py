@@ -351,6 +351,13 @@ def _late(kind: Any) -> Any:
         def compressed_bytes(self) -> int:
             return self._number("compressed_bytes")
 
+        @property
+        def num_baskets(self) -> int:
+            if not self.is_regular:
+                self.read_members_late()
+                return int(self.num_baskets)
+            return self._number("written")
+
         def _number(self, name: str) -> int:
             return int(getattr(self.late.numbers, name)[self.number])
 

@@ -36,8 +36,16 @@ def probe(tree: Any, leaves: list[Leaf]) -> list[Unreadable]:
     """Branches of objects of which uproot cannot make arrays."""
     entries = min(int(tree.num_entries), _PROBED)
     objects = [leaf for leaf in leaves if leaf.objects] if entries else []
+    if not objects:
+        return []
+    from .nested_lists import are_sound
+
     found = []
     for group in _groups(objects):
+        sound = are_sound(tree, group, entries)
+        group = [leaf for leaf in group if leaf.path not in sound]
+        if not group:
+            continue
         if len(group) > 1 and _reads_all(tree, group, entries):
             continue
         tried = ((leaf, _refusal(leaf, 0, entries)) for leaf in group)

@@ -62,6 +62,8 @@ _LEAVES = struct.Struct(">IHHIIBii")
 _CLASS = struct.Struct(">IHiiiiII")
 _MEMBER = struct.Struct(">ii")
 _SIZE = struct.Struct(">I")
+_BOUNDS = struct.Struct(">qq")
+_PLACE = struct.Struct(">q")
 _OTHER = ((14, 34), (49, 53), (57, 65), (73, 89))
 """After the title of a branch: what differs without being part of the structure, or is looked at by itself."""
 _LEAF = struct.Struct(">IHIHIHHII")
@@ -484,6 +486,24 @@ class Baskets:
     """
     places: np.ndarray
     """Those of the regular ones."""
+    _data: memoryview
+    _numbers: Numbers
+
+    def first(self, number: int, entries: int) -> list[tuple[int, int, int]]:
+        """The place, the number of bytes and that of entries of each of the first baskets of a regular branch."""
+        count, capacity, at = (
+            int(each[number])
+            for each in (self._numbers.written, self._numbers.capacities, self._numbers.arrays)
+        )
+        found = []
+        for basket in range(count):
+            (size,) = _COUNT.unpack_from(self._data, at + 1 + 4 * basket)
+            start, stop = _BOUNDS.unpack_from(self._data, at + 2 + 4 * capacity + 8 * basket)
+            (place,) = _PLACE.unpack_from(self._data, at + 3 + 12 * capacity + 8 * basket)
+            if start >= entries:
+                break
+            found.append((place, size, stop - start))
+        return found
 
 
 def baskets_of(data: memoryview, branches: Numbers) -> Baskets:
@@ -512,4 +532,4 @@ def baskets_of(data: memoryview, branches: Numbers) -> Baskets:
     uneven = starts | (bounds[begins + counts] != branches.entries[numbers])
     nothing = branches.have_branches[numbers].astype(bool) & (counts == 0)
     regular[numbers[uneven & ~nothing]] = False
-    return Baskets(regular.tolist(), places[regular[owners]])
+    return Baskets(regular.tolist(), places[regular[owners]], data, branches)

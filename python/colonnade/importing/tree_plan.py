@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -55,6 +55,8 @@ class Leaf:
     """That of the items of lists, if these are arrays of objects with several dimensions."""
     named_as_leaf: bool = True
     """See `is_named_as_leaf`."""
+    nested: Callable[[bytes, int], int] | None = None
+    """See `nested_lists`."""
 
     def of(self, tree: Any) -> Leaf:
         """The same branch of another tree of uproot with the same structure."""

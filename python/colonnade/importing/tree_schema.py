@@ -195,7 +195,12 @@ class _Planner:
             for member, kind in pointers(branch):
                 self._unreadable.append(Unreadable(f"{path.rstrip('.')}.{member}", kind, reason))
         spec, objects = (item_of(spec), True) if in_list else (spec, objects)
-        return Leaf(branch, path, spec, objects, in_list, dimensions, shape, is_named_as_leaf(branch))
+        leaf = Leaf(branch, path, spec, objects, in_list, dimensions, shape, is_named_as_leaf(branch))
+        if not objects or in_list or shape:
+            return leaf
+        from .nested_lists import nested_lists
+
+        return replace(leaf, nested=nested_lists(leaf.interpretation))
 
     def _refused(self, path: str, branch: Any, reason: str) -> None:
         self._unreadable.append(Unreadable(path, type_name_of(branch), reason))

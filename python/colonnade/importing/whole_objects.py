@@ -190,7 +190,14 @@ def dimensions_of_members(branch: Any) -> dict[str, dict[str, tuple[int, ...]]]:
 
     uproot (up to 5.7) makes one dimension of them. Classes whose versions differ in it are left out.
     """
-    streamers = branch.file.streamers
+    file = branch.file
+    if not hasattr(file, "found_dimensions"):
+        file.found_dimensions = _find_dimensions(file.streamers)
+    found: dict[str, dict[str, tuple[int, ...]]] = file.found_dimensions
+    return found
+
+
+def _find_dimensions(streamers: Any) -> dict[str, dict[str, tuple[int, ...]]]:
     found = {}
     for name, versions in streamers.items():
         shapes = [dict(_dimensions(streamers, streamer)) for streamer in versions.values()]
