@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import uproot.deserialization
@@ -61,8 +61,11 @@ def structure_of(tree: Any) -> tuple[object, ...] | None:
         return None
     ends = np.maximum(late.numbers.first_entries, 0) + late.numbers.entries
     ends = ends[late.numbers.have_branches == 0]
-    is_empty = int(tree.num_entries) == 0
-    return (late.structure, late.classes, is_empty) if np.all(ends >= int(tree.num_entries)) else None
+    if not np.all(ends >= int(tree.num_entries)):
+        return None
+    # Of what class objects are, values may tell.
+    is_empty = bool(late.classes) and int(tree.num_entries) == 0
+    return late.structure, late.classes, is_empty
 
 
 def pattern_of(tree: Any) -> Pattern | None:
@@ -403,7 +406,12 @@ def _late(kind: Any) -> Any:
                 for each in [*read.member("fLeaves"), *(read._embedded_baskets or [])]:
                     if each._parent is read:  # it may be a leaf that a branch below has
                         each._parent = self
-                read._parent = self.parent
+                above = read._parent = self.parent
+                while above is not late.tree:  # uproot does not know them while it reads this one
+                    for name in ("fBranchCount", "fBranchCount2"):
+                        if read._members[name] is above:
+                            read._members[name] = None
+                    above = above.parent
                 self.__dict__.update(read.__dict__)
                 self.__class__ = kind
                 late.references.update(found)
@@ -413,7 +421,7 @@ def _late(kind: Any) -> Any:
 
 _Branch: Any = mended(Model_TBranch_v13)
 _Element: Any = mended(Model_TBranchElement_v10)
-_LateBranch, _LateElement = _late(_Branch), _late(_Element)
+LATE = _LateBranch, _LateElement = _late(_Branch), _late(_Element)
 
 
 class _Found(dict[int, Any]):

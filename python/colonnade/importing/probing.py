@@ -43,13 +43,11 @@ def probe(tree: Any, leaves: list[Leaf]) -> list[Unreadable]:
     found = []
     for group in _groups(objects):
         sound = are_sound(tree, group, entries)
-        group = [leaf for leaf in group if leaf.path not in sound]
-        if not group:
+        tried = [leaf for leaf in group if leaf.path not in sound]
+        if len(tried) > 1 and _reads_all(tree, tried, entries):
             continue
-        if len(group) > 1 and _reads_all(tree, group, entries):
-            continue
-        tried = ((leaf, _refusal(leaf, 0, entries)) for leaf in group)
-        found += [Unreadable(leaf.path, str(leaf.branch.typename), why) for leaf, why in tried if why]
+        reasons = ((leaf, _refusal(leaf, 0, entries)) for leaf in tried)
+        found += [Unreadable(leaf.path, str(leaf.branch.typename), why) for leaf, why in reasons if why]
     return found
 
 

@@ -114,7 +114,7 @@ class _Shared:
         """The fields of a tree; None if those of others may differ."""
         with self._lock:
             if self._fields is None:
-                self._fields = plan_fields(tree, lambda _: True)
+                self._fields = _fields_of(tree)
                 self._depends = tree.branches[0].late.has_read_baskets
             return None if self._depends else self._fields
 
@@ -131,5 +131,9 @@ class _Shared:
 
 
 def _planned(tree: Any) -> PlannedTree:
-    plan = plan_fields(tree, lambda _: True)
+    plan = _fields_of(tree)
     return PlannedTree(plan.without(probe(tree, plan.leaves())))
+
+
+def _fields_of(tree: Any) -> TreePlan:
+    return plan_fields(tree, lambda _: True)

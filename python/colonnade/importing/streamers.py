@@ -14,8 +14,8 @@ from abc import abstractmethod
 from typing import Any
 
 from uproot import streamers
-from uproot.reading import ReadOnlyFile
 from uproot.interpretation.identify import parse_typename
+from uproot.reading import ReadOnlyFile
 from uproot.streamers import Model_TStreamerElement
 
 from colonnade.locks import ProcessLock
