@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures how fast chains of TTrees with many branches are opened, against ROOT.
 
-The trees are in the manner of NanoAOD, all with the same branches. Each run is a process of its own, with the files in
+The trees are in the manner of NanoAOD, all with the same branches; with `--classes` in that of ATLAS: half of their
+branches are lists and texts, the others members of classes. Each run is a process of its own, with the files in
 the page cache; another tree was opened before. The clock runs until all trees are open: for Colonnade until there is a
 data frame, which knows all columns and entries; for ROOT until `TChain::LoadTree` has loaded each tree. Both must find
 the same entries and branches. Saved are trees.md and trees.json.
@@ -80,11 +81,32 @@ def write(path: Path, branches: int) -> None:
     file.Close()
 
 
+def write_classes(path: Path, branches: int) -> None:
+    """Write a tree of lists, lists of lists and texts, half of them in objects with a branch for each member."""
+    import ROOT
+
+    types = ["std::vector<float>", "std::vector<int>", "std::vector<std::vector<float>>", "std::string"]
+    file = ROOT.TFile(str(path), "recreate", "", 207)
+    tree = ROOT.TTree("Events", "Events")
+    tree.SetAutoFlush(PER_CLUSTER)
+    for number in range(branches // 2):
+        tree.Branch(f"List_{number}", ROOT.std.vector["float"]() if number % 4 else ROOT.std.string())
+    for group in range((branches - branches // 2) // GROUP):
+        members = " ".join(f"{types[number % len(types)]} m{number};" for number in range(GROUP))
+        ROOT.gInterpreter.Declare(f"struct Container{group} {{ {members} }};")
+        tree.Branch(f"Container_{group}Aux.", getattr(ROOT, f"Container{group}")(), 32000, 99)
+    for _ in range(ENTRIES):
+        tree.Fill()
+    file.Write()
+    file.Close()
+
+
 def with_colonnade(files: list[str]) -> tuple[int, int]:
     from colonnade import DataFrame
 
     frame = DataFrame("Events", files, cache="off")
-    columns = [name for name in frame.column_names if "_" in name or name.startswith("nObject")]
+    names = [name for name in frame.column_names if "." not in name]
+    columns = [name for name in names if "_" in name or name.startswith("nObject")]
     return frame.num_entries, len(columns)
 
 
@@ -156,7 +178,7 @@ def save(series: dict[str, Series], about: dict[str, Any], options: argparse.Nam
     runs: dict[str, list[Run]] = {name: side.runs for name, side in series.items()}
     saved = {"about": about, "branches": options.branches, "rows": rows, "runs": runs}
     lines = [
-        "# Opening chains of TTrees",
+        "# Opening chains of TTrees" + (" with branches of classes" if options.classes else ""),
         "",
         *describe_machine(about),
         f"{options.branches} branches with {ENTRIES // PER_CLUSTER} baskets each, the same in all files;",
@@ -164,17 +186,18 @@ def save(series: dict[str, Series], about: dict[str, Any], options: argparse.Nam
         "",
         *table_of(rows),
     ]
-    return save_report(options.output, "trees", lines, saved)
+    return save_report(options.output, "trees_of_classes" if options.classes else "trees", lines, saved)
 
 
 def main() -> int:
     parser = options_for(__doc__, 5)
     parser.add_argument("--branches", type=int, default=1500)
+    parser.add_argument("--classes", action="store_true", help="trees with branches of classes")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs="+", metavar="SIDE", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.make:
-        write(options.make, options.branches)
+        (write_classes if options.classes else write)(options.make, options.branches)
         return 0
     if options.measure:
         side, *files = options.measure
@@ -195,6 +218,7 @@ def main() -> int:
                 str(each),
                 "--branches",
                 str(branches),
+                *["--classes"] * options.classes,
             ]
             subprocess.run(make, check=True)
         for each in files[1:]:

@@ -7,7 +7,9 @@ import itertools
 import os
 import pickle
 import random
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -26,6 +28,7 @@ from locations import FIXTURES
 from root_values import assert_as_uproot
 from shuffled_engine import Shuffled
 from uproot.source.chunk import Chunk
+from uproot.source.cursor import Cursor
 
 import colonnade
 from colonnade import DataFrame, cache, distributed
@@ -34,6 +37,7 @@ from colonnade.importing import (
     kept_columns,
     late_branches,
     masks,
+    nested_lists,
     shared_plans,
     tree_columns,
     tree_files,
@@ -874,6 +878,43 @@ def test_trees_with_the_same_branches_share_a_plan(tmp_path, planned):
     assert planned == [30, 30]
 
 
+@pytest.mark.parametrize("name", ["counted_members", "member_arrays"])
+def test_trees_with_the_same_classes_share_a_plan(tmp_path, planned, name):
+    source = FIXTURES / "trees" / f"{name}.root"
+    files = [str(shutil.copy(source, tmp_path / f"{number}.root")) for number in range(3)]
+    data = colonnade.open(files)
+    assert len(planned) == 1
+    alone = colonnade.open(str(source))
+    for column in alone.keys():  # noqa: SIM118
+        assert repr(data[column].tolist()) == repr(3 * alone[column].tolist())
+
+
+def test_the_counts_of_nested_lists_tell_whether_uproot_reads_them():
+    random = np.random.default_rng(1)
+    with tree_files.opened(str(TREE)) as file:
+        _, tree = tree_files.find_tree(file, str(TREE), "Events")
+        leaves = [leaf for leaf in tree_schema.plan_fields(tree, lambda _: True).leaves() if leaf.nested]
+        assert nested_lists.are_sound(tree, leaves, 40) == {leaf.path for leaf in leaves}
+        sound = 0
+        for leaf in leaves:
+            basket = leaf.branch.basket(0)
+            model = leaf.interpretation.model
+            for begin, end in itertools.pairwise(basket.byte_offsets.tolist()):
+                for _ in range(10):
+                    values = basket.data[begin:end].copy()
+                    values[random.integers(len(values))] ^= 1 << random.integers(8)
+                    try:
+                        is_sound = leaf.nested(values.tobytes(), 0) == len(values)
+                    except (ValueError, IndexError, struct.error):
+                        is_sound = False
+                    if is_sound:  # it does not fail
+                        place = Chunk.wrap(file.file.source, values), Cursor(0), {}
+                        model.read(*place, file.file, file.file, None)
+                    sound += is_sound
+        assert len(leaves) > 1
+        assert sound > 10
+
+
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -957,15 +998,17 @@ def test_branches_that_are_read_late_are_those_of_uproot(tmp_path):
                 seen += len(found)
                 assert [each.name for each in tree.branches] == [each.name for each in theirs.branches]
                 for each in reversed(found):
-                    assert each._members and type(each) not in late_branches.LATE
+                    assert each._members
+                    assert type(each) not in late_branches.LATE
                 ours, others = ([dumped(each, {}) for each in one.branches] for one in (tree, theirs))
                 assert ours == others
     assert seen > 100
 
 
-def test_damaged_trees_are_read_as_by_uproot(tmp_path):
+@pytest.mark.parametrize("name", ["", "arrays_of_one"])
+def test_damaged_trees_are_read_as_by_uproot(tmp_path, name):
     """A byte that is another one is seen where uproot sees it, with and without a pattern of the tree."""
-    path = tree_of(tmp_path / "made.root", 30)
+    path = str(FIXTURES / "trees" / f"{name}.root") if name else tree_of(tmp_path / "made.root", 30)
     random = np.random.default_rng(1)
     with tree_files.opened(path) as file:
         tree = late_branches.read_tree(check_key(file.key("Events")))
