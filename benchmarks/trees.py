@@ -89,12 +89,15 @@ def write_classes(path: Path, branches: int) -> None:
     file = ROOT.TFile(str(path), "recreate", "", 207)
     tree = ROOT.TTree("Events", "Events")
     tree.SetAutoFlush(PER_CLUSTER)
+    kept = []
     for number in range(branches // 2):
-        tree.Branch(f"List_{number}", ROOT.std.vector["float"]() if number % 4 else ROOT.std.string())
+        kept.append(ROOT.std.vector["float"]() if number % 4 else ROOT.std.string())
+        tree.Branch(f"List_{number}", kept[-1])
     for group in range((branches - branches // 2) // GROUP):
         members = " ".join(f"{types[number % len(types)]} m{number};" for number in range(GROUP))
         ROOT.gInterpreter.Declare(f"struct Container{group} {{ {members} }};")
-        tree.Branch(f"Container_{group}Aux.", getattr(ROOT, f"Container{group}")(), 32000, 99)
+        kept.append(getattr(ROOT, f"Container{group}")())
+        tree.Branch(f"Container_{group}Aux.", kept[-1], 32000, 99)
     for _ in range(ENTRIES):
         tree.Fill()
     file.Write()

@@ -21,6 +21,7 @@ from colonnade.errors import (
     TypeMismatchError,
     UnsupportedError,
     UsageError,
+    warn_left_out,
 )
 from colonnade.misuse import (
     column_name,
@@ -184,8 +185,13 @@ class DataFrame(Actions):
         opened = _open(name, files, options, progress, remote, on_error == "skip")
         source, place, trees = opened.source, opened.place, {"": opened.trees}
         hidden, own = _left_out_of(name, source), source.names
+        stored = opened.trees.stored_friends() if files is not None and opened.trees is not None else {}
+        beside = _stored_friends(stored, source, friends or {}, options, remote)
+        friends = {**{each: stored[each] for each in beside}, **(friends or {})}
         if friends:
-            beside = {each: _open_friend(of, options, remote) for each, of in friends.items()}
+            beside |= {
+                each: _open_friend(friends[each], options, remote) for each in friends if each not in beside
+            }
             trees |= {f"{each}.": other.trees for each, other in beside.items()}
             others = [(each, other.source) for each, other in beside.items()]
             for (each, other), of in zip(others, friends.values(), strict=True):
@@ -922,6 +928,28 @@ def _other_side(
     source = _open(name, files, options, remote=remote).source
     samples = source.samples
     return source, samples[0].data_set if samples else "joined"
+
+
+def _stored_friends(
+    stored: Mapping[str, Sequence[tuple[str, str]]],
+    source: _core.FrameSource,
+    friends: Mapping[str, Friend],
+    options: Mapping[str, Any],
+    remote: Remote | None,
+) -> dict[str, _Opened]:
+    """Open the friends that are stored with trees, unless others have their names."""
+    found: dict[str, _Opened] = {}
+    for name, files in stored.items():
+        if name in friends:
+            continue
+        try:
+            opened = _open_friend(files, options, remote)
+            _core.friends_source(source, [(name, opened.source)])
+        except Error as error:
+            warn_left_out([(f"{name}.*", f"columns of a friend: {error.problem}")], str(files[0][0]), 4)
+        else:
+            found[name] = opened
+    return found
 
 
 def _with_friends(data_set: DataSet, friends: Mapping[str, Friend]) -> DataSet:

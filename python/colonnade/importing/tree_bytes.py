@@ -26,6 +26,7 @@ __all__ = [
     "PlainBranch",
     "PlainLeaf",
     "baskets_of",
+    "friends_of",
     "numbers_of",
 ]
 
@@ -532,3 +533,32 @@ def baskets_of(data: memoryview, branches: Numbers) -> Baskets:
     nothing = branches.have_branches[numbers].astype(bool) & (counts == 0)
     regular[numbers[uneven & ~nothing]] = False
     return Baskets(regular.tolist(), places[regular[owners]], data, branches)
+
+
+# ---- Friends
+
+_FRIEND = b"\xff\xff\xff\xffTFriendElement\0"
+_BEFORE_NAME = 22
+"""In a friend: the headers of it and of its name, and its bits."""
+
+
+def friends_of(data: bytes) -> list[tuple[str, str, str]]:
+    """The name, the tree and the file, empty if it is the same, of each friend that is stored with a tree."""
+    begin = data.find(_FRIEND)
+    found: list[tuple[str, str, str]] = []
+    if begin < 0:
+        return found
+    start, begin = begin - 4, begin + len(_FRIEND)
+    try:
+        (count,) = _COUNT.unpack_from(data, start - 4)
+        for _ in range(count):
+            (size,) = _SIZE.unpack_from(data, start)
+            name, at = _text(data, begin + _BEFORE_NAME)
+            file, at = _text(data, at)
+            tree, _ = _text(data, at)
+            found.append((name, tree, file))
+            _, start = _text(data, start + 4 + (size ^ COUNTED))  # an option
+            begin = start + _TAG.size
+    except (_OtherError, struct.error, IndexError):
+        return []
+    return found

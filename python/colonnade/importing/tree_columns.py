@@ -32,6 +32,7 @@ from colonnade.writing.options import write_options
 from .kept_columns import KeptColumns, TemporaryFolder, trees_of
 from .masks import masks_of
 from .shared_plans import SharedPlans
+from .tree_bytes import friends_of
 from .tree_files import (
     TREES,
     data_set_names,
@@ -81,6 +82,9 @@ class _TreeFile:
         self.data_set = target_name(self.name)
         self.entries = int(tree.num_entries)
         self.title = str(tree.title or "")
+        self.friends = {
+            friend: (there or uri, of) for friend, of, there in friends_of(tree.chunk.raw_data.tobytes())
+        }
         self._plans, self._planned = plans, plans.plan_of(tree)
         self.plan = self._planned.plan
         self.masks = masks_of(file, self.name, self._planned.names)
@@ -368,6 +372,11 @@ class TreeColumns:
                 uri = file if uri == shape else uri
             named = type(error)(problem, error.advice, uri=uri, data_set=error.data_set, field=error.field)
             raise named from error.__cause__
+
+    def stored_friends(self) -> dict[str, list[tuple[str, str]]]:
+        """For each friend that is stored with all trees, its files, each with the name of its tree there."""
+        found = [{} if tree is None else tree.friends for tree in self._trees]
+        return {name: [of[name] for of in found] for name in found[0] if all(name in of for of in found)}
 
     def other_names(self, *, all_: bool = True) -> dict[str, str]:
         """Columns by names of branches that are not theirs: see `TreePlan.other_names`."""
