@@ -878,6 +878,33 @@ def test_trees_with_the_same_branches_share_a_plan(tmp_path, planned):
     assert planned == [30, 30]
 
 
+def test_data_frames_follow_the_friends_that_are_stored_with_trees(tmp_path, monkeypatch):
+    """As ROOT does; those that cannot be opened, or have other entries, are left out with a warning."""
+    path = str(FIXTURES / "trees" / "friends.root")
+    shutil.copy(path, tmp_path / "friends.root")
+    monkeypatch.chdir(tmp_path)
+    with uproot.recreate("more.root") as file:
+        file.mktree("More", {"w": "int32"}).extend({"w": np.arange(5) * 10})
+    with pytest.warns(colonnade.LeftOutWarning, match=r"'Short\.\*' .*5"):
+        frame = DataFrame("Events", "friends.root")
+    assert frame.column_names == ["x", "Same.y", "again.y", "w"]
+    assert frame.sum("x + Same.y + again.y + More.w").value == 130
+    with pytest.warns(colonnade.LeftOutWarning, match="Short"):
+        assert list(map(str, ROOT.RDataFrame("Events", "friends.root").GetColumnNames())) == [
+            "More.w",
+            "Same.y",
+            "again.y",
+            "x",
+        ]
+    given = dict.fromkeys(("Same", "Short", "More"), ("Same", path))
+    assert DataFrame("Events", ["friends.root"], friends=given).sum("More.y + again.y").value == 20
+    Path("more.root").unlink()
+    with pytest.warns(colonnade.LeftOutWarning) as found:
+        assert DataFrame("Events", "friends.root").column_names == ["x", "Same.y", "again.y"]
+    assert ["Short" in str(found[0].message), "More" in str(found[1].message)] == [True, True]
+    assert colonnade.open("friends.root:Events").keys() == ["x"]
+
+
 @pytest.mark.parametrize("name", ["counted_members", "member_arrays"])
 def test_trees_with_the_same_classes_share_a_plan(tmp_path, planned, name):
     source = FIXTURES / "trees" / f"{name}.root"
