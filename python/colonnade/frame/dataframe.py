@@ -944,6 +944,8 @@ def _stored_friends(
             continue
         try:
             opened = _open_friend(files, options, remote)
+            if opened.trees is not None and opened.trees.have_index():
+                raise UnsupportedError("its entries are found by an index (BuildIndex)", "a join")
             _core.friends_source(source, [(name, opened.source)])
         except Error as error:
             warn_left_out([(f"{name}.*", f"columns of a friend: {error.problem}")], str(files[0][0]), 4)

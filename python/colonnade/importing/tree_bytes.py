@@ -27,6 +27,7 @@ __all__ = [
     "PlainLeaf",
     "baskets_of",
     "friends_of",
+    "has_index",
     "numbers_of",
 ]
 
@@ -562,3 +563,8 @@ def friends_of(data: bytes) -> list[tuple[str, str, str]]:
     except (_OtherError, struct.error, IndexError):
         return []
     return found
+
+
+def has_index(data: bytes) -> bool:
+    """True if entries of a tree are found by the values of branches, if it is a friend (`TTree::BuildIndex`)."""
+    return any(b"\xff\xff\xff\xff%b\0" % name in data for name in (b"TTreeIndex", b"TChainIndex"))

@@ -32,7 +32,7 @@ from colonnade.writing.options import write_options
 from .kept_columns import KeptColumns, TemporaryFolder, trees_of
 from .masks import masks_of
 from .shared_plans import SharedPlans
-from .tree_bytes import friends_of
+from .tree_bytes import friends_of, has_index
 from .tree_files import (
     TREES,
     data_set_names,
@@ -82,9 +82,9 @@ class _TreeFile:
         self.data_set = target_name(self.name)
         self.entries = int(tree.num_entries)
         self.title = str(tree.title or "")
-        self.friends = {
-            friend: (there or uri, of) for friend, of, there in friends_of(tree.chunk.raw_data.tobytes())
-        }
+        data = tree.chunk.raw_data.tobytes()
+        self.friends = {friend: (there or uri, of) for friend, of, there in friends_of(data)}
+        self.has_index = has_index(data)
         self._plans, self._planned = plans, plans.plan_of(tree)
         self.plan = self._planned.plan
         self.masks = masks_of(file, self.name, self._planned.names)
@@ -372,6 +372,10 @@ class TreeColumns:
                 uri = file if uri == shape else uri
             named = type(error)(problem, error.advice, uri=uri, data_set=error.data_set, field=error.field)
             raise named from error.__cause__
+
+    def have_index(self) -> bool:
+        """True if some trees have an index, by which ROOT finds their entries if they are friends."""
+        return any(tree is not None and tree.has_index for tree in self._trees)
 
     def stored_friends(self) -> dict[str, list[tuple[str, str]]]:
         """For each friend that is stored with all trees, its files, each with the name of its tree there."""
