@@ -16,6 +16,7 @@ from uproot.containers import AsString, AsVector
 from uproot.source.cursor import Cursor
 
 from .bounds import check_basket
+from .complaints import raise_of_source
 from .tree_plan import Leaf
 
 __all__ = ["are_sound", "nested_lists"]
@@ -103,14 +104,19 @@ def are_sound(tree: Any, leaves: Iterable[Leaf], entries: int) -> set[str]:
     places = [(begin, begin + size) for each in ranges.values() for begin, size, _ in each]
     if not places:
         return set()
-    chunks = iter(tree.file.source.chunks(places, notifications=queue.Queue()))
+    try:
+        chunks = iter(tree.file.source.chunks(places, notifications=queue.Queue()))
+    except Exception as error:  # an attempt to read them tells what is wrong
+        raise_of_source(error)
+        return set()
     sound = set(ranges)
     for path, baskets in ranges.items():
         for begin, size, count in baskets:
             chunk = next(chunks)
             try:
                 _look_at(chunk, begin, size, count, walks[path])
-            except Exception:  # an attempt to read it tells what is wrong
+            except Exception as error:
+                raise_of_source(error)
                 sound.discard(path)
     return sound
 
