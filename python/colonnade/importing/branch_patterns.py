@@ -46,7 +46,8 @@ class _Places:
 
     def of(self, shifts: np.ndarray) -> np.ndarray:
         """The places in another tree."""
-        return self.flat + shifts[self.parts]
+        found: np.ndarray = self.flat + shifts[self.parts]
+        return found
 
 
 class Pattern:
