@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from histogram_tasks import arrays
@@ -125,3 +127,61 @@ def test_shapes_and_sums(root, seed, weighted):
         assert found.keys() == theirs.keys()
         for name, value in found.items():
             assert value == pytest.approx(theirs[name], rel=1e-9, abs=1e-12), name
+
+
+def random_calls(dice: random.Random, bins: list[int], kind: str) -> dict[str, list[tuple[float, ...]]]:
+    """Calls with bins, ranges and points inside of the axes and beyond them."""
+    some, axes = range(12), len(bins)
+
+    def number(k: int = 0) -> int:
+        return dice.randint(-1, bins[k] + 2)
+
+    def point() -> tuple[float, ...]:
+        return tuple(
+            dice.choice([0.1, 0.3, round(dice.uniform(-5, 7), 1), dice.uniform(-5, 7)]) for _ in bins
+        )
+
+    cells = [*((number(k) for k in range(axes)) for _ in some)]
+    places = [tuple(cell) for cell in cells] + [(dice.randint(-1, 70),) for _ in some]
+    calls: dict[str, list[tuple[float, ...]]] = {
+        "GetBin": [place for place in places if len(place) == axes],
+        "GetBinContent": places,
+        "GetBinError": places,
+        "FindBin": [point() for _ in some],
+        "FindFirstBinAbove": [(0, dice.randint(1, axes), number(), number()) for _ in some],
+        "FindLastBinAbove": [(1, dice.randint(1, axes), number(), number()) for _ in some],
+        "GetMaximum": [(), (10.0,), (1.5,)],
+        "GetMinimum": [(), (0.0,), (2.0,)],
+        "GetSumw2N": [()],
+    }
+    if kind != "TProfile2D":
+        ranges = [tuple(number(k // 2) for k in range(2 * axes)) for _ in some]
+        calls["Integral"] = [(), *ranges, *((*each, "width") for each in ranges)]
+    if axes == 1:
+        calls |= {
+            key: [(number(),) for _ in some] for key in ("GetBinCenter", "GetBinLowEdge", "GetBinWidth")
+        }
+    if kind.startswith("TProfile"):
+        calls |= {
+            key: [place for place in places if len(place) == 1]
+            for key in ("GetBinEntries", "GetBinEffectiveEntries")
+        }
+    return calls
+
+
+METHODS = {"TH1D": "Histo1D", "TH2D": "Histo2D", "TProfile": "Profile1D", "TProfile2D": "Profile2D"}
+
+
+@pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.parametrize("seed", range(4))
+def test_random_calls(root, frame, values, kind, seed):
+    dice = random.Random(seed)
+    axes = 2 if "2D" in kind else 1
+    model: list[object] = ["h", "t"]
+    bins = [dice.choice([1, 2, 5, 7]) for _ in range(axes)]
+    for count in bins:
+        low = dice.choice([-2, -0.3, 0.1, 1])
+        model += [count, low, low + dice.choice([0.3, 0.7, 3, 5])]
+    names = ["x", "y", "w"][: axes + kind.startswith("TProfile")]
+    ours = getattr(frame, METHODS[kind])(tuple(model), *names).GetValue()
+    assert_same(root, ours, kind, model, [values[name] for name in names], random_calls(dice, bins, kind))
