@@ -9,6 +9,7 @@ import math
 import re
 import sys
 import traceback
+import typing
 import weakref
 
 import awkward as ak
@@ -17,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from typing_extensions import TypeAliasType
 
 import colonnade
 from colonnade import DataFrame
@@ -35,6 +37,11 @@ ARRAYS = {
     "tag": ak.Array([f"t{k % 3}" for k in range(ENTRIES)]),
     "hit": ak.Array([{"x": k, "y": k / 2} for k in range(ENTRIES)]),
 }
+
+# As of the statements `type Of[T] = NDArray[T]` and `type Singles = Of[np.float32]`.
+T = typing.TypeVar("T", bound=np.generic)
+Of = TypeAliasType("Of", NDArray[T], type_params=(T,))
+Singles = TypeAliasType("Singles", Of[np.float32])
 
 
 @pytest.fixture
@@ -120,6 +127,7 @@ def test_blocks_cannot_be_changed(frame):
         (bool, "bool"),
         (int, "std::int64_t"),
         (float, "double"),
+        (Singles, "float"),
     ],
 )
 def test_types_of_results_that_are_said(frame, returns, name):
@@ -144,6 +152,9 @@ def annotated(kind):
         (float, "double"),
         (NDArray[np.float64], "double"),
         ("np.float32", "float"),
+        (Of[np.int16], "std::int16_t"),
+        (Singles, "float"),
+        (Of, "double"),
         (ak.Array, "double"),
         (None, "double"),
     ],

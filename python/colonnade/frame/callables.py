@@ -331,9 +331,9 @@ def _type_text(function: Definable, returns: Returns) -> str | None:
         return found
     try:
         annotation = typing.get_type_hints(getattr(function, "py_func", function)).get("return")
+        return None if annotation is None else _named(annotation)
     except Exception:  # hints may refer to names that do not exist at run time: they are ignored
         return None
-    return None if annotation is None else _named(annotation)
 
 
 def _named(kind: Any) -> str | None:
@@ -341,6 +341,11 @@ def _named(kind: Any) -> str | None:
         return _core.ValueType.named(kind).name
     if isinstance(kind, Hashable) and kind in _PLAIN:
         return _PLAIN[kind]
+    alias = typing.get_origin(kind) or kind
+    if hasattr(alias, "__value__"):  # of a `type` statement, or NDArray from NumPy 2.5 on
+        value, given = alias.__value__, dict(zip(alias.__type_params__, typing.get_args(kind), strict=False))
+        names = getattr(value, "__parameters__", ())
+        return _named(value[*(given.get(name, Any) for name in names)] if names else value)
     # NDArray[np.float32] is ndarray[shape, dtype[float32]].
     if typing.get_origin(kind) is np.ndarray:
         inner = typing.get_args(typing.get_args(kind)[1])
