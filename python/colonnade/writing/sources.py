@@ -164,7 +164,7 @@ def _column(name: str, values: Any, *, by_value: bool) -> _Column:
         if isinstance(error, Error):
             raise locate(error, field=name) from error.__cause__
         kind = getattr(values, "dtype", getattr(values, "type", type(values).__name__))
-        meant = isinstance(error, TypeError | ValueError | NotImplementedError)
+        meant = isinstance(error, TypeError | ValueError | NotImplementedError | OverflowError)
         why = f": {str(error).splitlines()[0]}" if meant and str(error) else ""
         if objects is not None:
             why = f", the first in row {_first_refused(objects)}{why}"
@@ -292,13 +292,17 @@ def _times(values: Any) -> Any:
         values = values.filled(np.array("NaT", values.dtype).flat[0])
     kind = values.dtype.kind
     unit, _ = np.datetime_data(values.dtype)
-    finer = _UNITS[kind].get(unit, unit)
+    finer = np.dtype(f"{kind}8[{_UNITS[kind].get(unit, unit)}]")
     flat = values.ravel()
-    array = pa.array(flat.astype(f"{kind}8[{finer}]", copy=False))
-    # NumPy and Arrow do not check that finer units, and days in 32 bits, can hold the times.
-    if not np.array_equal(array.to_numpy(zero_copy_only=False).astype(values.dtype), flat, equal_nan=True):
+    # NumPy up to 2.4 and Arrow do not check that finer units, and days in 32 bits, can hold the times.
+    try:
+        array = pa.array(flat.astype(finer, copy=False))
+        back = array.to_numpy(zero_copy_only=False).astype(values.dtype)
+    except OverflowError:
+        back = None
+    if back is None or not np.array_equal(back, flat, equal_nan=True):
         raise ConversionError(
-            f"times of '{values.dtype}' do not fit {array.type}", "another unit, or integers"
+            f"times of '{values.dtype}' do not fit {pa.from_numpy_dtype(finer)}", "another unit, or integers"
         )
     return _in_rows(array, values.shape)
 
