@@ -9,6 +9,7 @@ import operator
 import os
 import re
 import reprlib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
@@ -154,6 +155,12 @@ def path_text(path: object, advice: str = "a path, or a URI such as 's3://bucket
         raise TypeMismatchError(f"{shown(path)} does not name a file", advice)
     if "\0" in text:
         raise UsageError("the path contains a zero byte", "check the path")
+    # Python would create one file, and the core write another one.
+    if (encoding := sys.getfilesystemencoding()) != "utf-8" and not text.isascii():
+        raise UsageError(
+            f"Python encodes names of files as {encoding} here, so {text!r} may name another file",
+            "the environment variable PYTHONUTF8=1, or ASCII",
+        )
     return _encodable(text, "file")
 
 

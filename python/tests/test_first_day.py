@@ -454,6 +454,26 @@ def test_terminals_without_the_letters_of_bars(file, encoding):
         assert ("█" in out) == (encoding == "utf-8")
 
 
+_ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_names_of_files_that_python_does_not_encode_as_utf_8(file, tmp_path):
+    done = run_alone("export", file, tmp_path / "é.csv", **_ASCII)
+    assert done.returncode == 1
+    assert b"PYTHONUTF8=1" in done.stderr
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_index_is_the_same_wherever_it_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with colonnade.create("f.root", "Événements") as writer:
+        writer.extend({"x": [1, 2]})
+    colonnade.open(["f.root", "./f.root"]).save_index("here")
+    code = "import colonnade; colonnade.open(['f.root', './f.root'], index='here').save_index('there')"
+    subprocess.run([sys.executable, "-c", code], env=os.environ | _ASCII, check=True)
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
 def test_readers_that_have_seen_enough(file):
     command = f"{sys.executable} -m colonnade show {file} --entries 0:300 | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)

@@ -121,7 +121,7 @@ class Chain(DataSet):
             raise UsageError(f"'{path_text(path)}' is not the name of a file", "index='runs.json'")
         try:
             with written_aside(target) as aside:
-                aside.write_text(text)
+                aside.write_text(text, encoding="utf-8")
         except OSError as error:
             raise StorageError(
                 f"'{target}' cannot be written: {error.strerror or error}", uri=str(target)
@@ -217,7 +217,7 @@ def _read_index(path: str | os.PathLike[str] | None, files: Sequence[tuple[str, 
     if path is None:
         return ""
     try:
-        text = Path(path).read_text()
+        text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
