@@ -17,7 +17,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from . import _core, cache
+try:
+    from ._core import version as __version__
+except ModuleNotFoundError as missing:
+    raise ImportError(
+        f"{__path__[0]} has no compiled module for this Python: install the package with pip, not as a zip archive"
+    ) from missing
+
+from . import cache
 from .errors import (
     ChecksumError,
     ConversionError,
@@ -87,8 +94,6 @@ if TYPE_CHECKING:
     from .maintenance.repairing import DroppedCluster, RepairReport, repair
     from .reading.exporting import export
     from .writing.parallel import FillContext, ParallelDataSetWriter, create_parallel
-
-__version__ = _core.version
 
 __all__ = [
     "Attribute",

@@ -41,7 +41,7 @@ from colonnade.distributed.spark import _error
 from colonnade.distributed.tail import Tail
 from colonnade.distributed.tasks import cut
 from colonnade.distributed.worker import PlanMissingError, attempt
-from colonnade.errors import StorageError, UnsupportedError
+from colonnade.errors import StorageError, UnsupportedError, UsageError
 from colonnade.frame.user_modules import sources_in
 
 ENTRIES = 2000
@@ -623,3 +623,17 @@ def test_a_process_that_begins_does_not_see_ctrl_c() -> None:
             assert process._process.pid is not None
             os.kill(process._process.pid, signal.SIGINT)
             assert pool.submit(square, 3).result() == 9
+
+
+def test_the_current_folder_has_been_removed(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    monkeypatch.syspath_prepend("")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(UsageError, match="current folder, where processes start, has been removed"):
+        DataFrame("Events", file, executor=1).count().value  # noqa: B018
+    with ThreadPoolExecutor(1) as executor:
+        doubled = DataFrame("Events", file, executor=executor).define("y", lambda x: 2 * x, ["x"])
+        assert doubled.count().value == ENTRIES

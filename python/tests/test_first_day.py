@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 
 import awkward as ak
 import hist
@@ -472,6 +473,15 @@ def test_an_index_is_the_same_wherever_it_is_written(tmp_path, monkeypatch):
     code = "import colonnade; colonnade.open(['f.root', './f.root'], index='here').save_index('there')"
     subprocess.run([sys.executable, "-c", code], env=os.environ | _ASCII, check=True)
     assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
+def test_a_package_without_its_compiled_module_says_so(tmp_path):
+    with zipfile.ZipFile(tmp_path / "colonnade.zip", "w") as archive:
+        archive.write(colonnade.__file__, "colonnade/__init__.py")
+    there = {"PYTHONPATH": str(tmp_path / "colonnade.zip")}
+    command = [sys.executable, "-c", "import colonnade"]
+    done = subprocess.run(command, env=os.environ | there, capture_output=True, check=False)
+    assert b"colonnade.zip/colonnade has no compiled module for this Python" in done.stderr
 
 
 def test_readers_that_have_seen_enough(file):

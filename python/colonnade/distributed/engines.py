@@ -245,7 +245,12 @@ class Processes:
 
     def _started(self, run: object) -> _Pool:
         # Credentials may be newer, and file names are relative to the current folder.
-        now = dict(os.environ), os.getcwd()
+        try:
+            now = dict(os.environ), os.getcwd()
+        except OSError as error:
+            raise UsageError(
+                "the current folder, where processes start, has been removed", "os.chdir()"
+            ) from error
         if not self._runs and now != self._started_with:
             self.close()
         with self._lock:

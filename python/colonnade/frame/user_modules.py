@@ -92,8 +92,8 @@ def _nearby() -> set[str]:
     """The first parts of the names of modules that can be imported, except installed ones, and of other files there."""
     found: set[str] = set()
     for folder in sys.path:
-        if not _is_installed(folder):
-            with suppress(OSError):
+        with suppress(OSError):  # of what is no folder, and where the current one has been removed
+            if not _is_installed(folder):
                 found.update(each.partition(".")[0] for each in os.listdir(folder or "."))
     return found
 
