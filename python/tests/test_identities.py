@@ -68,6 +68,13 @@ _OF_NUMBERS = (
     "njit(lambda x: x + {})",
 )
 
+_WITH_A_CLASS = """\
+for number in range(2):
+    source = f"def counted(x):\\n  class Counter:\\n    start = {number}\\n  return x + Counter.start\\n"
+    exec("\\n" * len(vars()) + source)
+    identities[f"with a class {number}"] = identity_of(counted)
+"""
+
 
 class _Values:
     """Texts of random values; no two have the same numbers."""
@@ -110,7 +117,7 @@ def _script(seed: int, unrelated: int) -> str:
     for number in range(2 * len(_OF_NUMBERS)):
         made = _OF_NUMBERS[number % len(_OF_NUMBERS)].format(number)
         lines.append(f"identities['of {number}'] = identity_of({made})\n")
-    return "".join([*lines, "json.dump(identities, sys.stdout)\n"])
+    return "".join([*lines, _WITH_A_CLASS, "json.dump(identities, sys.stdout)\n"])
 
 
 @pytest.mark.parametrize("seed", [1])

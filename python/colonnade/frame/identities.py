@@ -6,6 +6,7 @@ classes, type variables and functions compiled by Numba, and sets.
 
 from __future__ import annotations
 
+import dis
 import functools
 import hashlib
 import types
@@ -85,12 +86,17 @@ def _code() -> None:
 
 def _parts_of(code: types.CodeType) -> tuple[object, ...]:
     """What code does: all but its file and lines."""
-    names = sorted(
-        name
-        for name in dir(code)
+    parts = {
+        name: getattr(code, name)
+        for name in sorted(dir(code))
         if name.startswith("co_") and name not in _PLACES and not callable(getattr(code, name))
-    )
-    return tuple(getattr(code, name) for name in names)
+    }
+    if "__firstlineno__" in code.co_names:  # the body of a class, from Python 3.13 on: it stores its line
+        del parts["co_consts"]
+        steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+        stored = [name for _, name in steps].index("__firstlineno__")
+        parts["co_code"] = steps[: stored - 1] + steps[stored:]
+    return tuple(parts.values())
 
 
 _PLACES = ("co_filename", "co_firstlineno", "co_linetable", "co_lnotab")
