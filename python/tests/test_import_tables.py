@@ -433,7 +433,7 @@ def test_pyarrow_is_asked_for_nothing_where_its_threads_could_not_start(tmp_path
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
-        patch.setattr(threading, "_start_new_thread", refuse)
+        patch.setattr(threading.Thread, "start", refuse)
         with pytest.raises(colonnade.ResourceError, match=r"cannot start a thread.*pids\.max"):
             colonnade.import_table(tmp_path / "t.csv", tmp_path / "u.root")
         with pytest.raises(colonnade.ResourceError, match=r"cannot start a thread.*pids\.max"):
