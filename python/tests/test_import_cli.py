@@ -19,6 +19,8 @@ from clients import running
 from locations import FIXTURES
 
 import colonnade
+from colonnade import CopyProgress
+from colonnade.cli.progress import TransferBar
 
 TREE = FIXTURES / "trees" / "many_branches.root"
 
@@ -215,3 +217,24 @@ def test_a_killed_import_is_resumed(run, tmp_path, numbers, store):
     assert status == 0
     assert f"{there} entries were there already" in out
     assert np.array_equal(np.asarray(colonnade.open(to)["n"]), values)
+
+
+def test_what_the_bar_shows(monkeypatch):
+    """Bytes tell how far a copy with large clusters is, entries how far a comparison of values is."""
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes any file for a terminal
+    bar = TransferBar("copying")
+
+    def shown(**state):
+        bar.copying(CopyProgress(**{"bytes_written": 0, "total_entries": 8, "total_bytes": 100} | state))
+        task = bar._bar[0].tasks[0]
+        return task.description, round(task.percentage), bool(task.fields["rate"])
+
+    with bar:
+        assert shown(entries=0, bytes_read=0, verifying=False) == ("copying", 0, False)
+        assert shown(entries=0, bytes_read=50, verifying=False) == ("copying", 50, True)
+        assert shown(entries=0, bytes_read=100, verifying=False) == ("copying", 99, True)
+        assert shown(entries=8, bytes_read=100, verifying=False) == ("copying", 100, True)
+        assert shown(entries=2, bytes_read=0, verifying=True) == ("verifying", 25, False)
+        assert shown(entries=0, bytes_read=100, verifying=True) == ("verifying", 100, True)
+        bar.reading(3, 4)
+        assert bar._bar[0].tasks[0].percentage == 75

@@ -73,7 +73,7 @@ class TransferBar:
 
     def copying(self, state: CopyProgress) -> None:
         """Show how far a copy is."""
-        self._show(state.verifying, state.entries, state.total_entries, state.bytes_read)
+        self._show(state.verifying, state.fraction, 1.0, state.bytes_read)
 
     def importing(self, state: ImportProgress) -> None:
         """Show how far an import is."""
@@ -85,12 +85,13 @@ class TransferBar:
             progress, task = self._bar
             progress.update(task, completed=entries, total=total)
 
-    def _show(self, verifying: bool, entries: int, total: int, read: int) -> None:
+    def _show(self, verifying: bool, done: float, total: float, read: int) -> None:
         if not self._bar:
             return
         progress, task = self._bar
         if verifying != self._verifying:
             self._verifying, self._begin = verifying, time.monotonic()
             progress.update(task, description="verifying" if verifying else self._what)
-        rate = bytes_text(read / max(time.monotonic() - self._begin, 1e-3))
-        progress.update(task, completed=entries, total=total, rate=f"{rate}/s")
+        # A comparison of values does not count bytes.
+        rate = f"{bytes_text(read / max(time.monotonic() - self._begin, 1e-3))}/s" if read else ""
+        progress.update(task, completed=done, total=total, rate=rate)

@@ -49,6 +49,16 @@ class CopyProgress:
     verifying: bool
     """True while the comparison that follows the copy runs."""
 
+    @property
+    def fraction(self) -> float:
+        """How much of the copy, or of the comparison that follows it, is done: from 0 to 1.
+
+        Entries are counted by clusters; bytes tell more where these are large, but what is read is not yet written.
+        """
+        entries = self.entries / self.total_entries if self.total_entries else 1.0
+        read = self.bytes_read / self.total_bytes if self.total_bytes else 0.0
+        return min(max(entries, read if self.verifying else 0.99 * read), 1.0)
+
 
 CopyWatch: TypeAlias = Callable[[CopyProgress], object]
 """Called a few times per second; returning False stops the copy."""
@@ -258,9 +268,7 @@ class _Line:
     def __call__(self, state: CopyProgress) -> None:
         if state.verifying and not self._verifying:
             self._verifying, self._begin = True, time.monotonic()
-        done = state.entries / state.total_entries if state.total_entries else 1.0
-        if state.verifying and state.total_bytes:
-            done = max(done, min(state.bytes_read / state.total_bytes, 1.0))
+        done = state.fraction
         rate = state.bytes_read / max(time.monotonic() - self._begin, 1e-3) / 1e6
         what = "verifying" if state.verifying else "copying"
         end = "\n" if done >= 1 else ""
