@@ -631,7 +631,7 @@ class ProfileView(_Binned):
         return np.where(sums != 0, errors, 0.0)
 
     def GetBinContent(self, *bins: int) -> float:
-        """Return the mean in a bin, by a number for each axis or by its global number; 0 outside of them, as in ROOT."""
+        """Return the mean in a bin, by a number for each axis or by its global number; 0 outside, as in ROOT."""
         return super().GetBinContent(*bins) if self._has(bins) else 0.0
 
     def GetBinError(self, *bins: int) -> float:
