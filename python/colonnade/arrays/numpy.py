@@ -43,8 +43,8 @@ def to_numpy(layout: Content) -> NDArray[Any]:
 
 def _writable(array: Any) -> NDArray[Any]:
     """The array, or a copy of one whose memory belongs to others."""
-    array = np.asarray(array)
-    return array if array.flags.writeable else array.copy()
+    found: NDArray[Any] = np.asarray(array)
+    return found if found.flags.writeable else found.copy()
 
 
 def _to_list(layout: Content) -> list[Any]:

@@ -931,7 +931,7 @@ def _other_side(
 
 
 def _stored_friends(
-    stored: Mapping[str, Sequence[tuple[str, str]]],
+    stored: Mapping[str, list[PathLike | tuple[PathLike, str]]],
     source: _core.FrameSource,
     friends: Mapping[str, Friend],
     options: Mapping[str, Any],
@@ -948,7 +948,8 @@ def _stored_friends(
                 raise UnsupportedError("its entries are found by an index (BuildIndex)", "a join")
             _core.friends_source(source, [(name, opened.source)])
         except Error as error:
-            warn_left_out([(f"{name}.*", f"columns of a friend: {error.problem}")], str(files[0][0]), 4)
+            first = files[0][0] if isinstance(files[0], tuple) else files[0]
+            warn_left_out([(f"{name}.*", f"columns of a friend: {error.problem}")], str(first), 4)
         else:
             found[name] = opened
     return found

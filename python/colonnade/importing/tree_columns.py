@@ -26,6 +26,7 @@ from colonnade.errors import (
     warn_left_out,
 )
 from colonnade.misuse import path_text
+from colonnade.reading.opening import PathLike
 from colonnade.threads import ThreadPool
 from colonnade.writing.options import write_options
 
@@ -377,7 +378,7 @@ class TreeColumns:
         """True if some trees have an index, by which ROOT finds their entries if they are friends."""
         return any(tree is not None and tree.has_index for tree in self._trees)
 
-    def stored_friends(self) -> dict[str, list[tuple[str, str]]]:
+    def stored_friends(self) -> dict[str, list[PathLike | tuple[PathLike, str]]]:
         """For each friend that is stored with all trees, its files, each with the name of its tree there."""
         found = [{} if tree is None else tree.friends for tree in self._trees]
         return {name: [of[name] for of in found] for name in found[0] if all(name in of for of in found)}
