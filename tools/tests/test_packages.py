@@ -103,6 +103,7 @@ def test_the_package_needs_what_it_says() -> None:
         "importing/interpretations.py": {"uproot"},
         "importing/late_branches.py": {"uproot"},
         "importing/maps.py": {"uproot"},
+        "importing/nested_lists.py": {"uproot"},
         "importing/recovery.py": {"uproot"},
         "importing/references.py": {"uproot"},
         "importing/streamers.py": {"uproot"},
