@@ -36,7 +36,6 @@ class MemoryLimit {
   }
   // Returns memory reserved by take().
   void give_back(std::uint64_t bytes) noexcept { left_ += bytes; }
-  std::uint64_t left() const noexcept { return left_; }
 
  private:
   [[noreturn]] void fail(std::uint64_t count, std::uint64_t bytes, const char* what) const;

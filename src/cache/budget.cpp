@@ -92,7 +92,6 @@ bool Budget::make_room(io::ObjectStore& store, std::uint64_t bytes) {
   // Values that are being written may or may not be listed.
   const std::uint64_t free = budget - bytes - std::min(budget - bytes, pending_);
   const Usage usage = evict(store, free, free / 10 * 9, home_);
-  evicted_ += usage.before - usage.after;
   used_ = usage.after + pending_;
   added_ = 0;
   return usage.after <= free && pending_ <= budget - bytes && grant();
@@ -108,14 +107,8 @@ void Budget::settle(io::ObjectStore& store) {
   const std::lock_guard lock(mutex_);
   if (budget == Settings::no_budget || added_ <= budget / little) return;
   const Usage usage = evict(store, budget, budget / 10 * 9, home_);
-  evicted_ += usage.before - usage.after;
   used_ = usage.after + pending_;
   added_ = 0;
-}
-
-std::uint64_t Budget::evicted() const {
-  const std::lock_guard lock(mutex_);
-  return evicted_;
 }
 
 }  // namespace colonnade::cache

@@ -24,7 +24,6 @@ class Budget {
   // Called when this process has written everything: checks whether that and what others have written
   // meanwhile exceed the budget. Throws what the store throws.
   void settle(io::ObjectStore& store);
-  std::uint64_t evicted() const;
 
  private:
   Home* home_;
@@ -32,7 +31,6 @@ class Budget {
   std::optional<std::uint64_t> used_;  // as last listed
   std::uint64_t added_ = 0;            // since then
   std::uint64_t pending_ = 0;          // being written by this process
-  std::uint64_t evicted_ = 0;
 };
 
 // Removes the least recently used data until at most `most` bytes are left. Returns the number of bytes

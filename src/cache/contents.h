@@ -39,9 +39,7 @@ class Contents {
   static std::shared_ptr<Contents> of(const std::shared_ptr<Home>& home, const Identity& identity);
   Contents(std::shared_ptr<Home> home, Identity identity);
 
-  Home& home() const noexcept { return *home_; }
   std::uint64_t number() const noexcept { return number_; }
-  const Identity& identity() const noexcept { return identity_; }
 
   // Of a column in a cluster; the home is queried once per column.
   std::vector<RunKey> runs(std::uint32_t column, std::uint64_t cluster);

@@ -27,8 +27,6 @@ class ColumnReader {
   ColumnReader(const ColumnReader&) = delete;
   ColumnReader& operator=(const ColumnReader&) = delete;
 
-  ElementType element() const noexcept { return element_; }
-
   // The number of elements in a cluster.
   std::uint64_t elements(std::size_t cluster);
   // The number of elements that were never written: the column was added later, and they are zeros.

@@ -32,7 +32,6 @@ class PageArena {
     current_ = 0;
     filled_ = 0;
   }
-  std::size_t reserved_bytes() const noexcept { return reserved_; }
 
  private:
   static constexpr std::size_t smallest = std::size_t{64} << 10;

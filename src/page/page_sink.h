@@ -39,8 +39,6 @@ class ColumnWriter {
   ColumnWriter(PageSink& sink, std::uint32_t column, const ColumnEncoding& encoding, ElementType element);
 
   ElementType element() const noexcept { return element_; }
-  const ColumnEncoding& encoding() const noexcept { return encoding_; }
-  std::uint32_t column() const noexcept { return column_; }
   std::size_t buffered_bytes() const noexcept { return static_cast<std::size_t>(next_ - begin_); }
   // The number of elements appended to the data set, or to the cluster.
   std::uint64_t total() const noexcept { return total_ + count(); }

@@ -32,8 +32,6 @@ class PlaceWriter {
 
   // The last known record of the place; empty: none.
   const std::optional<PlaceRecord>& record() const noexcept { return record_; }
-  // True if no put of this writer can be applied any more, so that record() is the result of all of them.
-  bool certain() const noexcept { return open_.empty(); }
   // True if record() was read after the last failure, if there was one.
   bool seen() const noexcept { return current_; }
   bool lost() const noexcept { return lost_; }

@@ -377,7 +377,6 @@ void ValueCopy::write_cluster() {
   for (const ColumnRange& range : cluster.columns) pages_ += range.pages.size();
   sink_->data_set().add_cluster(std::move(cluster));
   entries_ += std::exchange(open_entries_, 0);
-  ++clusters_;
   for (const auto& target : targets_) {
     target->end = 0;
     target->ends.clear();

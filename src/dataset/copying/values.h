@@ -97,7 +97,6 @@ class ValueCopy {
   void finish();
 
   std::uint64_t entries() const noexcept { return entries_; }
-  std::uint64_t clusters() const noexcept { return clusters_; }
   std::uint64_t pages() const noexcept { return pages_; }
   std::uint64_t bytes_written() const noexcept { return bytes_written_; }
 
@@ -113,7 +112,6 @@ class ValueCopy {
   std::vector<std::unique_ptr<Target>> targets_;  // by column of the sink
   std::uint64_t open_entries_ = 0;
   std::uint64_t entries_ = 0;
-  std::uint64_t clusters_ = 0;
   std::uint64_t pages_ = 0;
   std::uint64_t bytes_written_ = 0;
   std::uint64_t uncompressed_total_ = 0;

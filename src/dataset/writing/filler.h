@@ -29,7 +29,6 @@ class WriterState {
  public:
   explicit WriterState(std::shared_ptr<page::DataSetSink> data_set) : data_set_(std::move(data_set)) {}
 
-  page::DataSetSink& data_set() const noexcept { return *data_set_; }
   const std::shared_ptr<page::DataSetSink>& shared_data_set() const noexcept { return data_set_; }
   bool closed() const noexcept { return closed_; }
   bool failed() const noexcept { return failed_; }

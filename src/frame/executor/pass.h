@@ -29,7 +29,6 @@ class PartRun final : public PartContext {
   bool is_my_turn() const noexcept override;
   void wait_for_turn() override;
 
-  const Schedule& schedule() const noexcept { return *schedule_; }
   // Its index in the pass; PartContext::number is the one in the source.
   std::size_t job() const noexcept { return job_; }
   // The partial of an output, begun on first use.
@@ -63,7 +62,6 @@ class RunningPass {
     std::uint32_t program = 0;
   };
   const Job& job(std::size_t number) const { return jobs_[number]; }
-  std::size_t size() const noexcept { return jobs_.size(); }
   const Schedule& schedule_of(std::size_t number) const { return schedules_[jobs_[number].program]; }
 
   // ---- For workers

@@ -32,9 +32,10 @@ ExpressionId Binder::map_of_items(const SyntaxNode& node, const ValueType& map) 
   if (node.kind == NodeKind::call && node.children.size() == 1) {
     const SyntaxNode& inner = syntax_[node.children.front()];
     if (!node.braces && inner.kind == NodeKind::list) return map_of_items(inner, map);
-    if (inner.kind != NodeKind::list && !is_set(map)) {
+    if (inner.kind != NodeKind::list) {
       const ExpressionId value = bind(node.children.front());
-      return at(node.whole, [&] { return pool_.convert(value, map); });
+      if (!is_set(map) || type(value) == map)
+        return at(node.whole, [&] { return pool_.convert(value, map); });
     }
   }
   return map_of(map, list(node, item), false);
@@ -160,6 +161,7 @@ ExpressionId Binder::changed_map(const SyntaxNode& node, ExpressionId map) {
   const std::span<const NodeIndex> given = std::span(node.children).subspan(1);
   if (node.text == "clear" && given.empty()) return pool_.constant(zero_of(type));
   if (node.text == "[]") {
+    if (is_set(type)) fail(ErrorKind::type, node.mark, "a set has no subscripts");
     const ExpressionId pair = pool_.call(
         record_kernel(list.item()),
         {key_of(node, given[0], type), pool_.constant(zero_of(list.item().members()[1].second))}, "[]");

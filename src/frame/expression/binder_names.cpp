@@ -103,7 +103,7 @@ ExpressionId Binder::special(Op op) const {
 }
 
 std::optional<ExpressionId> Binder::look_up(const SyntaxNode& node, std::string_view path) {
-  if (const auto op = special_op(path)) return special(*op);
+  if (const auto op = special_op(path)) return at(node.whole, [&] { return special(*op); });
   if (const auto found = at(node.whole, [&] { return scope_.find(path); })) return found;
   return path.starts_with('#') ? size_of_list(node, path.substr(1)) : std::nullopt;
 }

@@ -105,13 +105,6 @@ class Scope {
 class Formula {
  public:
   explicit Formula(std::string text);  // throws ErrorKind::usage
-  ~Formula();
-  Formula(Formula&&) noexcept;
-  Formula& operator=(Formula&&) noexcept;
-
-  const std::string& text() const noexcept { return text_; }
-  // The names that it uses, each once, in order.
-  std::vector<std::string> names() const;
   ExpressionId bind(ExpressionPool& pool, const Scope& scope) const;
   // "{a*1.1, a*0.9}" or "ROOT::RVecF{a*1.1, a*0.9}": an expression per item; any other text gives one. For
   // Vary. An item "{}" without a type is an empty list of type `of_empty`.
@@ -123,7 +116,6 @@ class Formula {
   struct Syntax;
 
  private:
-  std::string text_;
   std::shared_ptr<const Syntax> syntax_;
 };
 

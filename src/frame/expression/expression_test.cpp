@@ -180,15 +180,6 @@ TEST_F(Expressions, FoldConstants) {
   EXPECT_EQ(pool[bind("-1")].op, Op::constant);
 }
 
-TEST_F(Expressions, NameWhatTheyLookUp) {
-  const auto names = [](const std::string& text) { return Formula(text).names(); };
-  EXPECT_EQ(names("jets.pt[0] + sqrt(x) * M_PI - x + points[0].y"),
-            (std::vector<std::string>{"jets.pt", "x", "points"}));
-  EXPECT_EQ(names("auto y = x * 2; return y + z;"), (std::vector<std::string>{"x", "z"}));
-  EXPECT_EQ(names("{a * 1.1, b.c.size() + #d}"), (std::vector<std::string>{"a", "b.c", "#d"}));
-  EXPECT_EQ(names("a ? b : c"), (std::vector<std::string>{"a", "b", "c"}));
-}
-
 TEST_F(Expressions, QuotedNamesAreColumnsAndNothingElse) {
   columns.add("a+b", expression_testing::scalars<double>({5, 6}));
   columns.add("M_PI", expression_testing::scalars<double>({1, 2}));
@@ -196,7 +187,6 @@ TEST_F(Expressions, QuotedNamesAreColumnsAndNothingElse) {
   EXPECT_EQ(pool[bind("`M_PI`")].op, Op::column);
   EXPECT_EQ(pool[bind("M_PI")].op, Op::constant);
   EXPECT_EQ(bind("auto x = 1; return `x`;"), bind("x"));
-  EXPECT_EQ(Formula("`a+b` + `M_PI` * M_PI").names(), (std::vector<std::string>{"a+b", "M_PI"}));
   for (const std::string text : {"`sqrt`(x)", "`a+b", "``", "`x` `x`"})
     EXPECT_THROW(bind(text), Error) << text;
 
@@ -369,7 +359,6 @@ TEST_F(Expressions, BindLongTextsWithoutDeepRecursion) {
   for (int i = 1; i < 900; ++i) sum += " + " + std::to_string(i);
   EXPECT_EQ(results(conditions), "bool: true true true");
   EXPECT_EQ(results(sum, 1), "std::int32_t: 404552");
-  EXPECT_EQ(Formula(conditions).names(), std::vector<std::string>{"n"});
 }
 
 // ---- With a custom function table

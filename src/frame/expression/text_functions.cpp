@@ -152,6 +152,10 @@ class TextFunctions::Impl::FunctionScope final : public Scope {
     if (number < impl.functions_.size()) name_ = impl.functions_[number].name;
   }
   std::optional<ExpressionId> find(std::string_view) const override { return std::nullopt; }
+  std::optional<ExpressionId> find_special(Op) const override {
+    throw Error(ErrorKind::usage, "a function sees neither the entry nor the file",
+                "a parameter for it, which the call gives");
+  }
   std::vector<std::string> names() const override { return {}; }
   // Names are looked up in the namespace of the function, then in those around it.
   const Function* find_function(std::string_view name) const override {

@@ -100,6 +100,10 @@ class SampleScope final : public NodeScope {
     if (NodeScope::find(name)) throw_depends_on_entries(name);
     return std::nullopt;
   }
+  std::optional<ExpressionId> find_special(Op op) const override {
+    if (op == Op::entry) throw_depends_on_entries("rdfentry_");
+    return std::nullopt;
+  }
   std::vector<std::string> names() const override { return {"rdfsampleinfo_"}; }
 };
 
@@ -209,12 +213,6 @@ ExpressionId Graph::State::call(Computation& computation, std::vector<Expression
   return pool->call(computation.kernel, std::move(arguments));
 }
 
-ExpressionId Graph::State::bind_of_sample(const Formula& formula, const NameMap& names) {
-  for (const std::string& name : formula.names())
-    if (special_op(name) == Op::entry) throw_depends_on_entries(name);
-  return formula.bind(*pool, SampleScope(*this, names, 0, nullptr));
-}
-
 Computation Graph::State::bind(const NameMap& names, Definition definition) {
   Computation bound;
   bound.definition = std::move(definition);
@@ -230,7 +228,8 @@ Computation Graph::State::bind(const NameMap& names, Definition definition) {
     bound.nominal = call(bound, std::move(arguments));
   } else {
     const Formula& formula = bound.formulas.emplace_back(bound.definition.text);
-    bound.nominal = bound.definition.of_sample ? bind_of_sample(formula, names) : formula.bind(*pool, scope);
+    bound.nominal = bound.definition.of_sample ? formula.bind(*pool, SampleScope(*this, names, 0, nullptr))
+                                               : formula.bind(*pool, scope);
     ++bindings;
   }
   for (const ColumnId use : bound.uses) bound.varied_by = unite(bound.varied_by, columns[use].varied_by);

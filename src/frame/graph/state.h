@@ -198,8 +198,6 @@ struct Graph::State {
   std::optional<std::string> source_path(const NameMap& names, const std::string& name) const;
   // Binds the definition for the nominal values.
   Computation bind(const NameMap& names, Definition definition);
-  // The same for a text that depends on the file alone.
-  ExpressionId bind_of_sample(const Formula& formula, const NameMap& names);
   // A list of items for each column that varies, one item per tag.
   std::vector<std::vector<ExpressionId>> bind_items(Computation& computation,
                                                     const std::vector<Column>& varied, std::size_t tags);

@@ -50,7 +50,6 @@ class Axis {
   // {"bins", "low", "high"} or {"edges"}, with "name"; with "kind" see special_axis.h.
   static Axis parse(const Options& options);
 
-  const std::string& name() const noexcept { return name_; }
   std::uint32_t bins() const noexcept;
   // True if it derives its range from the values. Then there are no bins before set_range(), and range() is
   // the widest possible range; values beyond it count as infinite.

@@ -63,8 +63,6 @@ class S3Caller {
   S3Caller(std::string bucket, S3Settings settings);
 
   const std::string& bucket() const noexcept { return bucket_; }
-  const S3Settings& settings() const noexcept { return settings_; }
-  std::string place() const { return base_; }  // for messages: where the bucket is
 
   S3Answer call(S3Call call) const;
   std::pair<S3Answer, S3Answer> call_both(S3Call first, S3Call second) const;  // at the same time

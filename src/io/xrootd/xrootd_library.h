@@ -158,8 +158,6 @@ struct XrdApi {
   // How many bytes the answer to read_later() says.
   std::uint32_t bytes_of(const XrdAnswer* answer) const;
   const std::vector<XrdListEntry*>& entries_of(const void* listing) const;
-  // Without headers a later version could only be guessed.
-  int version() const noexcept { return chunk_functions != nullptr ? 6 : 5; }
 };
 
 // Loads the first of `libraries` that there is. Throws ErrorKind::unsupported saying which packages there
