@@ -53,7 +53,6 @@ void register_schema(nb::module_& module) {
   nb::class_<ColumnDescriptor>(module, "ColumnDescriptor", "A stored column.")
       .def_ro("id", &ColumnDescriptor::id)
       .def_ro("field", &ColumnDescriptor::field)
-      .def_ro("raw_type", &ColumnDescriptor::raw_type)
       .def_ro("encoding", &ColumnDescriptor::encoding)
       .def_ro("representation", &ColumnDescriptor::representation)
       .def_ro("deferred", &ColumnDescriptor::deferred)
@@ -69,7 +68,6 @@ void register_pages(nb::module_& module) {
       .def_prop_ro("offset", [](const PageDescriptor& self) { return self.locator.offset; });
   nb::class_<ColumnRange>(module, "ColumnRange", "The pages of a column in a cluster.")
       .def_ro("column", &ColumnRange::column)
-      .def_ro("suppressed", &ColumnRange::suppressed)
       .def_ro("first_element", &ColumnRange::first_element)
       .def_ro("compression", &ColumnRange::compression, "ROOT's setting, algorithm * 100 + level.")
       .def_prop_ro("pages", [](const ColumnRange& self) {

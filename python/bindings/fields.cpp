@@ -59,8 +59,7 @@ void register_fields(nb::module_& module) {
           nb::rv_policy::reference_internal, nb::sig("def find(self, path: str) -> Field | None"),
           "The field at a path below this one, or None.")
       .def("encodings", &Field::encodings, nb::arg("compressed"))
-      .def("set_encodings", &Field::set_encodings, nb::arg("encodings"))
-      .def("clone", &Field::clone, nb::arg("name"));
+      .def("set_encodings", &Field::set_encodings, nb::arg("encodings"));
   // Lambdas, since Clang does not deduce the type of an overloaded function here.
   module.def(
       "make_field",

@@ -602,12 +602,6 @@ void register_questions(nb::class_<PyGraph>& graph) {
                           "Definition] | None, may_use: collections.abc.Callable[[str, bool], bool] | None) "
                           "-> FrameGraph"),
                   "The graph of a plan, without results.")
-      .def(
-          "is_mergeable",
-          [](PyGraph& self, ResultId result) {
-            return self.locked([&](Graph& g) { return g.is_mergeable(result); });
-          },
-          nb::arg("result"), "Whether it can be put together from stretches of the entries.")
       .def("begin_anew", [](PyGraph& self) { self.locked([](Graph& g) { g.begin_anew(); }); })
       .def(
           "save_result",

@@ -185,6 +185,25 @@ def test_missing_keys_are_no_duplicates(tmp_path: Path) -> None:
             joined()
 
 
+INTEGERS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
+
+
+@pytest.mark.parametrize("there", INTEGERS)
+def test_keys_of_all_integers(there: str, tmp_path: Path) -> None:
+    limits = {kind: (np.iinfo(kind).min, np.iinfo(kind).max) for kind in INTEGERS}
+    right = [*limits[there], 5, 77]
+    path = tmp_path / "r.root"
+    with colonnade.create(path, "R", {"k": np.dtype(there), "z": "double"}) as writer:
+        writer.extend({"k": np.array(right, there), "z": np.arange(4.0)})
+    for here in INTEGERS:
+        left = [77, *limits[here], 5, 6]
+        expected = [right.index(key) if key in right else -1 for key in left]
+        df = DataFrame.from_arrays({"k": np.array(left, here)}).join("R", path, on="k", how="left")
+        assert df.take("R_entry").value.tolist() == expected
+    both = colonnade.open(path).join(colonnade.open(path), on="k", columns=["z"], prefix="r_")
+    assert both.arrays()["r_z"].to_list() == [0, 1, 2, 3]
+
+
 # ---- What data frames do over joined columns
 
 

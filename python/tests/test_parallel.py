@@ -85,6 +85,22 @@ def test_staged_order_is_the_same_in_every_run(tmp_path):
     np.testing.assert_array_equal(colonnade.open(path).arrays(library="np")["n"], expected)
 
 
+def test_staged_clusters_are_added_in_turns(tmp_path):
+    path = tmp_path / "f.root"
+    with (
+        colonnade.create_parallel(path, "Events", {"n": "std::int32_t"}, cluster_order="staged") as writer,
+        writer.context() as first,
+        writer.context() as second,
+    ):
+        for turn in (0, 10):
+            for context, n in ((second, turn + 1), (first, turn)):
+                context.fill(n=n)
+                context.commit_cluster()
+            writer.commit_staged()
+        writer.commit()
+        assert colonnade.open(path).arrays()["n"].to_list() == [0, 1, 10, 11]
+
+
 def test_single_entries(tmp_path):
     path = tmp_path / "f.root"
     with colonnade.create_parallel(path, "Events", SCHEMA) as writer:

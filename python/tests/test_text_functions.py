@@ -267,6 +267,9 @@ def test_classes() -> None:
         ("template <typename T> using A = std::vector<T>;", "names for types cannot be templates"),
         ("int f(int x) { auto g = [x](int y) mutable { return y; }; return g(x); }", "capture it by"),
         ("int f(int x) { std::optional<int> y; return 1; }", "unknown type 'std::optional<int>'"),
+        ("int f(int x) { std::set<int> y = {x}; return y[x]; }", "a set has no subscripts"),
+        ("long f() { return rdfentry_; }", "sees neither the entry nor the file"),
+        ("const long n = rdfentry_; long f() { return n; }", "sees neither the entry nor the file"),
     ],
 )
 def test_classes_are_refused_when_they_are_defined(text: str, problem: str) -> None:
@@ -333,6 +336,40 @@ def test_classes_are_refused_when_they_are_defined(text: str, problem: str) -> N
             [10, 10],
         ),
         ('std::string s = "a"; s.push_back(\'b\'); s.append("cd"); return s.size();', [4, 4]),
+        (
+            "std::set<int> a = {n}; std::set<int> b(a), c{b}; b.insert(7); return b.size() * 10 + c.size();",
+            [21, 21],
+        ),
+        ("std::set<int> s(v.begin(), v.end()); s.emplace(n); return s.size();", [3, 3]),
+        (
+            "std::map<int, int> m = {{1, 5}}; m.emplace(n, 7); m.emplace(9, 8); return m[n] * 10 + m.size();",
+            [52, 73],
+        ),
+        (
+            "std::vector<std::pair<int, int>> z{{2, 3}, {n, 4}}; std::map<int,int> m(z.begin(), z.end()); return m[2];",
+            [3, 3],
+        ),
+        (
+            "std::vector<std::pair<int, int>> w; w.emplace_back(n, 3); w.emplace_back(); return w[0].first + w.size();",
+            [3, 4],
+        ),
+        ("return *std::next(v.begin(), n) * 10 + *std::prev(v.end());", [12, 22]),
+        (
+            "return (std::make_pair(n, 2) < std::make_pair(1, 3)) + 2 * (std::make_pair(1, n) >= std::pair(1, 2));",
+            [1, 2],
+        ),
+        (
+            "return std::make_tuple(n, 1, 3) != std::make_tuple(2, 1, 3) && std::make_pair(n, 1) <= std::pair(1, 1);",
+            [1, 0],
+        ),
+        (
+            "return std::numeric_limits<unsigned short>::max() + std::numeric_limits<std::int8_t>::lowest();",
+            [65407, 65407],
+        ),
+        (
+            "return std::numeric_limits<float>::min() == 0x1p-126 && std::numeric_limits<double>::epsilon() > 0;",
+            [1, 1],
+        ),
         (
             "return std::inner_product(v.begin(), v.end(), v.begin(), 0.f) + std::is_sorted(v.begin(), v.end());",
             [14, 14],

@@ -182,7 +182,10 @@ class ParallelDataSetWriter(Closing):
         return found
 
     def commit_staged(self) -> None:
-        """With staged order: add the clusters written so far to the data set, in the order of their contexts."""
+        """With staged order: add the clusters written so far to the data set, in the order of their contexts.
+
+        They become readable with the next checkpoint, `commit` or `close`.
+        """
         self._check_open()
         self._guard(self._writer.commit_staged)
 
@@ -264,8 +267,8 @@ def create_parallel(
         projections: fields that show the columns of others, by name: a type and sources as for `add_projected`.
         settings: the other options of `create` (compression, cluster_size, checkpoint_every, ...), and `cluster_order`:
             "as_written", in the order in which clusters are finished, or "staged", context by context in the order of
-            their creation, so that the same work gives the same data set in every run; staged clusters become readable
-            with `commit_staged`, `commit` or `close`.
+            their creation, so that the same work gives the same data set in every run; `commit_staged` adds
+            staged clusters to the data set, and `commit` and `close` also make them readable.
 
     Returns:
         The writer, best used as a context manager.
