@@ -686,6 +686,27 @@ def test_variations_by_callables(frame, arrays):
         wrong("x", lambda x: (x, x, x), ["down", "up"])
 
 
+@pytest.mark.parametrize(
+    ("statements", "up", "down"),
+    [
+        ("auto a = x; a += 1; return ROOT::RVecD{a, -a};", [1, 2, 3], [-1, -2, -3]),
+        ("double a = x; if (a > 1) return {7, 8}; return ROOT::RVecD{a, -a};", [0, 1, 7], [0, -1, 8]),
+        (
+            "int n = 1; auto f = [&](double a) { n += 1; return a * n; }; auto a = f(x); return {a, n};",
+            [0, 2, 4],
+            [2, 2, 2],
+        ),
+        ("double a = 0; for (auto y : {1., x}) a += y; return ROOT::RVecD{a, x};", [1, 2, 3], [0, 1, 2]),
+    ],
+)
+def test_variations_by_statements(statements, up, down):
+    frame = DataFrame(3).define("x", "1. * rdfentry_")
+    values = frame.vary("x", statements, ["up", "down"])
+    values = values.variations_for(values.take("x"))
+    assert values["x:up"].tolist() == up
+    assert values["x:down"].tolist() == down
+
+
 def test_names_of_variations_are_known_without_values(frame):
     def fails(x):
         raise KeyError("of a callable")
