@@ -758,6 +758,19 @@ def test_damaged_files_of_a_cache_are_imported_again(tmp_path, tree):
     assert cache.verify(home).damaged == 0
 
 
+def test_damaged_files_of_a_cache_are_found(tmp_path, tree):
+    home = str(tmp_path / "home")
+    expected = DataFrame("Events", str(tree), cache=home).sum("run").value
+    (kept,) = kept_columns.kept_files(home)
+    damaged = bytearray(Path(kept.path).read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    Path(kept.path).write_bytes(damaged)
+    assert cache.verify(home).damaged == 1
+    assert kept_columns.kept_files(home) == []
+    assert cache.verify(home).damaged == 0
+    assert DataFrame("Events", str(tree), cache=home).sum("run").value == expected
+
+
 def test_a_cache_that_cannot_be_written_is_none(tmp_path, tree):
     (tmp_path / "home-trees").write_text("in the way")
     assert DataFrame("Events", str(tree), cache=str(tmp_path / "home")).sum("run").value == sum(range(1000))

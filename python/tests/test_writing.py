@@ -498,6 +498,52 @@ def test_numbers_prefer_alternatives_of_their_kind(tmp_path):
     assert colonnade.open(tmp_path / "f.root")["numbers"].to_list() == [2**24 + 1, 2**24]
 
 
+@pytest.mark.parametrize("kind", [tuple, np.array, ak.Array, pd.Series])
+@pytest.mark.parametrize("exact", ["double", "std::int64_t"])
+def test_items_of_arrays_are_not_rounded_for_want_of_an_alternative(tmp_path, kind, exact):
+    value = [0.1, 0.2] if exact == "double" else [2**60 + 1, 1]
+    schema = {
+        "v": f"std::variant<std::vector<float>,std::vector<{exact}>>",
+        "w": f"std::variant<std::vector<std::vector<float>>,std::vector<std::vector<{exact}>>>",
+    }
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        writer.fill(v=kind(value), w=[kind(value)])
+        writer.extend({"v": [kind(value)], "w": [[kind(value)]]})
+    found = colonnade.open(tmp_path / "f.root").arrays()
+    assert found.to_list() == 2 * [{"v": value, "w": [value]}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "stored"),
+    [
+        ({"a": "int", "b": "std::vector<float>"}, {"a": 1, "b": [1.5]}, {"a": 1, "b": [1.5]}),
+        ("std::pair<int,float>", (1, 2.5), (1, 2.5)),
+        ("std::variant<std::vector<float>,std::pair<int,float>>", (1, 2.5), (1, 2.5)),
+        ("std::map<std::string,int>", {"a": 1}, [("a", 1)]),
+        ("std::vector<std::string>", {"a": 1}, None),  # not the names of its members
+        ("std::vector<std::int64_t>", {"a": 1}, None),
+    ],
+)
+def test_records_of_awkward_are_entries(tmp_path, spec, value, stored):
+    with colonnade.create(tmp_path / "f.root", "Events", {"v": spec}) as writer:
+        if stored is None:
+            with pytest.raises(colonnade.TypeMismatchError, match="tuple cannot be stored"):
+                writer.fill(v=ak.Array([value])[0])
+        else:
+            writer.fill(v=ak.Array([value])[0])
+    assert colonnade.open(tmp_path / "f.root")["v"].to_list() == ([] if stored is None else [stored])
+
+
+@pytest.mark.parametrize("unit", ["m8[ns]", "m8[s]", "M8[ns]", "M8[s]"])
+def test_arrays_of_times_are_no_numbers_of_an_entry(tmp_path, unit):
+    schema = {"v": "std::vector<std::int64_t>"}
+    with (
+        colonnade.create(tmp_path / "f.root", "Events", schema) as writer,
+        pytest.raises(colonnade.TypeMismatchError, match=r"(datetime|timedelta)64 cannot be stored"),
+    ):
+        writer.fill(v=np.array([5], unit))
+
+
 def test_iterators_are_given_whole_to_the_alternative_that_takes_them(tmp_path):
     schema = {"v": "std::variant<std::vector<int>,std::vector<std::string>>"}
     with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:

@@ -331,6 +331,7 @@ class _Record(_Cell):
         self.counted = list(self.members) == [f"_{k}" for k in range(len(self.members))]
 
     def likeness(self, value: Any) -> int:
+        value = _plain(value)
         if isinstance(value, Mapping):
             pairs = [(cell, value[name]) for name, cell in self.members.items() if name in value]
         elif self.counted and isinstance(value, tuple):
@@ -340,6 +341,7 @@ class _Record(_Cell):
         return min((cell.likeness(item) for cell, item in pairs), default=_SAME)
 
     def add(self, value: Any) -> None:
+        value = _plain(value)
         if self.counted and isinstance(value, tuple | list):
             value = {f"_{k}": item for k, item in enumerate(value)}
         if not isinstance(value, Mapping):
@@ -368,12 +370,14 @@ class _Variant(_Cell):
         self.tags: list[int] = []
 
     def likeness(self, value: Any) -> int:
+        value = _plain(value)
         return _SAME if value is None else max(cell.likeness(value) for cell in self.alternatives)
 
     def add(self, value: Any) -> None:
         if value is None:
             self.tags.append(0)
             return
+        value = _plain(value)
         # An int goes to an integer alternative if there is one, otherwise to a floating-point one; so do lists and
         # tuples. A float goes to one that does not round it.
         likenesses = [cell.likeness(value) for cell in self.alternatives]
@@ -404,11 +408,15 @@ class _Variant(_Cell):
 def _likeness_of_list(item: _Cell, value: Any) -> int:
     if isinstance(value, bytes):
         return _SAME if isinstance(item, _Numbers) and item.element == ElementType.byte else _CHANGED
+    value = _plain(value)
     if isinstance(value, Mapping):
         value = list(value.items())
-    if isinstance(value, tuple):
-        return _CHANGED
-    return min(map(item.likeness, value), default=_SAME) if isinstance(value, list) else _SAME
+    if not isinstance(value, list | tuple):
+        return _SAME
+    least = min(map(item.likeness, value), default=_SAME)
+    if isinstance(value, list):
+        return least
+    return _CHANGED if least in (_SAME, _CHANGED) else _CHANGED_AND_ROUNDED
 
 
 def _single(value: Any) -> Any:
@@ -416,15 +424,21 @@ def _single(value: Any) -> Any:
     return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
+def _plain(value: Any) -> Any:
+    """Python's value for an array or a record of an array library."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "mM":  # tolist() makes integers of nanoseconds: what is their unit?
+            return list(value) if value.ndim else value
+        return value.tolist() if value.ndim else value
+    return value.to_list() if hasattr(value, "to_list") else value
+
+
 def _items(cell: _Cell, value: Any) -> Iterable[Any]:
     if type(value) is list:
         return value
+    value = _plain(value)
     if isinstance(value, Mapping):
         return value.items()
-    if isinstance(value, np.ndarray) and value.ndim:
-        return value.tolist()  # type: ignore[no-any-return]
-    if hasattr(value, "to_list"):
-        return value.to_list()  # type: ignore[no-any-return]
     if isinstance(value, bytes) and isinstance(getattr(cell, "item", None), _Numbers):
         return value
     if isinstance(value, str | bytes | np.ndarray) or not isinstance(value, Iterable):
