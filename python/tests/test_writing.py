@@ -514,6 +514,34 @@ def test_items_of_arrays_are_not_rounded_for_want_of_an_alternative(tmp_path, ki
 
 
 @pytest.mark.parametrize(
+    ("alternatives", "values", "kind"),
+    [
+        (["float", "double"], np.array([2**24 + 1, 1]), float),
+        (["double", "std::int64_t"], np.array([2**24 + 1], "i4"), int),
+        (["double", "float"], np.array([2**60], "u8"), float),
+        (["float", "double"], np.array([np.nan, np.inf, 1.1]), float),
+        (["std::uint8_t", "std::int64_t"], np.array([300, -1], "i4"), int),
+        (["std::int8_t", "float", "double"], np.array([300, 2**24 + 1]), float),
+    ],
+)
+def test_arrays_go_to_alternatives_that_hold_their_values(tmp_path, alternatives, values, kind):
+    """Also those that were cut out of others, whose other values do not count."""
+    ends = np.concatenate([values, [1000, 2**53 + 1]]).astype(values.dtype)
+    schema = {
+        "v": f"std::variant<{','.join(alternatives)}>",
+        "w": f"std::variant<{','.join(f'std::vector<{each}>' for each in alternatives)}>",
+    }
+    with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:
+        writer.extend({"v": values, "w": ak.Array(values[:, np.newaxis])})
+        count = len(values)
+        lists = ak.contents.ListOffsetArray(ak.index.Index64(range(count + 1)), ak.to_layout(ends))
+        writer.extend({"v": ak.mask(ends, np.arange(len(ends)) < count)[:count], "w": ak.Array(lists)})
+    found = colonnade.open(tmp_path / "f.root").arrays().to_list()
+    expected = [{"v": value, "w": [value]} for value in map(kind, values.tolist())]
+    assert same(found, 2 * expected)
+
+
+@pytest.mark.parametrize(
     ("spec", "value", "stored"),
     [
         ({"a": "int", "b": "std::vector<float>"}, {"a": 1, "b": [1.5]}, {"a": 1, "b": [1.5]}),

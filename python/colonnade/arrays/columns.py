@@ -128,8 +128,9 @@ class _Flattener:
         tags, index, parts, _ = split_alternatives(content)
         alternatives = field.children
         chosen = np.full(len(parts) + 1, -1)
-        for number, part in enumerate(parts):
-            if part.length and np.any(tags == number):
+        for number in range(len(parts)):
+            part = _chosen(tags, index, parts, number)
+            if part.length:
                 chosen[number] = _best_alternative(field, part, path)
         mapped = chosen[tags]  # tag -1, a missing value, gets the -1 at the end
         self.arrays.append((path, ArrayRole.tags, ElementType.int32, (mapped + 1).astype(np.int32)))
@@ -294,6 +295,11 @@ def _choose(tags: Flat, index: Flat, parts: list[Content]) -> Content:
     return ak.contents.UnionArray(ak.index.Index8(tags.astype(np.int8)), ak.index.Index64(index), parts)
 
 
+def _chosen(tags: Flat, index: Flat, parts: list[Content], number: int) -> Content:
+    """The values of one part that are selected."""
+    return _choose(tags, index[tags == number], parts[number : number + 1])
+
+
 def _merged(content: Content) -> Content:
     """Numbers of several types converted to one type."""
     merged = ak.contents.UnionArray.simplified(content.tags, content.index, content.contents)
@@ -341,84 +347,117 @@ def to_element(values: NDArray[Any], element: ElementType, type_name: str, path:
 # ---- Variants
 
 
+# How well a field suits values: as they are, in a larger or smaller type, as floating-point numbers for integers,
+# rounded, and not at all although they are of its kind.
+_EXACT, _WIDENED, _CHANGED, _ROUNDED, _CHANGED_AND_ROUNDED, _BEYOND, _NOT = 6, 5, 3, 2, 1.5, 1, 0
+_RESHAPED = 4
+"""At most this well suit lists of any length those of one length, and fields without missing values optional ones."""
+
+
 def _best_alternative(field: _core.Field, content: Content, path: str) -> int:
     scores = [_score(child, content) for child in field.children]
     best = int(np.argmax(scores))
-    if scores[best] == 0:
+    if scores[best] == _NOT:
         raise _mismatch(field, content, path)
     return best
 
 
-def _score(field: _core.Field, content: Content) -> int:
-    """Rate how well an array fits a field: 0 not at all, 1 with a change of type, 2 exactly."""
+def _score(field: _core.Field, content: Content) -> float:
+    """Rate how well an array fits a field."""
     kind = field.kind
     content = content.project() if content.is_indexed and not content.is_option else content
     if content.is_unknown:
-        return 1
+        return _EXACT
     if kind == FieldKind.nullable:
-        return _score(field.children[0], content.content if content.is_option else content)
+        return _score(field.children[0], content.project() if content.is_option else content)
     if kind == FieldKind.variant:
         return _worst(content, lambda part: max(_score(child, part) for child in field.children))
     if content.is_option:
-        return min(1, _score(field, content.content))
+        is_missing = np.any(np.asarray(content.mask_as_bool(valid_when=False)))
+        return min(_BEYOND if is_missing else _RESHAPED, _score(field, content.project()))
     if content.is_union:
-        return min(1, _worst(content, lambda part: _score(field, part)))
+        return min(_RESHAPED, _worst(content, lambda part: _score(field, part)))
     if kind == FieldKind.scalar:
         return _score_numbers(field, content)
     if _is_text(content):
         return _score_text(field, content.parameter("__array__") == "bytestring")
     if kind == FieldKind.string:
-        return 0
+        return _NOT
     if kind == FieldKind.wrapper:
         return _score(field.children[0], content)
     if kind == FieldKind.record:
         return _score_record(field, content)
     content = _with_dimensions(content)
     if not content.is_list:
-        return 0
-    if kind in (FieldKind.array, FieldKind.bitset):
-        if not content.is_regular or content.size != field.array_size:
-            return 0
-        return _score(field.children[0], content.content) if kind == FieldKind.array else 1
-    fits = _score(field.children[0], content.content)
-    return min(fits, 1) if content.is_regular else fits
+        return _NOT
+    if kind in (FieldKind.array, FieldKind.bitset) and not (
+        content.is_regular and content.size == field.array_size
+    ):
+        return _NOT
+    _, items = _list_parts(content)
+    if kind == FieldKind.bitset:
+        return _score_numbers(field, items)
+    fits = _score(field.children[0], items)
+    return min(fits, _RESHAPED) if kind == FieldKind.collection and content.is_regular else fits
 
 
-def _worst(content: Content, score: Callable[[Content], int]) -> int:
+def _worst(content: Content, score: Callable[[Content], float]) -> float:
     """The least score of the arrays that a union chooses from: each must fit."""
-    tags, _, parts, _ = split_alternatives(content)
-    used = [part for number, part in enumerate(parts) if np.any(tags == number)]
-    return min(map(score, used or parts), default=1)
+    tags, index, parts, _ = split_alternatives(content)
+    used = [_chosen(tags, index, parts, number) for number in range(len(parts))]
+    return min((score(part) for part in [part for part in used if part.length] or parts), default=_EXACT)
 
 
-def _score_text(field: _core.Field, is_bytes: bool) -> int:
+def _score_text(field: _core.Field, is_bytes: bool) -> float:
     """Bytes belong to vectors of bytes, and to strings only if there are none."""
     kind = field.kind
     if kind == FieldKind.wrapper:
         return _score_text(field.children[0], is_bytes)
     if kind == FieldKind.string:
-        return 1 if is_bytes else 2
+        return _CHANGED if is_bytes else _EXACT
     if not is_bytes or kind != FieldKind.collection or field.children[0].kind != FieldKind.scalar:
-        return 0
+        return _NOT
     element = field.children[0].elements[0]
-    return 2 if element == ElementType.byte else int(dtype_of(element) == np.uint8)
+    if element == ElementType.byte:
+        return _EXACT
+    return _CHANGED if dtype_of(element) == np.uint8 else _NOT
 
 
-def _score_numbers(field: _core.Field, content: Content) -> int:
+def _score_numbers(field: _core.Field, content: Content) -> float:
     if not content.is_numpy or content.inner_shape:
-        return 0
-    target = dtype_of(field.elements[0])
-    if content.dtype == target:
-        return 2
-    given = content.dtype.kind
-    return int(given in {"b": "", "i": "iu", "u": "iu", "f": "iuf"}[target.kind])
+        return _NOT
+    element, values = field.elements[0], np.asarray(content.data)
+    target = dtype_of(element)
+    if values.dtype == target:
+        return _EXACT
+    if values.dtype.kind not in {"b": "", "i": "iu", "u": "iu", "f": "iuf"}[target.kind]:
+        return _NOT
+    try:
+        found = to_element(values, element, "", "")
+    except ConversionError:
+        return _BEYOND
+    is_whole = values.dtype.kind in "iu"
+    if target.kind in "iu":
+        return _WIDENED
+    if _are_same(found, values):
+        return _CHANGED if is_whole else _WIDENED
+    return _CHANGED_AND_ROUNDED if is_whole else _ROUNDED
 
 
-def _score_record(field: _core.Field, content: Content) -> int:
+def _are_same(found: NDArray[Any], values: NDArray[Any]) -> bool:
+    """Whether floating-point numbers are those given. To compare them with integers would round the latter."""
+    if values.dtype.kind == "f":
+        return np.array_equal(found, values, equal_nan=True)
+    bits = 8 * values.dtype.itemsize - (values.dtype.kind == "i")
+    return bool(np.all(found < 2.0**bits)) and np.array_equal(found.astype(values.dtype), values)
+
+
+def _score_record(field: _core.Field, content: Content) -> float:
     if not content.is_record:
-        return 0
+        return _NOT
     names = [child.name for child in field.children]
     given = _members(content, names)
     if set(names) != set(given):
-        return 0
-    return min((_score(c, content.contents[given.index(c.name)]) for c in field.children), default=2)
+        return _NOT
+    parts = [content.contents[given.index(child.name)][: content.length] for child in field.children]
+    return min(map(_score, field.children, parts), default=_EXACT)
