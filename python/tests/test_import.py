@@ -1160,6 +1160,20 @@ def test_trees_of_a_file_whose_writer_stopped(tmp_path):
         assert colonnade.trees(f"file:{path}") == ["Events"]
 
 
+def test_trees_behind_free_space_of_a_file_whose_writer_stopped(tmp_path):
+    """Removed objects leave space whose first number is its negative size."""
+    path = unclosed_tree(tmp_path / "t.root", saved=True)
+    content = bytearray(path.read_bytes())
+    basket = content.index(b"\7TBasket\3i64") - 26
+    size = int.from_bytes(content[basket : basket + 4], "big")
+    content[basket : basket + 4] = (-size).to_bytes(4, "big", signed=True)
+    path.write_bytes(content)
+    with pytest.warns(colonnade.LeftOutWarning):
+        assert colonnade.trees(path) == ["Events"]
+    with pytest.warns(colonnade.LeftOutWarning):
+        assert colonnade.open(path)["i32"].to_list() == branch_values(TREE, "Events", "i32")
+
+
 def test_a_file_whose_writer_stopped_says_so(tmp_path):
     path = unclosed_tree(tmp_path / "t.root", saved=False)
     assert colonnade.trees(path) == []

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import shutil
+from datetime import timedelta
 
 import awkward as ak
 import hist
@@ -257,6 +258,28 @@ def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
         (lambda file: colonnade.open(file, index=3), "3 does not name a file; try: a path"),
         (lambda file: colonnade.open([file]).save_index(""), "'' is not the name of a file"),
         (lambda file: colonnade.collect_garbage(""), "the name of the store, file or folder is empty"),
+        (lambda file: colonnade.collect_garbage(".", older_than=timedelta(-1)), "-86400.0 is not a time"),
+        (
+            lambda file: colonnade.create("b.root", "E", {"x": int}, clusters_per_group=0),
+            "clusters_per_group=0 is not a number of clusters; try: 1024",
+        ),
+        (
+            lambda file: colonnade.create("b.root", "E").extend_schema({"x": int}),
+            r"not known yet; try: extend\(\) or give a schema",
+        ),
+        (lambda file: colonnade.export(file, "b.npz", compression="gzip"), "zstd, lz4 or none, not 'gzip'"),
+        (
+            lambda file: colonnade.open(file).join(colonnade.open(file), on="id", how="inner").attributes,
+            "an inner join leaves entries out",
+        ),
+        (
+            lambda file: (
+                colonnade.open(file).join(colonnade.open(file), on="id").join(colonnade.open(file), on="id")
+            ),
+            "already a field 'Events_entry'; try: another prefix",
+        ),
+        (lambda file: colonnade.open([file], index="."), r"'\.' cannot be read"),
+        (lambda file: colonnade.open([file]).file_of(10), "entry 10 is beyond the 10 entries of the chain"),
         (lambda file: DataFrame("\ud800", file), "is not the name of a data set: it is not valid Unicode"),
         (lambda file: DataFrame("Events", file, friends=["x"]), r"\['x'\] has no names; try: friends="),
         (lambda file: DataFrame("Events", file, executor=1 << 70), "[0-9]+ is not a number of processes"),

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.texts import texts_of
-from colonnade.errors import ConversionError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +35,7 @@ def to_numpy(layout: Content) -> NDArray[Any]:
             part = content[offsets[number] : offsets[number + 1]]
             result[number] = part.tobytes().decode("utf-8", "surrogateescape") if _is_text(layout) else part
     else:
-        for number, value in enumerate(_to_list(layout)):
+        for number, value in enumerate(ak.to_list(layout)):
             result[number] = value
     return result
 
@@ -45,13 +44,6 @@ def _writable(array: Any) -> NDArray[Any]:
     """The array, or a copy of one whose memory belongs to others."""
     found: NDArray[Any] = np.asarray(array)
     return found if found.flags.writeable else found.copy()
-
-
-def _to_list(layout: Content) -> list[Any]:
-    try:
-        return ak.to_list(layout)  # type: ignore[no-any-return, unused-ignore]
-    except UnicodeDecodeError as error:
-        raise ConversionError(f"a string is not valid UTF-8 ({error})", "library='ak'") from error
 
 
 def _is_text(layout: Content) -> bool:

@@ -212,11 +212,6 @@ class _Table:
             raise UsageError(
                 f"there is no column '{missing[0]}'", f"one of: {', '.join(names)}", uri=files[0]
             )
-        twice = [name for name in chosen_columns if names.count(name) > 1]
-        if twice:
-            raise SchemaError(
-                "two columns have the same name", "rename one of them", uri=files[0], field=twice[0]
-            )
         self.fields = _field_names(chosen_columns, rename, files[0])
         self._entries: int | None = None
 

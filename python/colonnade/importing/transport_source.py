@@ -49,9 +49,8 @@ class TransportSource(uproot.source.chunk.Source):  # type: ignore[misc]
         """Return a handler that reads a file that is already open."""
         return type(cls.__name__, (cls,), {"_held": held})
 
-    def __init__(self, file_path: str, **options: Any) -> None:
+    def __init__(self, file_path: str, **_: Any) -> None:
         self._file_path = file_path
-        self._options = options
         self._num_requests = 0
         self._num_requested_chunks = 0
         self._num_requested_bytes = 0
@@ -63,12 +62,6 @@ class TransportSource(uproot.source.chunk.Source):  # type: ignore[misc]
         self._executor = ThreadPool(2)  # what is needed, and what is read ahead
         self._ahead: list[_Batch] = []
         self._closed = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_file_path": self._file_path, "_options": self._options}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["_file_path"], **state["_options"])  # type: ignore[misc]
 
     def __enter__(self) -> TransportSource:
         return self

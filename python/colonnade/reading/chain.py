@@ -6,7 +6,7 @@ import bisect
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -52,8 +52,6 @@ class Chain(DataSet):
         _reader: _core.ChainReader | None = None,
         **settings: Unpack[ReadSettings],
     ) -> None:
-        if missing not in get_args(MissingFields):
-            raise UsageError(f"missing must be 'error', 'fill' or 'skip', not {missing!r}")
         check_open_files(max_open_files)
         self._settings = dict(settings, cache=lasting_cache(settings.get("cache")))
         self._missing: MissingFields = missing

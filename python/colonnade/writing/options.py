@@ -179,9 +179,9 @@ def checkpoints(every: CheckpointEvery) -> tuple[int, float]:
 
 def seconds_of(time: str | float | timedelta) -> float:
     """Seconds of a time as "2 h", of a number of seconds, or of a timedelta."""
-    if isinstance(time, timedelta):
-        return time.total_seconds()
     advice = "a time as '2 h', or seconds"
+    if isinstance(time, timedelta):
+        time = time.total_seconds()
     if isinstance(time, str):
         return _seconds(time, advice)
     if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < 2**63:
