@@ -1160,6 +1160,37 @@ def test_trees_of_a_file_whose_writer_stopped(tmp_path):
         assert colonnade.trees(f"file:{path}") == ["Events"]
 
 
+@pytest.mark.parametrize(
+    ("field", "problem"),
+    [
+        ("x", "the values of entry 7 differ from those of the tree"),
+        ("ny", "the values of entry 7 differ from those of the tree"),
+        (None, "there are 3 entries, but the sources have 10"),
+    ],
+)
+def test_verification_finds_what_storage_has_changed(tmp_path, monkeypatch, field, problem):
+    with uproot.recreate(tmp_path / "t.root") as file:
+        file.mktree("Events", {"x": "int64", "y": "var * float64"})
+        file["Events"].extend({"x": np.arange(10), "y": ak.Array([[1.5]] * 10)})
+
+    class Changed(importing.DataSet):
+        def arrays(self, *arguments, **named):
+            found = super().arrays(*arguments, **named)
+            if field in found.fields:
+                ones = np.arange(len(found)) == 7
+                found[field] = ak.values_astype(found[field] + ones, ak.type(found[field]).content.primitive)
+            return found
+
+        @property
+        def num_entries(self):
+            return super().num_entries if field else 3
+
+    monkeypatch.setattr(importing, "DataSet", Changed)
+    with pytest.raises(colonnade.FormatError, match=problem) as found:
+        colonnade.import_tree(tmp_path / "t.root", tmp_path / "to.root", verify=True)
+    assert found.value.field == field
+
+
 def test_trees_behind_free_space_of_a_file_whose_writer_stopped(tmp_path):
     """Removed objects leave space whose first number is its negative size."""
     path = unclosed_tree(tmp_path / "t.root", saved=True)

@@ -48,30 +48,14 @@ def spec_of(form: Any) -> Spec:
     if isinstance(form, ak.forms.ListOffsetForm | ak.forms.ListForm | ak.forms.RegularForm):
         if kind == "string":
             return "std::string"
-        if kind == "bytestring":
-            return "std::vector<std::byte>"
         item = spec_of(form.content)
         if not isinstance(item, str):
             return [item]
-        if kind == "sorted_map" and item.startswith("std::pair<"):
-            return f"std::map{item.removeprefix('std::pair')}"
         if kind == "set":
             return f"std::set<{item}>"
         if isinstance(form, ak.forms.RegularForm) and form.size > 0:
             return f"std::array<{item},{form.size}>"
         return f"std::vector<{item}>"
-    if form.is_option:
-        item = spec_of(form.content)
-        if isinstance(item, str):
-            return f"std::optional<{item}>"
-        raise UnfitError("there is no field type for a record that may be missing")
-    if isinstance(form, ak.forms.UnionForm):
-        items = [spec_of(part) for part in form.contents]
-        if all(isinstance(item, str) for item in items):
-            return f"std::variant<{','.join(items)}>"
-        raise UnfitError("there is no field type for alternatives that are records")
-    if form.is_indexed:
-        return spec_of(form.content)
     raise UnfitError("its type is not known")
 
 
