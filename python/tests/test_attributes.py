@@ -138,6 +138,14 @@ def test_what_is_wrong_is_said(tmp_path):
         with pytest.raises(colonnade.NotFoundError, match="no attribute set 'run'"):
             data.attributes["run"]
         assert data.attributes.get("run") is None
+        for read in (data.attributes["runs"].arrays, data.attributes["runs"].__getitem__):
+            for name in ("runs", "z*"):
+                with pytest.raises(colonnade.NotFoundError) as refused:
+                    read(name)
+                assert (refused.value.problem, refused.value.advice) == (
+                    f"there is no field '{name}'",
+                    "one of: run",
+                )
 
 
 @pytest.mark.parametrize("where", [0, 1])

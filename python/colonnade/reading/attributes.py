@@ -149,7 +149,17 @@ class AttributeSet:
         """
         start, stop, _ = slice(row_start, row_stop).indices(self.num_rows)
         names = self.field_names if fields is None else names_of(fields, "field")
-        selected = self._rows._select([f"_userData.{name}" for name in names]) if names else {}
+        try:
+            selected = self._rows._select([f"_userData.{name}" for name in names]) if names else {}
+        except NotFoundError as error:
+            own = (error.field or "").removeprefix("_userData.")
+            raise NotFoundError(
+                f"there is no field '{own}'",
+                f"one of: {', '.join(self.field_names)}",
+                uri=self._rows.uri,
+                data_set=self._rows.name,
+                field=own,
+            ) from None
         selected = {path.removeprefix("_userData."): info for path, info in selected.items()}
         return self._rows._read(selected, start, max(start, stop), library)
 
