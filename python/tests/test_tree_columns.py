@@ -384,6 +384,23 @@ def test_columns_are_imported_as_they_are_used(tree, imported):
     assert len(imported) == 2
 
 
+def test_columns_that_were_imported_apart_are_read_together(tmp_path, tree):
+    colonnade.import_tree(tree, tmp_path / "to.root")
+    data, apart = colonnade.open(tmp_path / "to.root"), colonnade.open(tree)
+    for name in apart.field_names[:3]:
+        assert apart[name].to_list() == data[name].to_list()
+    assert apart.files == [str(tree)]
+    assert repr(apart) == f"<TreeDataSet 'Events' of '{tree}': 1000 entries, {len(data.field_names)} fields>"
+    for fields in ([], None):
+        assert list(apart.entry_texts(990, 2000, fields)) == list(data.entry_texts(990, 2000, fields))
+        assert apart.read_through(fields) == data.read_through(fields)
+        parts = [part.to_list() for part in apart.iterate(fields, step_size="20 kB")]
+        assert [*itertools.chain.from_iterable(parts)] == data.arrays(fields).to_list()
+    assert apart.verify() == data.verify()
+    with pytest.raises(colonnade.UnsupportedError, match="a TTree has no attribute sets"):
+        _ = apart.attributes
+
+
 def test_threads_import_a_column_once(tree, imported):
     with ThreadPoolExecutor(4) as executor:
         found = list(executor.map(lambda _: colonnade.open(tree)["met"].to_list(), range(4)))

@@ -60,8 +60,6 @@ def short_reason(error: BaseException) -> str:
     text = str(error).partition("\nin file")[0].partition("\nin object")[0]
     for pattern, words in _PLAIN:
         text = pattern.sub(words, text)
-    if text.startswith("need at least one array to concatenate"):
-        return "it has empty maps in lists, which uproot cannot read"
     if text.startswith("memberwise serialization"):
         return "its items are stored member by member, which uproot cannot read"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
