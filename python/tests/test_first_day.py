@@ -574,6 +574,35 @@ def test_export_makes_dictionaries_of_what_repeats(tmp_path):
         assert {each.path_in_schema for each in columns if "RLE_DICTIONARY" in each.encodings} == expected
 
 
+@pytest.mark.parametrize(
+    ("spec", "values", "name", "problem"),
+    [
+        (
+            "std::variant<int,float>",
+            [1, 0.5],
+            "parquet",
+            "Parquet has no variants, and .* some: x; .* or Arrow",
+        ),
+        ("std::vector<std::variant<int>>", [[1], []], "parquet", "Parquet has no variants, and .* some: x"),
+        (
+            {"a": {}, "b": "int"},
+            [{"a": {}, "b": 1}] * 2,
+            "parquet",
+            "Parquet cannot hold these columns: .* 'a'",
+        ),
+        ("std::variant<int,float>", [1, 0.5], "npz", "cannot hold the type of 'x'"),
+        ("std::optional<int>", [1, None], "npz", "cannot hold the type of 'x'"),
+        ("std::vector<std::string>", [["a", "b\0"], []], "npz", r"texts that end in '\\0', as in 'x'"),
+    ],
+)
+def test_export_names_columns_that_a_format_cannot_hold(tmp_path, spec, values, name, problem):
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": spec}) as writer:
+        writer.extend([{"x": value} for value in values])
+    with pytest.raises(colonnade.UnsupportedError, match=problem):
+        colonnade.export(tmp_path / "f.root", tmp_path / f"f.{name}")
+    assert [each.name for each in tmp_path.iterdir()] == ["f.root"]
+
+
 def test_export_refuses_what_it_cannot_keep(file, tmp_path):
     with pytest.raises(colonnade.UnsupportedError, match="these columns are nested: jets"):
         colonnade.export(file, tmp_path / "f.csv")

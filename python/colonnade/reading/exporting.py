@@ -209,6 +209,12 @@ def _parquet(job: _Job, path: Path) -> None:
     import pyarrow.parquet as pq
 
     schema, batches = job.batches()
+    variants = [field.name for field in schema if "union<" in str(field.type)]
+    if variants:
+        raise UnsupportedError(
+            f"Parquet has no variants, and these columns have some: {', '.join(variants)}",
+            "columns= without them (--columns), or Arrow",
+        )
     try:
         options = {"compression": job.compression or "none", "use_dictionary": _without_reals(schema)}
         with pa.OSFile(str(path), "wb") as sink:
