@@ -1007,6 +1007,8 @@ def test_tables_in_csv(tmp_path):
         ("a\n1\n2.5\n", {}, "'2.5' in line 3 of .* is not of the type 'L' of column 'a'"),
         ("a\ntrue\nyes\n", {}, "'yes' in line 3 of .* is not of the type 'O'"),
         ("a\n1\n99999999999999999999\n", {}, "in line 3 of .* is not of the type 'L'"),
+        ("a\n1.5\n1_0\n", {}, "'1_0' in line 3 of .* is not of the type 'D'"),
+        (f"a\n{'1' * 200_000}\n", {}, "line 2 of .* cannot be read"),
         ("a\n1\n", {"colTypes": {"b": "L"}}, "there is no column 'b'"),
         ("a\n1\n", {"colTypes": {"a": "X"}}, "'X' is not a type of columns"),
         ("a\n1\n", {"delimiter": ", "}, "is not one character"),

@@ -467,9 +467,8 @@ def text_of(value: ExpressionLike, graph: _core.FrameGraph, node: int) -> str:
 
 def literal(value: object) -> str:
     """Return the text of a constant: a C++ literal with the same value."""
-    if (
-        isinstance(value, np.ndarray) and value.ndim == 0
-    ):  # what NumPy makes of its scalars before it compares them
+    # NumPy makes arrays of its scalars before it compares them.
+    if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"

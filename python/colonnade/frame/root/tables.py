@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import urllib.parse
@@ -57,9 +58,13 @@ def FromCSV(
         raise UsageError(f"{delimiter!r} is not one character", "delimiter=','")
     if not os.path.isfile(path):
         raise FileMissingError(f"there is no file '{path}'", "check the path")
-    with open(path, encoding="utf-8", newline=None) as file:
-        numbered = [(number, line) for number, line in enumerate(file.read().split("\n"), 1) if line]
-    lines = [(number, _cells(line, delimiter)) for number, line in numbered]
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter)
+        read = ((reader.line_num, cells) for cells in reader if cells)
+        try:
+            lines = [(n, [_NOTHING if cell in ("", "NaN") else cell for cell in cells]) for n, cells in read]
+        except csv.Error as error:
+            raise FormatError(f"line {reader.line_num} of '{path}' cannot be read: {error}") from error
     names = lines.pop(0)[1] if readHeaders and lines else []
     if not lines:
         raise FormatError(f"'{path}' has no entries, from which the types of its columns would follow")
@@ -95,26 +100,6 @@ def FromCSV(
     return FromArrays(columns)
 
 
-def _cells(line: str, delimiter: str) -> list[str]:
-    if '"' not in line:
-        cells = line.split(delimiter)
-    else:
-        cells, quoted, place = [""], False, 0
-        while place < len(line):
-            char = line[place]
-            if char == '"' and quoted and line[place + 1 : place + 2] == '"':
-                cells[-1] += char
-                place += 1
-            elif char == '"':
-                quoted = not quoted
-            elif char == delimiter and not quoted:
-                cells.append("")
-            else:
-                cells[-1] += char
-            place += 1
-    return [_NOTHING if cell in ("", "NaN") else cell for cell in cells]
-
-
 def _kind(values: Sequence[str]) -> str:
     first = next((value for value in values if value != _NOTHING), None)
     if first is None:
@@ -130,7 +115,17 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def _integer(text: str) -> int:
-    return 0 if text == _NOTHING else int(text)
+    return 0 if text == _NOTHING else int(_as_in_files(text))
+
+
+def _real(text: str) -> float:
+    return float(_as_in_files(text))
+
+
+def _as_in_files(text: str) -> str:
+    if "_" in text:  # as in Python's numbers
+        raise ValueError(text)
+    return text
 
 
 def _boolean(text: str) -> bool:
@@ -140,7 +135,7 @@ def _boolean(text: str) -> bool:
 
 
 def _texts(values: Sequence[str]) -> Any:
-    encoded = [value.encode() for value in values]
+    encoded = [value.encode("utf-8", "surrogateescape") for value in values]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return ak.Array(AwkwardBuilder().text(offsets, np.frombuffer(b"".join(encoded), dtype=np.uint8)))
 
@@ -155,7 +150,7 @@ def _holds(kind: str, value: str) -> bool:
 
 _COLUMNS: dict[str, Callable[[Sequence[str]], Any]] = {
     "L": lambda values: np.array([*map(_integer, values)], dtype=np.int64),
-    "D": lambda values: np.array([*map(float, values)], dtype=np.float64),
+    "D": lambda values: np.array([*map(_real, values)], dtype=np.float64),
     "O": lambda values: np.array([*map(_boolean, values)], dtype=np.bool_),
     "T": _texts,
 }
