@@ -488,10 +488,13 @@ Bound bind_member(const Call& call, const MemberName& name) {
   const bool four = vector->size() == 4;
   if (four ? !name.of_four : !name.in_space)
     return {nullptr, fmt::format("{} has no such member", type.name())};
-  // The magnitude of a four-vector is its mass.
-  const Member member = four && name.member == Member::mag2 ? Member::m2
-                        : four && name.name == "Mag"        ? Member::m
-                                                            : name.member;
+  // The magnitude of a four-vector is its mass, and TLorentzVector's Rho() that of its momentum.
+  const bool has_momentum =
+      std::ranges::any_of(type.innermost().members(), [](const auto& part) { return part.first == "fP"; });
+  const Member member = four && name.member == Member::mag2          ? Member::m2
+                        : four && name.name == "Mag"                 ? Member::m
+                        : four && has_momentum && name.name == "Rho" ? Member::p
+                                                                     : name.member;
   const auto body = [vector = *vector, member](const CallContext& context,
                                                std::span<const ValuesPtr> arguments) {
     const Flat flat = flatten(context, arguments, "a member");

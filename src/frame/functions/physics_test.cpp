@@ -412,15 +412,16 @@ TEST(VectorLists, MayBeThoseOfTLorentzVector) {
                                                   {"fBits", ElementType::uint32},
                                                   {"fP", space},
                                                   {"fE", ElementType::float64}});
-  const auto p = make_record(space, 2, {doubles(3, 0), doubles(4, 1), doubles(0, 0)});
+  const auto p = make_record(space, 2, {doubles(3, 0), doubles(4, 1), doubles(12, 0)});
   const auto bits = values_of(std::vector<std::uint32_t>{1, 2});
-  for (const auto& vectors : {make_record(plain, 2, {p, doubles(13, 2)}),
-                              make_record(object, 2, {bits, bits, p, doubles(13, 2)})}) {
-    EXPECT_THAT(rows_of<double>(*result_of(".M", {vectors})), ElementsAre(12., std::sqrt(3.)));
+  for (const auto& vectors : {make_record(plain, 2, {p, doubles(14, 2)}),
+                              make_record(object, 2, {bits, bits, p, doubles(14, 2)})}) {
+    EXPECT_THAT(rows_of<double>(*result_of(".M", {vectors})), ElementsAre(std::sqrt(27.), std::sqrt(3.)));
     EXPECT_THAT(rows_of<double>(*result_of(".Pt", {vectors})), ElementsAre(5., 1.));
+    EXPECT_THAT(rows_of<double>(*result_of(".Rho", {vectors})), ElementsAre(13., 1.));
     const auto sum = result_of("operator+", {vectors, vectors});
     EXPECT_EQ(sum->type, vectors->type);
-    EXPECT_THAT(rows_of<double>(*result_of(".E", {sum})), ElementsAre(26., 4.));
+    EXPECT_THAT(rows_of<double>(*result_of(".E", {sum})), ElementsAre(28., 4.));
     EXPECT_THAT(rows_of<double>(*result_of(".Py", {result_of("operator*", {vectors, doubles(2, 3)})})),
                 ElementsAre(8., 3.));
   }
