@@ -160,7 +160,7 @@ ValuesPtr make_zero(const ValueType& type, std::size_t count) {
   Arrays arrays;
   for (std::size_t k = 0; k < vector.size(); ++k)
     arrays.push_back(with_scalar(vector.scalar, [&]<class S>() { return make_constant<S>(count, 0); }));
-  return make_vectors(type, count, std::move(arrays));
+  return make_vectors(type, count, arrays);
 }
 
 namespace {

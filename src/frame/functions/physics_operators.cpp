@@ -199,7 +199,7 @@ ValuesPtr sum_vectors(const CallContext& context, const ValuesPtr& list, const V
     });
     return out.take();
   });
-  return make_vectors(type, context.rows.size, std::move(arrays));
+  return make_vectors(type, context.rows.size, arrays);
 }
 
 Bound bind_vector_sum(const Call& call, bool mean) {

@@ -73,7 +73,7 @@ Bound bind_from_numbers(const Call& call, const ValueType& type) {
   const auto body = [type, vector](const CallContext& context, Arguments arguments) {
     Flat flat = flatten(context, arguments, type.class_name());
     Arrays arrays = construct(context.memory, vector, flat.count, std::move(flat.arguments));
-    return flat.wrap(make_vectors(type, flat.count, std::move(arrays)));
+    return flat.wrap(make_vectors(type, flat.count, arrays));
   };
   return make_bound({type.class_name(), wrapped_type(call, type), std::move(conversions), body, true});
 }
@@ -97,7 +97,7 @@ Bound bind_from_vector(const Call& call, const ValueType& type) {
     for (std::size_t k = 0; k < target.size(); ++k)
       arrays.push_back(
           as_scalar(context.memory, member_of(context.memory, source, vectors, members[k]), target.scalar));
-    return flat.wrap(make_vectors(type, flat.count, std::move(arrays)));
+    return flat.wrap(make_vectors(type, flat.count, arrays));
   };
   return make_bound({type.class_name(), wrapped_type(call, type), {}, body});
 }
