@@ -246,6 +246,7 @@ bench-frame: bench-programs
 	$(PYTHON_ENV) benchmarks/frame.py --build build/bench $(BENCH_OPTIONS)
 	$(PYTHON_ENV) benchmarks/loops.py
 	$(PYTHON_ENV) benchmarks/trees.py
+	$(PYTHON_ENV) benchmarks/trees.py --classes
 
 bench-combine: setup-bench
 	$(MAKE) --no-print-directory python-package
