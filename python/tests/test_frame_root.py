@@ -974,13 +974,16 @@ Harry,60,185.2,true,
 """
 
 
+def types_of(frame):
+    return {name: frame.GetColumnType(name) for name in frame.GetColumnNames()}
+
+
 def test_tables_in_csv(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(CSV)
     with pytest.warns(UserWarning, match="empty cells of column 'Married' are false"):
         frame = ROOT.RDF.FromCSV(path)
-    types = {name: frame.GetColumnType(name) for name in frame.GetColumnNames()}
-    assert types == {
+    assert types_of(frame) == {
         "Age": "Long64_t",
         "Empty": "double",
         "Height": "double",
@@ -1033,8 +1036,7 @@ def test_tables_in_sqlite(tmp_path):
     base.commit()
     base.close()
     frame = ROOT.RDF.FromSqlite(path, "select * from t")
-    types = {name: frame.GetColumnType(name) for name in frame.GetColumnNames()}
-    assert types == {
+    assert types_of(frame) == {
         "b": "ROOT::VecOps::RVec<unsigned char>",
         "i": "Long64_t",
         "m": "optional<long>",
