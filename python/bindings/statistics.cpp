@@ -1,9 +1,8 @@
 // Sums over page lists, which can be long: bytes per column, bytes per cluster.
-#include <nanobind/ndarray.h>
+#include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
-#include <memory>
 #include <unordered_set>
 #include <vector>
 
@@ -47,45 +46,31 @@ std::vector<ColumnStatistics> column_statistics(const Descriptor& descriptor) {
   return result;
 }
 
-using Numbers = nb::ndarray<nb::numpy, std::uint64_t, nb::ndim<1>>;
-
-Numbers hand_over(std::vector<std::uint64_t> numbers) {
-  auto holder = std::make_unique<std::vector<std::uint64_t>>(std::move(numbers));
-  std::uint64_t* data = holder->data();
-  const std::size_t size = holder->size();
-  nb::capsule owner(holder.get(),
-                    [](void* p) noexcept { delete static_cast<std::vector<std::uint64_t>*>(p); });
-  static_cast<void>(holder.release());
-  return Numbers(data, {size}, owner);
-}
-
 // Bytes of the decoded elements of some columns, cluster by cluster.
-Numbers cluster_bytes(const Descriptor& descriptor, const std::vector<std::uint32_t>& columns) {
+std::vector<std::uint64_t> cluster_bytes(const Descriptor& descriptor,
+                                         const std::vector<std::uint32_t>& columns) {
   std::vector<std::uint64_t> bytes;
-  {
-    const nb::gil_scoped_release released;
-    std::vector<std::uint64_t> width(descriptor.columns.size(), 0);
-    for (const std::uint32_t column : columns)
-      if (column < width.size()) {
-        const ColumnType type = descriptor.columns[column].encoding.type;
-        width[column] = is_known(type) ? size_of(natural_element(type)) : 0;
-      }
-    for (const ClusterDescriptor& cluster : descriptor.clusters) {
-      std::uint64_t sum = 0;
-      for (const ColumnRange& range : cluster.columns)
-        if (!range.suppressed && range.column < width.size() && width[range.column] > 0)
-          sum += width[range.column] * range.pages.elements();
-      bytes.push_back(sum);
+  std::vector<std::uint64_t> width(descriptor.columns.size(), 0);
+  for (const std::uint32_t column : columns)
+    if (column < width.size()) {
+      const ColumnType type = descriptor.columns[column].encoding.type;
+      width[column] = is_known(type) ? size_of(natural_element(type)) : 0;
     }
+  for (const ClusterDescriptor& cluster : descriptor.clusters) {
+    std::uint64_t sum = 0;
+    for (const ColumnRange& range : cluster.columns)
+      if (!range.suppressed && range.column < width.size() && width[range.column] > 0)
+        sum += width[range.column] * range.pages.elements();
+    bytes.push_back(sum);
   }
-  return hand_over(std::move(bytes));
+  return bytes;
 }
 
-Numbers cluster_starts(const Descriptor& descriptor) {
+std::vector<std::uint64_t> cluster_starts(const Descriptor& descriptor) {
   std::vector<std::uint64_t> starts;
   for (const ClusterDescriptor& cluster : descriptor.clusters) starts.push_back(cluster.first_entry);
   starts.push_back(descriptor.entries());
-  return hand_over(std::move(starts));
+  return starts;
 }
 
 }  // namespace
@@ -100,8 +85,10 @@ void register_statistics(nb::module_& module) {
   module.def("column_statistics", &column_statistics, nb::arg("descriptor"),
              nb::call_guard<nb::gil_scoped_release>(), "Sums over the pages, one per physical column.");
   module.def("cluster_bytes", &cluster_bytes, nb::arg("descriptor"), nb::arg("columns"),
+             nb::call_guard<nb::gil_scoped_release>(),
              "Bytes of the decoded elements of the columns, one number per cluster.");
   module.def("cluster_starts", &cluster_starts, nb::arg("descriptor"),
+             nb::call_guard<nb::gil_scoped_release>(),
              "First entry of each cluster, and the number of entries at the end.");
 }
 

@@ -8,13 +8,13 @@ import functools
 import inspect
 import operator
 import reprlib
+import sys
 from collections.abc import Callable, Mapping
 from numbers import Real
 from types import ModuleType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
-import numpy as np
-
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import TypeMismatchError, UsageError
 
 __all__ = ["ArgumentCheck", "checked", "checked_methods"]
@@ -50,6 +50,11 @@ class _Taken(NamedTuple):
         raise TypeMismatchError(f"{self.name}={reprlib.repr(value)} is not {wanted}")
 
 
+def _is_flag(value: object) -> bool:
+    # Without NumPy there are no flags of NumPy, and importing it takes longer than most commands.
+    return isinstance(value, bool) or ("numpy" in sys.modules and isinstance(value, np.bool_))
+
+
 def _is_whole(value: object) -> bool:
     try:
         operator.index(value)  # type: ignore[arg-type]
@@ -65,7 +70,7 @@ def _is_text(value: object) -> bool:
 
 
 _KINDS: dict[Any, _Kind] = {
-    bool: _Kind("True or False", lambda value: isinstance(value, bool | np.bool_), plain=(bool,)),
+    bool: _Kind("True or False", _is_flag, plain=(bool,)),
     int: _Kind("a whole number", _is_whole, plain=(int,)),
     float: _Kind(
         "a number", lambda value: isinstance(value, Real) and not isinstance(value, bool), plain=(int, float)

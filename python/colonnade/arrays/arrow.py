@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from colonnade import _core
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import ConversionError, UsageError
 
 from .forms import Flat

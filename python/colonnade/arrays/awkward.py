@@ -6,10 +6,9 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.arrays.lazy import numpy as np
 
 from .forms import Flat
 

@@ -6,19 +6,20 @@ Everything is checked here, with the path of the field, before anything is writt
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from colonnade import _core
 from colonnade._core import ArrayRole, ElementType, FieldKind
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import ConversionError, TypeMismatchError
 
 from .awkward import split_alternatives
 from .forms import Flat
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["PathArray", "as_texts", "flatten", "is_tuple", "to_element"]
 
@@ -32,7 +33,6 @@ _DTYPES: dict[str, str] = {
     "float32": "float32",
     "float64": "float64",
 }
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 def dtype_of(element: ElementType) -> np.dtype[Any]:
@@ -339,7 +339,7 @@ def to_element(values: NDArray[Any], element: ElementType, type_name: str, path:
         finite = values[np.isfinite(values)]
         worst_float = float(finite[np.argmax(np.abs(finite))])
         raise ConversionError(
-            f"the value {worst_float:g} does not fit '{type_name}', which holds up to {_FLOAT32_MAX:g}",
+            f"the value {worst_float:g} does not fit '{type_name}', which holds up to {np.finfo(np.float32).max:g}",
             field=path,
         ) from None
 

@@ -7,18 +7,19 @@ and passes them to a `Builder`, which knows one array library and nothing about 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from colonnade._core import ArrayRole, FieldKind
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import FormatError
 from colonnade.schema.fields import FieldInfo
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["Assembler", "Builder", "Flat"]
 
-Flat = NDArray[Any]
+Flat: TypeAlias = "NDArray[Any]"
 A = TypeVar("A")
 
 

@@ -1,4 +1,4 @@
-"""Awkward, imported on first use: that takes longer than everything else, and most commands do not need it."""
+"""Awkward and NumPy, imported on first use: that takes longer than everything else, and most commands need neither."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import awkward
+    import numpy
     from awkward.contents import Content
 else:
     Content = Any  # for annotations; ak.contents.Content is the class
@@ -24,5 +25,6 @@ else:
             return value
 
     awkward = _Package("awkward")
+    numpy = _Package("numpy")
 
-__all__ = ["Content", "awkward"]
+__all__ = ["Content", "awkward", "numpy"]

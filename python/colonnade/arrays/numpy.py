@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.arrays.lazy import numpy as np
 from colonnade.arrays.texts import texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 __all__ = ["to_numpy", "to_series"]
 

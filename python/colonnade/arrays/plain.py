@@ -6,13 +6,13 @@ recursion; NumPy's records become lists without names, and tables lists of the n
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from colonnade import _core
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import TypeMismatchError
 
 __all__ = ["DEEPEST", "check_nesting", "kept", "kept_items", "without_records"]
@@ -20,8 +20,11 @@ __all__ = ["DEEPEST", "check_nesting", "kept", "kept_items", "without_records"]
 DEEPEST = _core.max_field_depth
 """The limit of nested fields."""
 
-_WIDE = np.longdouble if np.finfo(np.longdouble).nmant > 52 else ()
-"""The type of floating-point numbers that are rounded to 64 bits, if the platform has one."""
+
+@functools.cache
+def _wide_types() -> tuple[type, ...]:
+    """Return the type of floating-point numbers that are rounded to 64 bits, if the platform has one."""
+    return (np.longdouble,) if np.finfo(np.longdouble).nmant > 52 else ()
 
 
 def kept(value: Any, depth: int = 0) -> Any:
@@ -32,7 +35,7 @@ def kept(value: Any, depth: int = 0) -> Any:
     """
     check_nesting(value, depth)
     kind = getattr(value, "dtype", None)
-    if isinstance(kind, np.dtype) and issubclass(kind.type, _WIDE):
+    if isinstance(kind, np.dtype) and issubclass(kind.type, _wide_types()):
         raise TypeMismatchError(f"values of type {kind} cannot be stored", "float64, which rounds them")
     if isinstance(value, Mapping):
         return {name: kept(item, depth + 1) for name, item in value.items()}
@@ -98,13 +101,15 @@ def _is_table(kind: type) -> bool:
 
 
 def _is_replaced(kind: type) -> bool:
-    return issubclass(kind, Iterator | np.void | np.matrix) or issubclass(kind, _WIDE) or _is_table(kind)
+    return (
+        issubclass(kind, Iterator | np.void | np.matrix) or issubclass(kind, _wide_types()) or _is_table(kind)
+    )
 
 
 def _has_arrays(level: Sequence[Any], types: set[type]) -> bool:
     """Whether there are arrays of records, objects or wide numbers."""
     arrays = tuple(each for each in types if issubclass(each, np.ndarray))
-    kinds = (np.object_, _WIDE) if _WIDE else np.object_
+    kinds = (np.object_, *_wide_types())
     return bool(arrays) and any(
         isinstance(value, arrays) and (value.dtype.names is not None or issubclass(value.dtype.type, kinds))
         for value in level

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from colonnade import _core
 from colonnade.arrays.awkward import AwkwardBuilder
 from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["counted_texts", "different_texts", "texts_of"]
 

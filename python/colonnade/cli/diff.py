@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-from numpy.typing import NDArray
 
 from colonnade.arrays.awkward import AwkwardBuilder
 from colonnade.arrays.forms import Flat
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import Error
 from colonnade.reading.attributes import AttributeSet, AttributeSets
 from colonnade.reading.dataset import DataSet
@@ -20,6 +19,9 @@ from colonnade.reading.steps import clusters, steps
 from colonnade.schema.fields import FieldInfo
 
 from .common import count_text, fields_option, file_and_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["diff", "differences"]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-import numpy as np
-
 from colonnade import _core
 from colonnade.annotations import checked_methods
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import Error, FormatError, NotFoundError, UnsupportedError, UsageError, redacted
 from colonnade.misuse import column_name, names_of
 

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-
 from colonnade import _core
 from colonnade.annotations import checked_methods
 from colonnade.arrays.forms import Assembler
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import FormatError, StorageError, UsageError, redacted
 from colonnade.misuse import function_of, path_text
 from colonnade.schema.fields import FieldInfo

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-
 from colonnade import _core
 from colonnade.annotations import checked
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import (
     ConversionError,
     Error,

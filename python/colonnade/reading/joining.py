@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-
 from colonnade import _core
 from colonnade.annotations import checked_methods
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import NotFoundError, SchemaError, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.located import Located
 from colonnade.locks import ProcessLock

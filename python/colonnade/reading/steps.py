@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-import numpy as np
-
 from colonnade import _core
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import UsageError
 from colonnade.misuse import whole_number
 
@@ -80,8 +79,8 @@ Cluster: TypeAlias = tuple[int, int, int]
 
 def clusters(descriptor: _core.Descriptor, columns: list[int]) -> Iterator[Cluster]:
     """Iterate over the clusters of a data set, with the bytes of these columns in each."""
-    starts = _core.cluster_starts(descriptor).tolist()
-    sizes = _core.cluster_bytes(descriptor, columns).tolist()
+    starts = _core.cluster_starts(descriptor)
+    sizes = _core.cluster_bytes(descriptor, columns)
     yield from zip(starts[:-1], starts[1:], sizes, strict=True)
 
 

@@ -12,12 +12,11 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from colonnade import _core
 from colonnade._core import FieldKind
 from colonnade.arrays.columns import is_tuple
 from colonnade.arrays.lazy import Content
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import Error, SchemaError, UsageError
 from colonnade.misuse import column_name, is_unicode, shown
 

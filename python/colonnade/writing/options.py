@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias, TypedDict
 
-import numpy as np
-
 from colonnade import _core
 from colonnade.annotations import checked
+from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import UsageError
 from colonnade.misuse import shown
 from colonnade.reading.steps import byte_count
@@ -146,7 +146,7 @@ def write_options(
 
 def _plain(number: Any) -> Any:
     """A number of NumPy as one of Python."""
-    return number.item() if isinstance(number, np.number) else number
+    return number.item() if "numpy" in sys.modules and isinstance(number, np.number) else number
 
 
 def checkpoints(every: CheckpointEvery) -> tuple[int, float]:

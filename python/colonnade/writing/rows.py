@@ -12,11 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from colonnade import _core
 from colonnade._core import ArrayRole, ElementType, FieldKind
 from colonnade.arrays.columns import PathArray, dtype_of, members_problem
+from colonnade.arrays.lazy import numpy as np
 from colonnade.arrays.plain import kept
 from colonnade.errors import ConversionError, Error, TypeMismatchError
 from colonnade.floating_point import with_standard_floating_point
@@ -24,7 +23,7 @@ from colonnade.floating_point import with_standard_floating_point
 __all__ = ["Rows", "flatten_list", "has_map", "has_variant"]
 
 _MAP = re.compile(r"std::(unordered_)?(multi)?map<")
-_FLOAT32_MAX = float(np.finfo(np.float32).max)
+_FLOAT32_MAX = (2 - 2**-23) * 2.0**127
 
 # How well the type of a field suits a value.
 _SAME, _ROUNDED, _CHANGED, _CHANGED_AND_ROUNDED = 3, 2, 1, 0

@@ -7,11 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from colonnade.arrays.awkward import AwkwardBuilder
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
+from colonnade.arrays.lazy import numpy as np
 from colonnade.arrays.objects import is_changed, layout_of_objects
 from colonnade.arrays.plain import kept_items
 from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageError, locate
