@@ -137,6 +137,39 @@ class PlainBranch(NamedTuple):
     """Where the arrays of baskets begin."""
 
 
+class _Values(NamedTuple):
+    """What a branch has between its title and the branches below it, see `_MIDDLE`."""
+
+    fill_size: int
+    fill_version: int
+    color: int
+    style: int
+    compression: int
+    basket_size: int
+    offset_length: int
+    written: int
+    next_entry: int
+    features_size: int
+    features_version: int
+    features_checksum: int
+    features: int
+    offset: int
+    capacity: int
+    split_level: int
+    entries: int
+    first_entry: int
+    total_bytes: int
+    compressed_bytes: int
+    branches_size: int
+    branches_version: int
+    branches_object: int
+    branches_number: int
+    branches_bits: int
+    branches_name: int
+    branches: int
+    lower_bound: int
+
+
 class _OtherError(Exception):
     """It is no plain branch."""
 
@@ -187,130 +220,47 @@ class Found:
             return None
 
     def _branch(self, start: int, above: int) -> int:
-        data = self.data
+        """Add the branch that begins at a place, and those below it, and return the place behind it."""
         kind, begin, end = self._object(start)
         number = len(self.branches)
         self.numbers[start - self.origin + TAG_OFFSET] = number
         has_class = kind == "TBranchElement"
-        base, end_of_base = begin, end
-        if has_class:
-            size, version, size_of_base = _BASE.unpack_from(data, begin)
-            base, end_of_base = begin + 6, begin + 10 + (size_of_base ^ COUNTED)
-            self.sizes += [(begin, end), (base, end_of_base)]
-            if size != end - begin - 4 | COUNTED or version != 10 or not base < end_of_base <= end:
-                raise _OtherError
-        elif kind == "TBranch":
+        base, end_of_base = self._base(begin, end) if has_class else (begin, end)
+        if not has_class:
             self.sizes.append((begin, end))
-        else:
-            raise _OtherError
-        size, version, inner, named, is_object, _, bits = _NAMED.unpack_from(data, base)
-        if size != end_of_base - base - 4 | COUNTED or version != 13 or named != 1 or is_object != 1:
-            raise _OtherError
-        name, at = _text(data, base + _NAMED.size)
-        title, at = _text(data, at)
-        middle = at
-        if inner != at - base - 10 | COUNTED or bits & REFERENCED:
-            raise _OtherError
-        (
-            *fill,
-            color,
-            style,
-            compression,
-            _,
-            _,
-            written,
-            _,
-            features_size,
-            features_version,
-            features_checksum,
-            features,
-            offset,
-            capacity,
-            split_level,
-            entries,
-            first_entry,
-            total_bytes,
-            compressed_bytes,
-            branches_size,
-            branches_version,
-            branches_object,
-            _,
-            branches_bits,
-            branches_name,
-            branches,
-            _,
-        ) = _MIDDLE.unpack_from(data, at)
-        at += _MIDDLE.size
-        end_of_branches = at - 21 + (branches_size ^ COUNTED)
-        if (
-            fill != [6 | COUNTED, 2]
-            or features_size != 7 | COUNTED
-            or features_version != 0
-            or branches_version != 3
-            or branches_object != 1
-            or branches_name != 0
-            or branches_bits & REFERENCED
-            or not at <= end_of_branches < end_of_base
-            or (branches > 0 and not has_class)
-            or branches < 0
-        ):
-            raise _OtherError
-        self.sizes.append((at - 25, end_of_branches))
-        self.others += [(middle + first, middle + last) for first, last in _OTHER]
+            if kind != "TBranch":
+                raise _OtherError
+        name, title, middle = self._names(base, end_of_base)
+        values = self._values(middle, end_of_base, has_class)
         self.branches.append(_UNKNOWN)  # those below have the next numbers
-        begin_of_branches = at
-        for _ in range(branches):
+        begin_of_branches = at = middle + _MIDDLE.size
+        for _ in range(values.branches):
             at = self._branch(at, number)
-        if at != end_of_branches:
+        end_of_branches = at
+        if at != _end_of_branches(middle, values):
             raise _OtherError
-        leaves_size, leaves_version, leaves_object, _, leaves_bits, leaves_name, count, _ = (
-            _LEAVES.unpack_from(data, at)
-        )
-        end_of_leaves = at + 4 + (leaves_size ^ COUNTED)
-        self.sizes.append((at, end_of_leaves))
-        at += _LEAVES.size
-        if (
-            leaves_bits & REFERENCED
-            or not at <= end_of_leaves < end_of_base
-            or leaves_version != 3
-            or leaves_object != 1
-            or leaves_name != 0
-            or count < (0 if has_class else 1)
-        ):
+        leaves, end_of_leaves = self._leaves_of(at, end_of_base, number, has_class)
+        arrays, name_of_file = self._arrays(end_of_leaves, end_of_base, values.capacity)
+        if has_class and not 0 <= values.written < values.capacity:
             raise _OtherError
-        leaves: list[PlainLeaf] = []
-        known = len(self.leaves)
-        for _ in range(count):
-            at = self._leaf(at, end_of_leaves, number, known, leaves)
-        if at != end_of_leaves:
-            raise _OtherError
-        size, _ = _ARRAY.unpack_from(data, at)
-        at += 4 + (size ^ COUNTED)
-        name_of_file, last = _text(data, at + 3 + 20 * capacity)
-        if not end_of_leaves < at < end_of_base or not size & COUNTED or last != end_of_base:
-            raise _OtherError
-        if data[at] != 1 or data[at + 1 + 4 * capacity] != 1 or data[at + 2 + 12 * capacity] != 1:
-            raise _OtherError
-        if has_class and not 0 <= written < capacity:
-            raise _OtherError
-        all_leaves = tuple(leaves)
         class_ = self._class_of(end_of_base, end) if has_class else None
-        structure = (
-            name,
-            title,
-            (color, style, compression, split_level, features_checksum, features, offset, first_entry),
-            all_leaves,
-            class_,
-            above,
-            name_of_file,
+        settings = (
+            values.color,
+            values.style,
+            values.compression,
+            values.split_level,
+            values.features_checksum,
+            values.features,
+            values.offset,
+            values.first_entry,
         )
         self.branches[number] = PlainBranch(
-            structure,
+            (name, title, settings, leaves, class_, above, name_of_file),
             name,
             title,
-            all_leaves,
+            leaves,
             above,
-            branches > 0,
+            values.branches > 0,
             class_,
             start,
             begin,
@@ -318,15 +268,88 @@ class Found:
             (begin_of_branches, end_of_branches),
             end_of_leaves,
             end,
-            entries,
-            first_entry,
-            total_bytes,
-            compressed_bytes,
-            written,
-            capacity,
-            at,
+            values.entries,
+            values.first_entry,
+            values.total_bytes,
+            values.compressed_bytes,
+            values.written,
+            values.capacity,
+            arrays,
         )
         return end
+
+    def _base(self, begin: int, end: int) -> tuple[int, int]:
+        """Where the part of a TBranchElement that is a TBranch begins and ends."""
+        size, version, size_of_base = _BASE.unpack_from(self.data, begin)
+        base, end_of_base = begin + 6, begin + 10 + (size_of_base ^ COUNTED)
+        self.sizes += [(begin, end), (base, end_of_base)]
+        if size != end - begin - 4 | COUNTED or version != 10 or not base < end_of_base <= end:
+            raise _OtherError
+        return base, end_of_base
+
+    def _names(self, base: int, end_of_base: int) -> tuple[str, str, int]:
+        """The name and the title of a branch, and the place behind them."""
+        size, version, inner, named, is_object, _, bits = _NAMED.unpack_from(self.data, base)
+        if size != end_of_base - base - 4 | COUNTED or version != 13 or named != 1 or is_object != 1:
+            raise _OtherError
+        name, at = _text(self.data, base + _NAMED.size)
+        title, at = _text(self.data, at)
+        if inner != at - base - 10 | COUNTED or bits & REFERENCED:
+            raise _OtherError
+        return name, title, at
+
+    def _values(self, middle: int, end_of_base: int, has_class: bool) -> _Values:
+        """What a branch has after its title, up to the branches below it."""
+        values = _Values._make(_MIDDLE.unpack_from(self.data, middle))
+        end_of_branches = _end_of_branches(middle, values)
+        if (
+            (values.fill_size, values.fill_version) != (6 | COUNTED, 2)
+            or (values.features_size, values.features_version) != (7 | COUNTED, 0)
+            or (values.branches_version, values.branches_object, values.branches_name) != (3, 1, 0)
+            or values.branches_bits & REFERENCED
+            or not middle + _MIDDLE.size <= end_of_branches < end_of_base
+            or (values.branches > 0 and not has_class)
+            or values.branches < 0
+        ):
+            raise _OtherError
+        self.sizes.append((middle + _MIDDLE.size - 25, end_of_branches))
+        self.others += [(middle + first, middle + last) for first, last in _OTHER]
+        return values
+
+    def _leaves_of(
+        self, at: int, end_of_base: int, number: int, has_class: bool
+    ) -> tuple[tuple[PlainLeaf, ...], int]:
+        """The leaves of a branch, and the place behind them."""
+        size, version, is_object, _, bits, name, count, _ = _LEAVES.unpack_from(self.data, at)
+        end = at + 4 + (size ^ COUNTED)
+        self.sizes.append((at, end))
+        at += _LEAVES.size
+        if (
+            bits & REFERENCED
+            or not at <= end < end_of_base
+            or (version, is_object, name) != (3, 1, 0)
+            or count < (0 if has_class else 1)
+        ):
+            raise _OtherError
+        leaves: list[PlainLeaf] = []
+        known = len(self.leaves)
+        for _ in range(count):
+            at = self._leaf(at, end, number, known, leaves)
+        if at != end:
+            raise _OtherError
+        return tuple(leaves), end
+
+    def _arrays(self, at: int, end_of_base: int, capacity: int) -> tuple[int, str]:
+        """Where the arrays of baskets of a branch begin, and the file that has its baskets if it is another one."""
+        data, end_of_leaves = self.data, at
+        size, _ = _ARRAY.unpack_from(data, at)
+        at += 4 + (size ^ COUNTED)
+        name_of_file, last = _text(data, at + 3 + 20 * capacity)
+        if not end_of_leaves < at < end_of_base or not size & COUNTED or last != end_of_base:
+            raise _OtherError
+        if data[at] != 1 or data[at + 1 + 4 * capacity] != 1 or data[at + 2 + 12 * capacity] != 1:
+            raise _OtherError
+        return at, name_of_file
 
     def _class_of(self, at: int, end: int) -> BranchClass:
         name, at = _text(self.data, at)
@@ -421,6 +444,10 @@ class Found:
 
 
 _UNKNOWN: Any = None
+
+
+def _end_of_branches(middle: int, values: _Values) -> int:
+    return middle + _MIDDLE.size - 21 + (values.branches_size ^ COUNTED)
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:
