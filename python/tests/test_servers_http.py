@@ -191,3 +191,24 @@ def test_a_file_that_changes_while_it_is_open(http):
         write(http.data / "changed.root", events(seed=2), compression="none")
         with pytest.raises(colonnade.StorageError, match="changed since it was opened"):
             data_set.arrays()
+
+
+@pytest.mark.parametrize("place", ["files", "nomove"])
+def test_a_file_that_cannot_be_sent_is_kept(tmp_path, monkeypatch, place):
+    from http_server import HttpServer
+
+    local = tmp_path / "local"
+    local.mkdir()
+    monkeypatch.setenv("TMPDIR", str(local))
+    monkeypatch.setenv("COLONNADE_HTTP_TIMEOUT", "2")
+    with HttpServer(tmp_path / "own-http") as server:
+        writer = colonnade.create(f"{server.url}/{place}/f.root", "Events")
+        writer.extend(events(1000))
+        server.kill()
+        with pytest.raises(colonnade.StorageError) as told:
+            writer.close()
+        server.start()
+    (kept,) = local.iterdir()
+    assert f'the complete file is kept here as "{kept}"' in str(told.value)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert_equal(colonnade.open(kept, "Events").arrays(), events(1000))

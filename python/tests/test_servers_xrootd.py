@@ -352,6 +352,45 @@ def test_renaming_of_which_nothing_is_heard(xrootd, xrootd_uri, s3_prefix, monke
     assert_equal(read(xrootd_uri("f.root")), events(100))
 
 
+@pytest.mark.parametrize("refused", ["nothing", "the new file", "the new file, and the old one back", "all"])
+def test_a_server_that_refuses_names_that_are_taken(xrootd, xrootd_uri, s3_prefix, refused):
+    """The old file makes room for the new one, and comes back if that cannot take its place. Both stay in any case."""
+    old, new = events(100, seed=2), events(100)
+    write(xrootd_uri("f.root"), old)
+    folder = path_of(xrootd, xrootd_uri(""))
+
+    def refuses(name, arguments):
+        if name != "mv":
+            return False
+        source, target = (each.rpartition("/")[2] for each in arguments.decode().split(" "))
+        if target != "f.root":
+            return refused == "all"
+        is_old = source.endswith(".old")
+        return (folder / target).exists() or refused != ("the new file" if is_old else "nothing")
+
+    with XrootdProxy(xrootd.port) as proxy:
+        proxy.refuses = refuses
+        uri = f"{xrootd.uri_at(proxy.port)}{s3_prefix}/f.root"
+        if refused == "nothing":
+            write(uri, new)
+        else:
+            with pytest.raises(colonnade.StorageError, match="the name is taken") as told:
+                write(uri, new)
+    names = sorted(path.name for path in folder.iterdir())
+    if refused == "nothing":
+        assert names == ["f.root"]
+        assert_equal(read(xrootd_uri("f.root")), new)
+        return
+    lost_old = refused == "the new file, and the old one back"
+    old_name = next(name for name in names if name.endswith(".old")) if lost_old else "f.root"
+    (kept,) = set(names) - {old_name}
+    assert kept.endswith(".part" if refused == "all" else ".kept")
+    assert f'"{kept}"' in str(told.value)
+    assert not lost_old or f'{old_name}" now' in str(told.value)
+    assert_equal(read(xrootd_uri(old_name)), old)
+    assert_equal(read(xrootd_uri(kept)), new)
+
+
 @pytest.mark.parametrize("meanwhile", ["nothing", "another file"])
 def test_file_that_is_replaced_while_its_server_is_started_again(own_xrootd, tmp_path, meanwhile):
     """The server has forgotten the lock on the old file, and the writer takes it again if it is the same file."""
@@ -365,6 +404,7 @@ def test_file_that_is_replaced_while_its_server_is_started_again(own_xrootd, tmp
     if meanwhile == "nothing":
         writer.close()
         assert colonnade.open(uri, "Events")["id"].to_list() == [4, 5]
+        assert [path.name for path in own_xrootd.data.iterdir()] == ["f.root"]
     else:
         with colonnade.create(tmp_path / "other.root", "Events") as other:
             other.extend({"id": [6] * 1000})
@@ -372,7 +412,9 @@ def test_file_that_is_replaced_while_its_server_is_started_again(own_xrootd, tmp
         with pytest.raises(colonnade.StorageError, match="another program has created the file"):
             writer.close()
         assert colonnade.open(uri, "Events")["id"].to_list() == [6] * 1000
-    assert [path.name for path in own_xrootd.data.iterdir()] == ["f.root"]
+        (kept,) = own_xrootd.data.glob("f.root.*.kept")
+        assert colonnade.open(own_xrootd.uri + kept.name)["id"].to_list() == [4, 5]
+        assert len(list(own_xrootd.data.iterdir())) == 2
 
 
 def test_slow_line(xrootd, xrootd_uri, toxiproxy):

@@ -1002,12 +1002,15 @@ def test_a_file_that_came_meanwhile_stays(tmp_path):
     writer = colonnade.create(uri, "Events", {"x": "std::int32_t"}, mode="create")
     writer.extend({"x": [1, 2, 3]})
     uri.write_bytes(b"of somebody else")
-    with pytest.raises(colonnade.StorageError, match="another program has created the file"):
+    with pytest.raises(colonnade.StorageError, match="another program has created the file") as told:
         writer.close()
     del writer
     gc.collect()
     assert uri.read_bytes() == b"of somebody else"
-    assert os.listdir(tmp_path) == ["f.root"]
+    (kept,) = tmp_path.glob("f.root.*.kept")
+    assert f'the complete new file is kept as "{kept.name}"' in str(told.value)
+    assert colonnade.open(kept)["x"].to_list() == [1, 2, 3]
+    assert len(os.listdir(tmp_path)) == 2
 
 
 def test_adding_to_no_file_is_refused(tmp_path):

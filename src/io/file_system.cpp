@@ -47,6 +47,12 @@ std::string beside(const std::string& path, const std::string& name) {
   return path.substr(0, path.size() - last_part(path).size()) + name;
 }
 
+// ".f.root.0123456789abcdef.part" becomes "f.root.0123456789abcdef.kept".
+std::string kept_path(const std::string& aside) {
+  const std::string_view name = last_part(aside);
+  return beside(aside, fmt::format("{}.kept", name.substr(1, name.size() - 1 - suffix.size())));
+}
+
 [[noreturn]] void refuse_existing(const std::string& uri) {
   throw Error(ErrorKind::usage, "the file already exists, but a new one was to be created",
               "another name, or replace it explicitly", {.uri = uri});
@@ -108,18 +114,15 @@ class NamedFile final : public WritableFile {
     is_name_safe_ = true;
   }
 
-  // The replaced file is removed only once the new one is on the device, whatever the durability. Nothing is
-  // replaced but the file that existed, and was locked, when writing began.
+  // The replaced file is removed only once the new one is on the device, whatever the durability.
   bool publish() override {
     if (is_published()) return false;
     const bool replaces = replaced_ != nullptr;
-    if (replaces) {
-      file().sync();
-      check_replaced();
-      files_->rename(aside_, path_, uri_);
-    } else {
-      file().flush();
-      if (!files_->rename_new(aside_, path_, uri_)) refuse_others();
+    replaces ? file().sync() : file().flush();
+    try {
+      put_in_place();
+    } catch (const Error& error) {
+      keep(error);
     }
     aside_.clear();
     replaced_.reset();
@@ -142,11 +145,35 @@ class NamedFile final : public WritableFile {
     return *file_;
   }
 
+  // Nothing is replaced but the file that existed, and was locked, when writing began.
+  void put_in_place() {
+    if (replaced_) {
+      check_replaced();
+      files_->rename(aside_, path_, uri_);
+    } else if (!files_->rename_new(aside_, path_, uri_)) {
+      refuse_others();
+    }
+  }
+
+  // The file is complete, and what is in it may not come again: its new name is one that no writer removes.
+  [[noreturn]] void keep(const Error& error) {
+    const char* what = "the complete new file is kept as";
+    try {
+      const std::string kept = is_kept_ ? aside_ : kept_path(aside_);
+      if (!is_kept_) files_->rename(aside_, kept, uri_);
+      aside_ = kept;
+    } catch (const Error&) {
+      what = "unless it is there, the complete new file is";
+    }
+    is_kept_ = true;
+    throw Error(error.kind(), fmt::format("{}; {} \"{}\"", error.problem(), what, last_part(aside_)),
+                error.advice(), error.context());
+  }
+
   [[noreturn]] void refuse_others() const {
     throw Error(ErrorKind::io,
                 "another program has created the file since this one was started; its file is left as it is",
-                "write to another file, or look at what was written there, and write again to replace it",
-                {.uri = uri_});
+                "look at what was written there, and rename or remove the new file", {.uri = uri_});
   }
 
   void lock_replaced() {
@@ -199,7 +226,7 @@ class NamedFile final : public WritableFile {
     try {
       file_.reset();
       const std::string aside = std::exchange(aside_, {});
-      if (process_.is_current()) files_->remove(aside);
+      if (process_.is_current() && !is_kept_) files_->remove(aside);
     } catch (...) {  // the next writer here removes it
     }
     replaced_.reset();
@@ -213,6 +240,7 @@ class NamedFile final : public WritableFile {
   std::string replaced_version_;
   std::unique_ptr<WritableFile> file_;
   bool is_name_safe_ = false;  // on the device
+  bool is_kept_ = false;       // complete, but not in its place
   const Process process_;      // a forked child leaves the file to its parent
 };
 

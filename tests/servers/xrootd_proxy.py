@@ -1,4 +1,4 @@
-"""A proxy in front of an XRootD server that knows requests, and loses answers to them after they were carried out."""
+"""A proxy in front of an XRootD server that knows requests: it refuses some, and loses the answers to others."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ HANDSHAKE = 20
 """Bytes that a client begins with."""
 NUMBERS = {3003: "close", 3009: "mv", 3010: "open", 3017: "stat", 3019: "write"}
 LAST_PART = 0
+ERROR = 4003
+EXISTS = 3018
 
 
 class XrootdProxy(Listener):
@@ -22,6 +24,8 @@ class XrootdProxy(Listener):
 
     def __init__(self, server_port: int) -> None:
         self.loses: Callable[[str], bool] = lambda _: False
+        self.refuses: Callable[[str, bytes], bool] = lambda _name, _arguments: False
+        """Whether a request does not reach the server: the answer is that the name is taken."""
         self.is_down = False
         """No connection is accepted."""
         self.lost: list[str] = []
@@ -47,6 +51,7 @@ class _Connection:
     def __init__(self, proxy: XrootdProxy, client: socket.socket, server_port: int) -> None:
         self._proxy, self._client = proxy, client
         self._server = socket.create_connection((HOST, server_port))
+        self._to_client = threading.Lock()
         self._asked: dict[bytes, str] = {}
         """The names of requests, by the number that their answers have."""
         ways = (self._pass_requests, self._pass_answers)
@@ -76,8 +81,13 @@ class _Connection:
         while True:
             head = _exactly(self._client, 24)
             stream, number, size = struct.unpack(">2sH16xI", head)
-            self._asked[stream] = NUMBERS.get(number, str(number))
-            self._server.sendall(head + _exactly(self._client, size))
+            name = self._asked[stream] = NUMBERS.get(number, str(number))
+            body = _exactly(self._client, size)
+            if self._proxy.refuses(name, body):
+                problem = struct.pack(">I", EXISTS) + b"the name is taken\0"
+                self._answer(struct.pack(">2sHI", stream, ERROR, len(problem)) + problem)
+            else:
+                self._server.sendall(head + body)
 
     def _pass_answers(self) -> None:
         while True:
@@ -88,7 +98,11 @@ class _Connection:
             if status == LAST_PART and self._proxy.loses(name):
                 self._proxy.lost.append(name)
                 return
-            self._client.sendall(head + body)
+            self._answer(head + body)
+
+    def _answer(self, answer: bytes) -> None:
+        with self._to_client:
+            self._client.sendall(answer)
 
 
 def _exactly(connection: socket.socket, size: int) -> bytes:

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/test_errors.h"
 #include "base/test_folder.h"
@@ -24,10 +27,25 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 class HttpFaults : public testing::Test {
  protected:
-  void TearDown() override { ::unsetenv("COLONNADE_HTTP_TIMEOUT"); }
+  void SetUp() override { ::setenv("TMPDIR", temporary_.path().c_str(), 1); }
+  void TearDown() override {
+    ::unsetenv("TMPDIR");
+    ::unsetenv("COLONNADE_HTTP_TIMEOUT");
+  }
+  // What is in the only file that was kept because it could not be sent.
+  std::string kept(const Error& error) const {
+    std::vector<std::string> found;
+    for (const auto& each : std::filesystem::directory_iterator(temporary_.path()))
+      found.push_back(each.path().string());
+    if (found.size() != 1) return fmt::format("{} files", found.size());
+    EXPECT_THAT(error.problem(), HasSubstr("kept here as \"" + found[0] + '"'));
+    std::ifstream stream(found[0]);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
   // Where a server fails to the end.
   static void try_for_two_seconds() { ::setenv("COLONNADE_HTTP_TIMEOUT", "2", 1); }
   // Opens the file, then lets `spoil` change what comes back for the middle of it.
@@ -49,6 +67,8 @@ class HttpFaults : public testing::Test {
     for (auto& header : answer.headers)
       if (header.first == name) header.second = value;
   }
+
+  const TestFolder temporary_;
 };
 
 TEST_F(HttpFaults, ChangesAreSeenByTheTagWhereIfMatchIsPassedOver) {
@@ -571,8 +591,11 @@ TEST_F(HttpFaults, FilesThatSomebodyElseAcceptedAreNoticed) {
     const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
     file->write(0, as_bytes("1234567"));
     const Error error = error_of([&] { file->close(); });
-    EXPECT_EQ(error.problem(), "7 bytes were sent and accepted, but the server does not have the file");
+    EXPECT_THAT(error.problem(),
+                StartsWith("7 bytes were sent and accepted, but the server does not have the file; "));
     EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_EQ(kept(error), "1234567");
+    std::filesystem::remove(std::filesystem::directory_iterator(temporary_.path())->path());
   }
 }
 
@@ -584,8 +607,11 @@ TEST_F(HttpFaults, BytesThatAServerLostOnTheWayAreNoticed) {
   const auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
   file->write(0, as_bytes("1234567"));
   // A second close() says the same: the file is not there.
-  for (int k = 0; k < 2; ++k)
-    EXPECT_EQ(error_of([&] { file->close(); }).problem(), "7 bytes were sent, but the server has 5");
+  for (int k = 0; k < 2; ++k) {
+    const Error error = error_of([&] { file->close(); });
+    EXPECT_THAT(error.problem(), StartsWith("7 bytes were sent, but the server has 5; "));
+    EXPECT_EQ(kept(error), "1234567");
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ constexpr unsigned attempts_to_begin = 4;
 // A local file without a name, and its content for sending.
 class Spool {
  public:
-  explicit Spool(const std::string& uri) : Spool(uri, path_of_new()) {}
+  explicit Spool(const std::string& uri) : Spool(uri, new_path(".part")) {}
   ~Spool() {
     if (mapped_ != nullptr) ::munmap(mapped_, size_);
   }
@@ -61,6 +62,22 @@ class Spool {
     return {static_cast<const std::byte*>(mapped_), size_};
   }
 
+  // Copies the content into a file with a name, and returns that; empty if there is none yet.
+  std::string keep(const std::string& uri) const {
+    if (mapped_ == nullptr) return {};
+    std::string path = new_path(".kept");
+    try {
+      const auto file = local_file_system()->create(path, uri, "", {}).file;
+      ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
+      file->write(0, {static_cast<const std::byte*>(mapped_), size_});
+      file->close();
+    } catch (const Error&) {  // the disk may be full
+      ::unlink(path.c_str());
+      return {};
+    }
+    return path;
+  }
+
  private:
   Spool(const std::string& uri, const std::string& path)
       : file_(local_file_system()->create(path, uri, "", {}).file),
@@ -70,10 +87,10 @@ class Spool {
     if (reader_.get() < 0) fail_system(uri, "open the temporary file " + path, code);
   }
 
-  static std::string path_of_new() {
+  static std::string new_path(std::string_view ending) {
     const char* folder = std::getenv("TMPDIR");
-    return fmt::format("{}/colonnade-{:016x}.part", folder == nullptr || *folder == '\0' ? "/tmp" : folder,
-                       environment().random_number());
+    return fmt::format("{}/colonnade-{:016x}{}", folder == nullptr || *folder == '\0' ? "/tmp" : folder,
+                       environment().random_number(), ending);
   }
 
   std::unique_ptr<WritableFile> file_;
@@ -137,6 +154,10 @@ class HttpWriter final : public WritableFile {
       put(target, content);
       const HttpAnswer sent = check_size(target, content.size());
       if (can_rename_) rename(content.size(), sent);
+    } catch (const Error& error) {
+      failure_ = std::make_exception_ptr(kept(error));
+      discard();
+      std::rethrow_exception(failure_);
     } catch (...) {
       failure_ = std::current_exception();
       discard();
@@ -157,6 +178,14 @@ class HttpWriter final : public WritableFile {
   }
 
  private:
+  // What is in a complete file may not come again.
+  Error kept(const Error& error) const {
+    const std::string path = spool_->keep(uri());
+    if (path.empty()) return error;
+    return {error.kind(), fmt::format("{}; the complete file is kept here as \"{}\"", error.problem(), path),
+            error.advice(), error.context()};
+  }
+
   Spool& open_spool() const {
     if (spool_ == nullptr)
       throw Error(ErrorKind::usage, "the file is already closed", "use it before close()", {.uri = uri()});

@@ -24,6 +24,7 @@ namespace colonnade::io {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 class NewFile : public testing::Test {
@@ -247,23 +248,46 @@ TEST_F(NewFile, StaysAsideIfItCannotBeMoved) {
   };
   const auto file = open_for_writing(local_file_system(calls), path("f"), OpenMode::create, {});
   file->write(0, as_bytes("new"));
-  EXPECT_THAT(error_of([&] { file->close(); }).problem(), HasSubstr("cannot move the finished file"));
+  const Error error = error_of([&] { file->close(); });
+  EXPECT_THAT(error.problem(), HasSubstr("cannot move the finished file"));
   file->discard();
   EXPECT_EQ(text("f"), "old");
-  EXPECT_THAT(names(), testing::ElementsAre("f"));
+  ASSERT_EQ(names().size(), 2u);
+  EXPECT_THAT(error.problem(),
+              EndsWith("unless it is there, the complete new file is \"" + names()[0] + '"'));
+  EXPECT_EQ(text(names()[0]), "new");
 }
 
 TEST_F(NewFile, DoesNotReplaceAnotherOneThanTheOneThatItFound) {
   store("f", "old");
-  {
+  const auto replacing = [&](const char* by) {
     const auto file = open_for_writing(path("f"), OpenMode::create);
     file->write(0, as_bytes("new"));
-    store("g", "of somebody else");
+    store("g", by);
     fs::rename(path("g"), path("f"));
-    EXPECT_THAT(error_of([&] { file->close(); }).problem(),
-                HasSubstr("another program has created the file"));
-  }
+    return error_of([&] { file->close(); });
+  };
+  const Error error = replacing("of somebody else");
+  EXPECT_THAT(error.problem(), HasSubstr("another program has created the file"));
   EXPECT_EQ(text("f"), "of somebody else");
+  ASSERT_EQ(names().size(), 2u);
+  const std::string kept = names()[1];
+  EXPECT_THAT(error.problem(), EndsWith("the complete new file is kept as \"" + kept + '"'));
+  // It is not one of the leftovers that the next writers remove.
+  EXPECT_THAT(replacing("of somebody else again").problem(), HasSubstr("another program"));
+  EXPECT_EQ(names().size(), 3u);
+  EXPECT_EQ(text(kept), "new");
+}
+
+TEST_F(NewFile, MayTakeItsPlaceLater) {
+  const auto file = open_for_writing(path("f"), OpenMode::create);
+  file->write(0, as_bytes("new"));
+  store("f", "of somebody else");
+  EXPECT_THAT(error_of([&] { file->publish(); }).problem(), HasSubstr("is kept as"));
+  EXPECT_THAT(error_of([&] { file->publish(); }).problem(), HasSubstr("is kept as"));
+  fs::remove(path("f"));
+  file->close();
+  EXPECT_EQ(text("f"), "new");
   EXPECT_THAT(names(), testing::ElementsAre("f"));
 }
 
