@@ -97,8 +97,9 @@ def check_types(selected: Mapping[str, FieldInfo]) -> None:
         UnsupportedError: a column has a type that Polars lacks.
     """
     for column, info in selected.items():
-        if any(part.kind == FieldKind.variant for part in info.walk()):
-            raise _no_type(column, info)
+        for part in info.walk():
+            if part.kind == FieldKind.variant:
+                raise _no_type(column, part)
 
 
 def _no_type(column: str, info: FieldInfo) -> UnsupportedError:

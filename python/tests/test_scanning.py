@@ -233,12 +233,16 @@ def test_what_polars_does_not_have(tmp_path: Path) -> None:
         colonnade.polars.scan(file)
     assert colonnade.polars.scan(file, fields=["x"]).collect().to_dicts() == [{"x": 2}]
     inside = tmp_path / "inside.root"
-    with colonnade.create(inside, "E", schema={"v": "std::vector<std::variant<int,float>>"}) as writing:
-        writing.fill(v=[1])
+    with colonnade.create(
+        inside, "E", schema={"v": {"of": "std::vector<std::variant<int,float>>"}}
+    ) as writing:
+        writing.fill(v={"of": [1]})
     for made in (file, inside):
         # What a Polars panic raises would pass through `except Exception`.
         for use in (colonnade.polars.scan, colonnade.DataSet.to_polars):
-            with pytest.raises(colonnade.UnsupportedError, match="Polars has no type for 'std::v") as caught:
+            with pytest.raises(
+                colonnade.UnsupportedError, match="Polars has no type for 'std::variant<"
+            ) as caught:
                 use(colonnade.open(made))
             assert caught.value.field == "v"
     with pytest.raises(colonnade.Error, match=r"no\.root"):
