@@ -235,6 +235,7 @@ class Projections : public ::testing::Test {
     model->make_field<std::array<float, 2>>("array");
     model->make_field<std::variant<int, float>>("variant");
     model->make_field<std::optional<double>>("maybe");
+    model->make_field<std::bitset<9>>("bits");
     return model;
   }
   void fill(Writer& writer, int entries) {
@@ -247,6 +248,7 @@ class Projections : public ::testing::Test {
       *writer.model().default_entry().ptr<std::string>("text") = std::to_string(filled_);
       *writer.model().default_entry().ptr<std::optional<double>>("maybe") =
           filled_ % 2 == 0 ? std::optional<double>(filled_) : std::nullopt;
+      *writer.model().default_entry().ptr<std::bitset<9>>("bits") = static_cast<unsigned>(filled_);
       writer.fill();
       if (filled_ % 6 == 5) writer.commit_cluster();
     }
@@ -261,6 +263,7 @@ class Projections : public ::testing::Test {
     auto copy = reader->view<std::string>("copy");
     auto maybe = reader->view<std::optional<double>>("same");
     auto has = reader->view<Cardinality<std::uint32_t>>("has");
+    auto bits = reader->view<std::bitset<9>>("same_bits");
     auto items = reader->view<float>("energies._0");
     auto lists = reader->collection("energies");
     ASSERT_EQ(energies.size(), static_cast<unsigned>(filled_));
@@ -271,6 +274,7 @@ class Projections : public ::testing::Test {
       ASSERT_EQ(copy(i), std::to_string(i));
       ASSERT_EQ(has(i), i % 2 == 0 ? 1u : 0u);
       ASSERT_EQ(maybe(i).has_value(), i % 2 == 0);
+      ASSERT_EQ(bits(i).to_ulong(), i);
       for (std::size_t k = 0; k < i % 4; ++k) {
         ASSERT_EQ(energies(i)[k], static_cast<float>(10 * i + k));
         ASSERT_EQ(cells(i)[k].size(), k);
@@ -300,6 +304,7 @@ class Projections : public ::testing::Test {
     add(std::type_identity<std::string>(), "copy", Model::Sources{{"copy", "text"}});
     add(std::type_identity<std::optional<double>>(), "same", Model::Sources{{"same", "maybe"}});
     add(std::type_identity<Cardinality<std::uint32_t>>(), "has", Model::Sources{{"has", "maybe"}});
+    add(std::type_identity<std::bitset<9>>(), "same_bits", Model::Sources{{"same_bits", "bits"}});
   }
   int filled_ = 0;
 };
@@ -384,7 +389,7 @@ TEST_F(Projections, ErrorsSayWhatDoesNotFit) {
          "std::int32_t",
          "p");
   expect(refused(type_identity<float>(), {{"p", "hits._0.energy"}}),
-         "'hits._0.energy' is not in the same collections as the projected field", "p");
+         "'hits._0.energy' is not in the same collections, arrays and variants as the projected field", "p");
   expect(refused(type_identity<std::vector<float>>(), {{"p", "hits"}}),
          "a field of type float cannot be projected from 'hits._0' of type late_test::Hit", "p._0");
   expect(refused(type_identity<std::array<float, 2>>(), {{"p", "array"}}),
@@ -394,8 +399,15 @@ TEST_F(Projections, ErrorsSayWhatDoesNotFit) {
          "a field of type std::variant<std::int32_t,float> cannot be projected from 'variant' of type "
          "std::variant<std::int32_t,float>",
          "p");
+  expect(refused(type_identity<std::bitset<8>>(), {{"p", "bits"}}),
+         "a field of type std::bitset<8> cannot be projected from 'bits' of type std::bitset<9>", "p");
+  expect(refused(type_identity<float>(), {{"p", "array._0"}}),
+         "'array._0' is not in the same collections, arrays and variants as the projected field", "p");
+  expect(refused(type_identity<int>(), {{"p", "variant._0"}}),
+         "'variant._0' is not in the same collections, arrays and variants as the projected field", "p");
   expect(refused(type_identity<std::vector<std::int16_t>>(), {{"p", "hits"}, {"p._0", "hits._0.cells._0"}}),
-         "'hits._0.cells._0' is not in the same collections as the projected field", "p._0");
+         "'hits._0.cells._0' is not in the same collections, arrays and variants as the projected field",
+         "p._0");
 }
 
 TEST_F(Projections, ABadLateOneLeavesTheWriterUsable) {

@@ -120,23 +120,25 @@ class Projector {
     const bool cardinality = field.kind() == FieldKind::cardinality;
     const bool same_role = cardinality ? s.role == FieldRole::collection : s.role == field.role();
     const bool same_leaf = cardinality || field.role() != FieldRole::leaf || s.type_name == field.type_name();
-    if (!same_role || !same_leaf || field.kind() == FieldKind::variant || field.array_size() > 0 ||
-        s.array_size > 0)
+    const bool array = field.array_size() > 0 && field.kind() != FieldKind::bitset;
+    if (!same_role || !same_leaf || field.kind() == FieldKind::variant || array ||
+        s.array_size != field.array_size())
       throw Error(ErrorKind::schema,
                   fmt::format("a field of type {} cannot be projected from '{}' of type {}",
                               field.type_name(), descriptor_.path_of(source), s.type_name),
                   "project onto the same type; variants and arrays cannot be projected", {.field = path});
   }
 
-  // The collections above a stored or projected field, as stored fields: both lists must be equal.
-  std::vector<std::uint32_t> collections_above(std::uint32_t id) const {
-    std::vector<std::uint32_t> path;
+  // What repeats a stored or projected field, or leaves it out, as stored fields: both lists must be equal.
+  std::vector<std::uint32_t> repeated_by(std::uint32_t id) const {
+    std::vector<std::uint32_t> above;
     while (descriptor_.fields[id].parent != id) {
       id = descriptor_.fields[id].parent;
-      if (descriptor_.fields[id].role == FieldRole::collection)
-        path.push_back(descriptor_.fields[id].source_field.value_or(id));
+      const FieldDescriptor& field = descriptor_.fields[id];
+      if (field.role == FieldRole::collection || field.role == FieldRole::variant || field.array_size > 0)
+        above.push_back(field.source_field.value_or(id));
     }
-    return path;
+    return above;
   }
 
   void describe_below(const Field& field, const std::string& path, std::uint32_t parent,
@@ -149,6 +151,7 @@ class Projector {
     f.role = field.role();
     f.raw_role = static_cast<std::uint16_t>(f.role);
     f.type_version = field.type_version();
+    f.array_size = field.array_size();
     f.name = field.name();
     f.type_name = field.type_name();
     f.type_alias = field.type_alias();
@@ -158,11 +161,12 @@ class Projector {
     const std::uint32_t id = f.id;
     if (parent != invalid_id) descriptor_.fields[parent].children.push_back(id);
     descriptor_.fields.push_back(std::move(f));
-    if (collections_above(id) != collections_above(source))
-      throw Error(ErrorKind::schema,
-                  fmt::format("'{}' is not in the same collections as the projected field",
-                              descriptor_.path_of(source)),
-                  "", {.field = path});
+    if (repeated_by(id) != repeated_by(source))
+      throw Error(
+          ErrorKind::schema,
+          fmt::format("'{}' is not in the same collections, arrays and variants as the projected field",
+                      descriptor_.path_of(source)),
+          "", {.field = path});
     for (const auto& group : descriptor_.fields[source].representations)
       for (const std::uint32_t column : group) descriptor_.aliases.push_back({column, id});
     for (const auto& child : field.children()) describe_below(*child, path + "." + child->name(), id, source);
