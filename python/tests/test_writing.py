@@ -572,6 +572,16 @@ def test_arrays_of_times_are_no_numbers_of_an_entry(tmp_path, unit):
         writer.fill(v=np.array([5], unit))
 
 
+def test_bitsets_among_alternatives_come_from_arrow(tmp_path):
+    """Items of lists of Arrow may be missing, even if none is."""
+    values = [[True, False, True], 0.5, [[True, True]], [False, False, False]]
+    for name in ("a", "b"):
+        type_name = "std::variant<std::bitset<3>,float,std::vector<std::bitset<2>>>"
+        with colonnade.create(tmp_path / f"{name}.root", "Events", {"v": type_name}) as writer:
+            writer.extend({"v": values} if name == "a" else colonnade.open(tmp_path / "a.root").to_arrow())
+        assert colonnade.open(tmp_path / f"{name}.root")["v"].to_list() == values
+
+
 def test_iterators_are_given_whole_to_the_alternative_that_takes_them(tmp_path):
     schema = {"v": "std::variant<std::vector<int>,std::vector<std::string>>"}
     with colonnade.create(tmp_path / "f.root", "Events", schema) as writer:

@@ -373,8 +373,7 @@ def _score(field: _core.Field, content: Content) -> float:
     if kind == FieldKind.variant:
         return _worst(content, lambda part: max(_score(child, part) for child in field.children))
     if content.is_option:
-        is_missing = np.any(np.asarray(content.mask_as_bool(valid_when=False)))
-        return min(_BEYOND if is_missing else _RESHAPED, _score(field, content.project()))
+        return _score_option(content, lambda present: _score(field, present))
     if content.is_union:
         return min(_RESHAPED, _worst(content, lambda part: _score(field, part)))
     if kind == FieldKind.scalar:
@@ -396,9 +395,17 @@ def _score(field: _core.Field, content: Content) -> float:
         return _NOT
     _, items = _list_parts(content)
     if kind == FieldKind.bitset:
+        # Items of lists of Arrow may be missing, even if none is.
+        if items.is_option:
+            return _score_option(items, lambda present: _score_numbers(field, present))
         return _score_numbers(field, items)
     fits = _score(field.children[0], items)
     return min(fits, _RESHAPED) if kind == FieldKind.collection and content.is_regular else fits
+
+
+def _score_option(content: Content, score: Callable[[Content], float]) -> float:
+    is_missing = np.any(np.asarray(content.mask_as_bool(valid_when=False)))
+    return min(_BEYOND if is_missing else _RESHAPED, score(content.project()))
 
 
 def _worst(content: Content, score: Callable[[Content], float]) -> float:
