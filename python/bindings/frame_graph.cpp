@@ -481,6 +481,13 @@ void register_questions(nb::class_<PyGraph>& graph) {
           },
           nb::arg("node"), nb::arg("name"))
       .def(
+          "is_taken",
+          [](PyGraph& self, NodeId node, const std::string& name) {
+            return self.locked([&](Graph& g) { return g.is_taken(node, name); });
+          },
+          nb::arg("node"), nb::arg("name"),
+          "Whether a new column cannot have the name: there is a column, or a field that cannot be one.")
+      .def(
           "describe",
           [](PyGraph& self, NodeId node) {
             return text(self.locked([&](Graph& g) { return g.describe(node); }));

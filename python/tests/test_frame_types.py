@@ -539,6 +539,22 @@ def test_records_without_members_have_nothing_to_write(tmp_path: Path) -> None:
         again.take("x.a")
 
 
+@pytest.mark.filterwarnings("ignore::colonnade.LeftOutWarning")
+def test_fields_that_cannot_be_columns_are_none(tmp_path: Path) -> None:
+    frame = DataFrame("Streamer", FIXTURES / "types_streamer.root")
+    assert not frame.has_column("blob")
+    assert "blob" not in frame
+    assert not hasattr(frame, "blob")
+    with pytest.raises(colonnade.UnsupportedError, match="streamer field"):
+        frame.take("blob")
+    # No other column gets the name: that of a join has a prefix.
+    with colonnade.create(tmp_path / "f.root", "Other", {"n": int, "blob": int}) as writer:
+        writer.extend({"n": range(5), "blob": range(0, 50, 10)})
+    numbered = frame.define("n", "int(rdfentry_)")
+    joined = numbered.join("Other", tmp_path / "f.root", on="n")
+    assert joined.take("Other_blob").value.tolist() == [0, 10, 20, 30, 40]
+
+
 def test_snapshots_of_files_with_other_types(tmp_path: Path) -> None:
     """A type that all files have stays; others become what holds both, on engines too."""
     kinds = ["std::map<std::string,float>", "std::unordered_map<std::string,float>"]

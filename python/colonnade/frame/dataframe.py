@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -354,7 +355,8 @@ class DataFrame(Actions):
         else:
             self._session.left_out += [(f"{prefix}{column}", why) for column, why in join.left_out]
             chosen = [each for each in join.columns() if missing != "skip" or each in name]
-        wanted = join.wanted(self._texts(list(pairs)), title, prefix, chosen, self.has_column, how == "inner")
+        taken = partial(self._graph.is_taken, self._node)
+        wanted = join.wanted(self._texts(list(pairs)), title, prefix, chosen, taken, how == "inner")
         return self._at(self._graph.join(self._node, join, wanted))
 
     # ---- Columns

@@ -446,7 +446,7 @@ def text_of(value: ExpressionLike, graph: _core.FrameGraph, node: int) -> str:
     """
     if isinstance(value, str):
         column_name(value, "column or text of an expression")
-        return _core.column_text(value) if graph.has_column(node, value) else value
+        return _core.column_text(value) if graph.is_taken(node, value) else value
     if not isinstance(value, Expression):
         raise TypeMismatchError(
             f"a value of type {type(value).__name__} is not an expression",

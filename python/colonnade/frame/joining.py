@@ -189,7 +189,7 @@ class Joining:
         own = _as_name(other.name)
         entry = f"{prefix}entry" if prefix else f"{own}_entry"
         wishes = {Column(place): entry}
-        if self._has(entry):
+        if self._is_taken(entry):
             raise UsageError(
                 f"join '{other.name}': there is already a column '{entry}'",
                 'names of their own for the columns of this join: prefix="cal_"',
@@ -202,9 +202,9 @@ class Joining:
                 left_out.append((field, _ENTRY_OF_LEFT))
                 continue
             name = _as_name(prefix + field)
-            if not prefix and (self._has(name) or name in wishes.values()):
+            if not prefix and (self._is_taken(name) or name in wishes.values()):
                 name = f"{own}_{name}"
-            if self._has(name) or name in wishes.values():
+            if self._is_taken(name) or name in wishes.values():
                 raise UsageError(f"there is already a column '{name}'", "another prefix")
             wishes[column] = name
         return wishes, left_out
@@ -312,15 +312,12 @@ class Joining:
         title = self._places.places[column.place].first.name
         longer = _as_name(f"{title}_{wish or column.name or 'entry'}")
         name, count = wish or longer, 1
-        while name in used or self._has(name):
+        while name in used or self._is_taken(name):
             name, count = longer if count == 1 else f"{longer}_{count}", count + 1
         return name
 
-    def _has(self, name: str) -> bool:
-        try:
-            return self._graph.has_column(self._node, name)
-        except UsageError:  # several friends have it
-            return True
+    def _is_taken(self, name: str) -> bool:
+        return self._graph.is_taken(self._node, name)
 
     def _move_to(self, node: int) -> None:
         self._release()

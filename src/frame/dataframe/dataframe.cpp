@@ -33,7 +33,7 @@ namespace {
 
 // The text of an argument: one that is exactly the name of a column is that column, as "a-b" or "1".
 std::string argument_text(const FrameGraph& graph, NodeId node, const std::string& argument) {
-  return graph.graph.has_column(node, argument) ? frame::column_text(argument) : argument;
+  return graph.graph.is_taken(node, argument) ? frame::column_text(argument) : argument;
 }
 
 std::vector<std::string> argument_texts(const FrameGraph& graph, NodeId node,
@@ -159,7 +159,7 @@ NodeId frame_join(FrameGraph& graph, NodeId node, const std::string& name, std::
   wanted.inner = !options.left;
   frame::name_columns(*join, wanted, name, options.prefix,
                       options.columns.empty() ? join->columns() : options.columns,
-                      [&](const std::string& column) { return graph.graph.has_column(node, column); });
+                      [&](const std::string& column) { return graph.graph.is_taken(node, column); });
   return join->add_to(graph.graph, node, wanted);
 }
 

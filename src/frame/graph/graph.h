@@ -183,6 +183,8 @@ class Graph {
   std::vector<NodeNames> names_above(NodeId node) const;
   ValueType column_type(NodeId node, const std::string& expression) const;
   bool has_column(NodeId node, const std::string& name) const;
+  // Whether a new column cannot have the name: there is a column, or a field that cannot be one.
+  bool is_taken(NodeId node, const std::string& name) const;
   std::string describe(NodeId node) const;   // a text of several lines
   std::string dot() const;                   // the graph for Graphviz
   std::string dot_above(NodeId node) const;  // the node and those above it alone

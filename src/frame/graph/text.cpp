@@ -114,8 +114,18 @@ bool Graph::has_column(NodeId node, const std::string& name) const {
   try {
     return state_->find(state_->node(node).names, name, 0, nullptr).has_value();
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::unsupported) return false;  // a field that cannot be a column
     if (error.kind() != ErrorKind::usage) throw;
     return true;  // several friends have it
+  }
+}
+
+bool Graph::is_taken(NodeId node, const std::string& name) const {
+  try {
+    return state_->find(state_->node(node).names, name, 0, nullptr).has_value();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::usage) throw;
+    return true;
   }
 }
 
