@@ -1221,6 +1221,18 @@ def test_a_file_whose_writer_stopped_says_so(tmp_path):
         colonnade.open(path)
 
 
+def test_a_branch_keeps_a_name_that_others_would_get(tmp_path):
+    """RDataFrame's snapshots write "a_b" for "a.b", perhaps beside it."""
+    with uproot.recreate(tmp_path / "tree.root") as file:
+        file.mktree("t", {"a.b": "int32", "a_b": "int32", "a b": "int32"})
+        file["t"].extend({"a.b": np.array([1]), "a_b": np.array([2]), "a b": np.array([3])})
+    data_set = colonnade.open(tmp_path / "tree.root", "t")
+    frame = colonnade.DataFrame("t", tmp_path / "tree.root")
+    for value, name in enumerate(["a.b", "a_b", "a b"], 1):
+        assert data_set[name].to_list() == [value]
+        assert frame.take(name).value.tolist() == [value]
+
+
 def test_names_of_trees_become_names_of_data_sets(tmp_path):
     with uproot.recreate(tmp_path / "t.root") as file:
         file.mktree("a dir/my tree.v2", {"x": "int32"}).extend({"x": [1, 2]})

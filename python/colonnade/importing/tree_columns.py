@@ -49,7 +49,7 @@ from .trees import ImportProgress, _Import, _Writer
 
 __all__ = ["TreeColumns"]
 
-_RULES = 16
+_RULES = 17
 """The version of names, types and values; files imported by another version are not used."""
 _SIZEOF = ("#", "R_rdf_sizeof_")
 _OPENED = 16

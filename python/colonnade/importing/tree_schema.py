@@ -13,7 +13,7 @@ blanks become underscores.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -63,7 +63,7 @@ def plan_fields(tree: Any, wanted: Any, *, grouping: bool = True) -> TreePlan:
         _ = tree.file.streamers  # fails if the classes are damaged
     unreadable: list[Unreadable] = []
     planner = _Planner(tree, wanted, unreadable, grouping)
-    return TreePlan(_with_projections(_unique(planner.nodes(tree.branches, "", ""))), unreadable)
+    return TreePlan(_with_projections(planner.nodes(tree.branches, "", "")), unreadable)
 
 
 class _Planner:
@@ -75,6 +75,9 @@ class _Planner:
     def nodes(self, branches: Iterable[Any], above: str, prefix: str) -> list[PlannedField]:
         """Fields of sibling branches; `above` is the path, `prefix` the name of the enclosing branch."""
         branches = list(branches)
+        spelled = {
+            branch.name.removeprefix(f"{prefix.rstrip('.')}."): above + branch.name for branch in branches
+        }
         counted: dict[str, list[Leaf]] = {}
         counters: dict[str, Leaf] = {}
         order: list[PlannedField | str] = []
@@ -108,7 +111,7 @@ class _Planner:
                     _Value(member_name(branch.name, prefix) if above else clean_name(branch.name), leaf)
                 )
         taken = {one.name for one in order if not isinstance(one, str)}
-        return self._in_order(order, counters, counted, taken)
+        return _unique(self._in_order(order, counters, counted, taken), spelled)
 
     @staticmethod
     def _in_order(
@@ -148,7 +151,7 @@ class _Planner:
         own = f"{branch.name}."
         is_prefix = not is_base or any(sub.name.startswith(own) for sub in branch.branches)
         prefix = branch.name if is_prefix else branch.name.rpartition(".")[0]
-        nodes = _unique(self.nodes(branch.branches, f"{path}/", prefix))
+        nodes = self.nodes(branch.branches, f"{path}/", prefix)
         return _Record(name, nodes, kind_name == "pair") if nodes else None
 
     def _like(self, branch: Any, path: str, kind: tuple[Any, ...] | None) -> Leaf | None:
@@ -337,11 +340,23 @@ def _has(name: str, prefix: str) -> bool:
     return name.startswith(prefix) and len(name) > len(prefix)
 
 
-def _unique(nodes: list[PlannedField]) -> list[PlannedField]:
-    taken: set[str] = set()
+def _unique(nodes: list[PlannedField], spelled: Mapping[str, str]) -> list[PlannedField]:
+    """Give each node a name of its own. That of a branch with this very name stays: `a_b`, also after `a.b`.
+
+    Args:
+        nodes: with names that may be equal.
+        spelled: the paths of branches by their names.
+    """
+    kept: dict[str, PlannedField] = {}
     for node in nodes:
-        node.name = free_name(node.name, taken)
-        taken.add(node.name)
+        path = spelled.get(node.name)
+        if path is not None and f"{next(node.leaves()).path}/".startswith(f"{path}/"):
+            kept.setdefault(node.name, node)
+    taken = set(kept)
+    for node in nodes:
+        if kept.get(node.name) is not node:
+            node.name = free_name(node.name, taken)
+            taken.add(node.name)
     return nodes
 
 
