@@ -515,6 +515,9 @@ def test_advice_reads_on():
         frame.alias("x", "valeu3")
     assert "; did you mean 'value" in str(caught.value)
     assert "try: did" not in str(caught.value)
+    for name in ("MET_PT", "X"):
+        with pytest.raises(colonnade.NotFoundError, match=f"did you mean '(?i:{name})'\\?"):
+            DataFrame.from_arrays(dict.fromkeys(["i", "MET_pt", "x"], np.ones(3))).mean(name)
     with pytest.raises(colonnade.UsageError, match="entries from 5 to 3 are not a valid range; try: "):
         DataFrame(10, entries=(5, 3))
 

@@ -527,6 +527,19 @@ def test_files_without_a_branch(tmp_path, tree):
         colonnade.open([str(tree), str(bare)])
 
 
+def test_a_tree_without_branches(tmp_path, tree):
+    """Jobs that selected nothing leave such trees."""
+    files = [str(tree), str(FIXTURES / "trees" / "no_branches.root")]
+    for options in ({}, {"cache": tmp_path / "cache"}, {"cache": tmp_path / "cache"}):
+        for order in (files, files[::-1]):
+            assert DataFrame("Events", order, **options).sum("run").value == sum(range(1000))
+    assert colonnade.open(files, missing="fill")["run"].to_list() == list(range(1000))
+    chain = ROOT.TChain("Events")
+    for file in files:
+        chain.Add(file)
+    assert chain.GetEntries() == 1000
+
+
 def test_a_tree_without_a_column_beside_an_imported_one(tmp_path):
     """A file with the counter alone, to count entries, would have a number where the others have a length."""
     lists, values = ak.Array([[1.5, 2.5], [], [3.5]]), np.arange(3.0)
@@ -850,9 +863,9 @@ def test_fields_are_found_by_the_names_of_branches(tmp_path):
         tree = file.mktree("t", dict.fromkeys(names, np.int32))
         tree.extend({name: np.arange(3, dtype=np.int32) * k for k, name in enumerate(names, 1)})
     opened = colonnade.open(path)
-    assert [opened[name].to_list() for name in names] == [[0, 1, 2], [0, 2, 4], [0, 2, 4]]
-    assert opened["Info_y_"].to_list() == [0, 3, 6]
-    assert opened.arrays(names[:2]).fields == ["Info_x", "Info_y"]
+    assert [opened[name].to_list() for name in names] == [[0, 1, 2], [0, 2, 4], [0, 3, 6]]
+    assert opened["Info_y_"].to_list() == [0, 2, 4]
+    assert opened.arrays(names[:2]).fields == ["Info_x", "Info_y_"]
     assert opened.select("Info.x").field_names == ["Info_x"]
     with pytest.raises(colonnade.NotFoundError, match=r"Info\.z"):
         opened["Info.z"]

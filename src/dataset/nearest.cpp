@@ -13,7 +13,11 @@ constexpr std::size_t max_suggestions = 3;
 constexpr std::size_t max_listed = 10;
 constexpr std::size_t max_compared_length = 128;  // longer names are not typing mistakes
 
-// Levenshtein's distance.
+char lower(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+// Levenshtein's distance, where the case of a letter costs nothing: 'ELECTRON_PT' means 'Electron_pt'.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -21,7 +25,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
     std::size_t diagonal = row[0];
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      const std::size_t replace = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
       diagonal = row[j];
       row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
     }
@@ -40,6 +44,7 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> nam
   std::string text;
   for (const auto& [edits, candidate] : near) {
     if (edits > std::max<std::size_t>(name.size() / 3, 1) || text.size() > 200) break;
+    if (edits > 0 && near.front().first == 0) break;
     if (std::count(text.begin(), text.end(), '\'') >= static_cast<std::ptrdiff_t>(2 * max_suggestions)) break;
     text += fmt::format("{}'{}'", text.empty() ? "did you mean " : " or ", candidate);
   }

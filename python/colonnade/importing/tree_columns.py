@@ -28,6 +28,7 @@ from colonnade.errors import (
 from colonnade.misuse import path_text
 from colonnade.reading.opening import PathLike
 from colonnade.threads import ThreadPool
+from colonnade.writing.creating import create
 from colonnade.writing.options import write_options
 
 from .kept_columns import KeptColumns, TemporaryFolder, trees_of
@@ -109,13 +110,13 @@ class _TreeFile:
         return not tops.isdisjoint(self._planned.names)
 
     def branches_of(self, paths: Iterable[str]) -> frozenset[str]:
-        """The branches that columns need. Never empty: at least one is needed to count entries."""
+        """The branches that columns need, and at least one if the tree has any: it counts entries."""
         spelled = (each for path in paths for each in _spellings(path))
         found = frozenset(branch for each in spelled for branch in self._branches(each))
         if not found:
             # A counter would be a number alone, and is the length of a list in files with the whole tree.
             others = self._sizes.keys() - self._planned.counter_paths
-            found = frozenset({min(others, key=lambda branch: (self._sizes[branch], branch))})
+            found = frozenset(sorted(others, key=lambda branch: (self._sizes[branch], branch))[:1])
         return found | self._branches_like_sizes()
 
     def _branches_like_sizes(self) -> frozenset[str]:
@@ -188,11 +189,15 @@ class _TreeFile:
             "version": self.version,
             "branches": sorted(branches),
         }
+        description = json.dumps({"imported": told})
+        if not branches and not self.entries:  # as a job leaves it that selected nothing
+            create(to, self.data_set, {}, description=description).close()
+            return
         options = {
             "compression": "zstd:1",
             "checkpoint_every": None,
             "parallel_sealing": True,
-            "description": json.dumps({"imported": told}),
+            "description": description,
         }
         report = task.run(options, overwrite=True, resume=False, verify=False)
         if report.entries != self.entries:

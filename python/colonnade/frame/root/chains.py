@@ -80,7 +80,7 @@ class TChain:
 
     def GetEntries(self) -> int:
         """Return the number of entries of all files."""
-        return opening.open(self.pairs()).num_entries
+        return opening.open(self.pairs(), missing="skip").num_entries
 
     def pairs(self) -> list[tuple[str, str]]:
         """The files, each with the name of its data set."""
