@@ -619,6 +619,18 @@ def simple_tree(path, **columns):
     return path
 
 
+def test_trees_without_branches_are_passed_over(tmp_path):
+    none = f"{FIXTURES / 'trees' / 'no_branches.root'}:Events"
+    with uproot.recreate(tmp_path / "tree.root") as file:
+        file.mktree("Events", {"x": "int32"}).extend({"x": np.arange(3)})
+    tree = tmp_path / "tree.root"
+    for sources in ([none, tree], [tree, none], [none, tree, none]):
+        assert colonnade.import_tree(sources, tmp_path / "to.root", overwrite=True).entries == 3
+    for sources in ([none], [none, none]):
+        with pytest.raises(colonnade.UnsupportedError, match="there is no branch to import"):
+            colonnade.import_tree(sources, tmp_path / "none.root")
+
+
 def test_other_branches_are_refused(tmp_path):
     first = simple_tree(tmp_path / "1.root", x=np.arange(3), y=np.arange(3))
     second = simple_tree(tmp_path / "2.root", x=np.arange(3))

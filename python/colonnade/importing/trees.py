@@ -344,6 +344,8 @@ class _Import:
             self.executor = stack.enter_context(ThreadPool(self.threads))
             for uri, name in self.places:
                 self._open(stack, uri, name)
+            if not self.readings:
+                raise UnsupportedError("there is no branch to import", uri=uri, data_set=name)
             self.total = sum(reading.entries for reading in self.readings)
             uri, name = self.target
             self.target = uri, name.strip("/") or target_name(self.readings[0].name)
@@ -377,6 +379,8 @@ class _Import:
         file = stack.enter_context(opened(uri, self.held))
         name, tree = find_tree(file, uri, name, () if self.plans is None else self.plans.patterns)
         place = {"uri": uri, "data_set": name}
+        if not tree.branches and not tree.num_entries:
+            return  # as a job leaves it that selected nothing
         if self.only is None:
             selection = _Selection(self._branches(tree))
             plan = plan_fields(tree, selection, grouping=self.grouping)
