@@ -16,9 +16,15 @@ namespace {
 constexpr std::size_t most_parts = 1024;                  // of one system call on Linux (IOV_MAX)
 constexpr std::size_t most_bytes = std::size_t{1} << 30;  // Linux transfers at most 2 GiB - 4 KiB in one call
 
-std::string advice_for(int code) {
+bool is_space(char letter) {
+  return letter == ' ' || (letter >= '\t' && letter <= '\r');
+}
+
+std::string advice_for(int code, std::string_view uri) {
   switch (code) {
-    case ENOENT:
+    case ENOENT:  // lines of a list, perhaps from Windows, end with "\r\n"
+      if (!uri.empty() && (is_space(uri.front()) || is_space(uri.back())))
+        return "the name without the white space around it";
       return "check the path";
     case ENOTDIR:
       return "check the path, of which a part is a file; a data set in a file is 'f.root:Events'";
@@ -56,7 +62,7 @@ std::string system_text(int code) {
 void fail_system(const std::string& uri, std::string_view action, int code,
                  std::optional<std::uint64_t> offset) {
   const ErrorKind kind = code == ENOENT || code == ENOTDIR ? ErrorKind::not_found : ErrorKind::io;
-  throw Error(kind, fmt::format("cannot {} ({})", action, system_text(code)), advice_for(code),
+  throw Error(kind, fmt::format("cannot {} ({})", action, system_text(code)), advice_for(code, uri),
               {.uri = uri, .offset = offset});
 }
 
