@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["folded_table", "html_table", "most_rows"]
+__all__ = ["folded_table", "html_of", "html_table", "most_rows"]
 
 _SHOWN = 20
 _FOLDED = 200
@@ -38,6 +39,23 @@ def folded_table(
         after = f"<p>and {left} more</p>" if left else ""
         made += f"<details><summary>{total - _SHOWN} more {what}</summary>{html_table(head, rest)}{after}</details>"
     return made
+
+
+def html_of(value: Any) -> str | None:
+    """Return how a notebook shows a value, or None if the value does not say.
+
+    `hist` does not escape the labels of axes: "x<y" would hide the rest of the plot.
+    """
+    if not hasattr(value, "_repr_html_"):
+        return None
+    labels = [getattr(axis, "label", "") for axis in getattr(value, "axes", ())]
+    escaped = [html.escape(label, quote=False) for label in labels]
+    if escaped != labels:
+        value = value.copy()
+        for axis, label in zip(value.axes, escaped, strict=True):
+            axis.label = label
+    made = value._repr_html_()
+    return None if made is None else str(made)
 
 
 def most_rows() -> int:

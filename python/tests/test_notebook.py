@@ -56,3 +56,15 @@ def test_points_and_entries():
     is_short(points._repr_html_())
     assert repr(points) == "<GraphPoints '': 1000 points>"
     is_short(frame.display(rows=150).value._repr_html_())
+
+
+def test_labels_of_axes_are_texts():
+    varied = DataFrame(10).define("x", "rdfentry_ * 1.0").define("y", "5").vary("x", "{x + 1}", 1, "up")
+    result = varied.histo1d("x<y")
+    variations = colonnade.variations_for(result)
+    assert result.value.sum() == variations["up:0"].sum() == 10
+    for shown in (result, variations):
+        made = re.sub("<details>.*", "", shown._repr_html_(), flags=re.DOTALL)
+        assert "x&lt;y" in made
+        assert "x<y" not in made
+    assert result.value.axes[0].label == "x<y"

@@ -17,7 +17,7 @@ from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import NotFoundError, TypeMismatchError, UnsupportedError
 from colonnade.misuse import function_of
-from colonnade.notebook import folded_table, html_table, most_rows
+from colonnade.notebook import folded_table, html_of, html_table, most_rows
 
 from .session import Booking, Session, run_sessions
 
@@ -212,8 +212,8 @@ class Result(Generic[T_co]):
     def _repr_html_(self) -> str:
         if not self.is_ready:
             return f"<p>{html.escape(self._what)}: not computed yet</p>"
-        as_html = getattr(self.value, "_repr_html_", None)
-        return str(as_html()) if as_html is not None else f"<p>{html.escape(repr(self.value))}</p>"
+        made = html_of(self.value)
+        return f"<p>{html.escape(repr(self.value))}</p>" if made is None else made
 
 
 class JoinedResult(Result[T_co]):
@@ -299,10 +299,10 @@ class Variations(Mapping[str, T_co]):
         shown = self._names[: most_rows()]
         rows = [[name, _one_line(self[name])] for name in shown]
         table = folded_table(["variation", "value"], rows, "variations", len(self._names))
-        as_html = getattr(self["nominal"], "_repr_html_", None)
-        if as_html is None:
+        nominal = html_of(self["nominal"])
+        if nominal is None:
             return table
-        return f"{as_html()}<details><summary>{len(self._names)} variations</summary>{table}</details>"
+        return f"{nominal}<details><summary>{len(self._names)} variations</summary>{table}</details>"
 
 
 # ---- Values
