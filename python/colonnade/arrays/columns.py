@@ -267,6 +267,8 @@ def _fixed_items(field: _core.Field, content: Content, path: str) -> Content:
     if not content.is_list or _is_text(content):
         raise _mismatch(field, content, path)
     size = field.array_size
+    if content.is_regular and content.size == size:
+        return content.content[: content.length * size]
     offsets, items = _list_parts(content)
     lengths = np.diff(offsets)
     if np.any(lengths != size):
