@@ -21,6 +21,9 @@ from .values import element_of, numbers_as, trial
 __all__ = ["Loop", "compile_rows"]
 
 _LARGEST = np.iinfo(np.int64).max
+# What only compiled code calls needs no entry points for Python and C, which take longer to compile than most
+# callables.
+_INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 class _Argument(NamedTuple):
@@ -61,7 +64,9 @@ def compile_rows(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            inner = function if is_dispatcher else numba.njit(nogil=True, boundscheck=True)(function)
+            inner = function
+            if not is_dispatcher:
+                inner = numba.njit(nogil=True, boundscheck=True, **_INTERNAL)(function)
             result = _result_of(numba, inner, plain, types)
             if result is None:
                 return None
@@ -97,10 +102,10 @@ def _trial_arrays(types: list[_core.ValueType]) -> list[NDArray[Any]]:
     return arrays
 
 
-def _compiled(numba: Any, inner: Any, source: str) -> Any:
+def _compiled(numba: Any, inner: Any, source: str, **options: bool) -> Any:
     scope: dict[str, Any] = {"inner": inner, "np": np}
     exec(source, scope)
-    return numba.njit(nogil=True)(scope["loop"])
+    return numba.njit(nogil=True, **options)(scope["loop"])
 
 
 def _signature(arguments: list[_Argument]) -> tuple[str, str]:
@@ -114,7 +119,7 @@ def _result_of(
 ) -> tuple[np.dtype[Any], bool] | None:
     """The NumPy type of the callable's results, and whether these are lists."""
     parameters, call = _signature(arguments)
-    probe = _compiled(numba, inner, f"def loop(row, {parameters}):\n    return {call}\n")
+    probe = _compiled(numba, inner, f"def loop(row, {parameters}):\n    return {call}\n", **_INTERNAL)
     probe.compile(tuple(numba.typeof(each) for each in (0, *_trial_arrays(types))))
     kind = probe.nopython_signatures[0].return_type
     is_list = isinstance(kind, numba.types.Array) and kind.ndim == 1
@@ -140,7 +145,8 @@ def loop(size, offsets, out, {parameters}):
         needed = filled + len(items)
         if needed > len(out):
             larger = np.empty(max(needed, 2 * len(out)), out.dtype)
-            larger[:filled] = out[:filled]
+            for number in range(filled):  # an assignment of slices takes longer to compile
+                larger[number] = out[number]
             out = larger
         for number in range(len(items)):
             out[filled + number] = items[number]
