@@ -294,10 +294,9 @@ def test_going_on_at_every_batch_and_sharing(tmp_path: Path, seed: int) -> None:
             for batch in rest[:2]:
                 check(batch, choice)
             assert resumed.epoch == epoch + 1
+        begun = made(side, rank)
         for workers in (1, 2, 3):
-            shares = [
-                entries_of(made(side, rank).shared_batches(worker, workers)) for worker in range(workers)
-            ]
+            shares = [entries_of(begun.shared_batches(worker, workers)) for worker in range(workers)]
             together = [shares[k % workers][k // workers] for k in range(len(ranks[rank]))]
             assert together == ranks[rank]
     assert not sides[0] & sides[1]
