@@ -14,8 +14,11 @@ from typing import Any
 import pyspark
 from processes import HOST, Process, free_port
 
-# Java lives for seconds here: more than its first compiler, and threads that collect garbage, cost more than they save.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Java lives for seconds here: more than its first compiler, threads that collect garbage, and checks of Spark's own
+# bytecode cost more than they save.
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 ENVIRONMENT = {"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable, "JDK_JAVA_OPTIONS": JAVA_OPTIONS}
 
 
