@@ -49,6 +49,7 @@ from colonnade.errors import (
     UnsupportedError,
     UsageError,
 )
+from colonnade.frame import callables
 from colonnade.frame.callables import with_sum
 from colonnade.frame.progress import PassBar
 
@@ -1204,6 +1205,24 @@ def test_callables_do_not_end_workers(kind: type[BaseException], processes: Any,
     df = DataFrame("Events", files, executor=processes)
     with pytest.raises(RuntimeError, match=f"^{kind.__name__}: 3"):
         df.define("y", end, ["x"], returns="double").sum("y").value  # noqa: B018
+
+
+def test_graphs_of_a_plan_compile_a_callable_once(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    df = DataFrame("Events", files).define("y", lambda x: x + 1, ["x"], per_row=True)
+    plan = df.freeze(df.sum("y"), df.max("y"))
+    compiled = []
+
+    def compile_rows(*each: Any) -> Any:
+        compiled.append(each)
+        return compile_(*each)
+
+    compile_ = callables.compile_rows
+    monkeypatch.setattr(callables, "compile_rows", compile_rows)
+    known = distributed.worker.loaded(plan)
+    for results in ((0,), (1,), (0, 1)):
+        with known.graph(results):
+            pass
+    assert len(compiled) == 1
 
 
 def test_classes_of_the_script_come_back(executor: Any, files: list[str]) -> None:

@@ -16,12 +16,13 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade import _core
 from colonnade.errors import FormatError, UnsupportedError, UsageError, redacted
 from colonnade.frame.callables import load_callable, pickled, unpickled, without_places
+from colonnade.frame.compiled import Loops
 from colonnade.frame.session import Booking, PythonCalls, Session
 from colonnade.locks import ProcessLock
 from colonnade.misuse import whole_number
@@ -83,6 +84,8 @@ class Plan:
         except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise FormatError(f"this is not a plan of a DataFrame ({error})") from None
         self._session: Session | None = None
+        # Graphs of one plan have the same callables: each is compiled once.
+        self._loops: Loops = {}
         self._sizes: list[int] | None = None
         self.numbers: tuple[int, ...] = ()
         """The numbers of the results in the original DataFrame."""
@@ -342,7 +345,8 @@ class Plan:
                 uri = json.loads(result["options"]).get("uri", "")
                 if not may_use(uri, True):
                     raise UsageError(f'the plan writes "{uri}", which is not allowed', uri=uri)
-        return _core.FrameGraph.from_plan(self._graph_text, load_callable if allow_code else None, may_use)
+        load = partial(load_callable, loops=self._loops) if allow_code else None
+        return _core.FrameGraph.from_plan(self._graph_text, load, may_use)
 
     def set_up(self) -> None:
         """Call the author's function for each process. Unpickles code, as `booking` does."""

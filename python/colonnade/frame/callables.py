@@ -33,7 +33,7 @@ from colonnade.errors import (
 from colonnade.misuse import shown
 
 from .answers import PLAIN, layout_of_block, layout_of_rows, own_value
-from .compiled import Loop, compile_rows
+from .compiled import Loop, Loops, compile_rows
 from .identities import identity_of
 from .items import ItemFunction
 from .libraries import CppFunction, LibraryFunction
@@ -158,13 +158,25 @@ def define_per_sample(
     return _per_sample(_Spec(function, False, _type_text(function, returns), (), True))
 
 
-def load_callable(payload: str, columns: Sequence[str]) -> _core.Definition:
-    """Restore a definition that `define_callable` or `define_per_sample` put into the plan of a graph."""
+def load_callable(payload: str, columns: Sequence[str], loops: Loops | None = None) -> _core.Definition:
+    """Restore a definition that `define_callable` or `define_per_sample` put into the plan of a graph.
+
+    Args:
+        payload: the callable in the plan.
+        columns: its arguments.
+        loops: what Numba compiled for other graphs of the same plan, which is not compiled again.
+    """
     spec = _Spec(*unpickled(payload))
-    return _per_sample(spec) if spec.per_sample else _definition(spec, list(columns))
+    return _per_sample(spec) if spec.per_sample else _definition(spec, list(columns), "", loops, payload)
 
 
-def _definition(spec: _Spec, columns: list[str], purpose: str = "") -> _core.Definition:
+def _definition(
+    spec: _Spec,
+    columns: list[str],
+    purpose: str = "",
+    loops: Loops | None = None,
+    payload: str = "",
+) -> _core.Definition:
     if isinstance(spec.function, CppFunction):
         if spec.per_row or spec.stack:
             raise UsageError(
@@ -177,7 +189,8 @@ def _definition(spec: _Spec, columns: list[str], purpose: str = "") -> _core.Def
                 "an expression that calls it",
             )
         return spec.function.definition(columns, _payload(spec))
-    return _core.Definition.of_callable(_Binder(spec, columns, purpose).bind, columns, _payload(spec))
+    binder = _Binder(spec, columns, purpose, loops, payload)
+    return _core.Definition.of_callable(binder.bind, columns, _payload(spec))
 
 
 def _per_sample(spec: _Spec) -> _core.Definition:
@@ -370,8 +383,17 @@ def _weak(call: Call) -> Callable[[], Call | None]:
 class _Binder:
     """Binds the argument types of a callable, once for each combination."""
 
-    def __init__(self, spec: _Spec, columns: list[str], purpose: str) -> None:
+    def __init__(
+        self,
+        spec: _Spec,
+        columns: list[str],
+        purpose: str,
+        loops: Loops | None,
+        payload: str,
+    ) -> None:
         self._spec, self._columns, self._purpose = spec, columns, purpose
+        self._loops: Loops = {} if loops is None else loops
+        self._payload = payload
         self._title = f"{purpose}: {_name(spec.function)}" if purpose else _name(spec.function)
         # Kernels hold the bound call, which holds the binder: a cycle would keep the callable's objects alive.
         self._bound: dict[tuple[_core.ValueType, ...], tuple[_core.ValueType, Callable[[], Call | None]]] = {}
@@ -390,7 +412,7 @@ class _Binder:
         wanted = None if spec.returns is None else _core.ValueType.named(spec.returns)
         if isinstance(spec.function, ItemFunction) and not spec.stack:
             return self._bind_items(spec.function, types, wanted)
-        loop = compile_rows(spec.function, types, wanted) if spec.per_row and not spec.stack else None
+        loop = self._loop(types, wanted) if spec.per_row and not spec.stack else None
         run = self._rows if spec.per_row else self._block
         if loop is not None:
             wanted = loop.result
@@ -415,6 +437,12 @@ class _Binder:
             return guarded(arguments, size)
 
         return finished, call
+
+    def _loop(self, types: list[_core.ValueType], wanted: _core.ValueType | None) -> Loop | None:
+        key = self._payload, tuple(types)
+        if key not in self._loops:
+            self._loops[key] = compile_rows(self._spec.function, types, wanted)
+        return self._loops[key]
 
     def _compiled(self, loop: Loop, arguments: list[_core.Values], size: int) -> _core.Values:
         return self._named(lambda: self._noted(loop, arguments, size))

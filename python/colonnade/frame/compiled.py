@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ from colonnade import _core
 
 from .values import element_of, numbers_as, trial
 
-__all__ = ["Loop", "compile_rows"]
+__all__ = ["Loop", "Loops", "compile_rows"]
 
+Loops: TypeAlias = "dict[tuple[str, tuple[_core.ValueType, ...]], Loop | None]"
+"""Compiled callables by their pickles and the types of their arguments."""
 _LARGEST = np.iinfo(np.int64).max
 # What only compiled code calls needs no entry points for Python and C, which take longer to compile than most
 # callables.
