@@ -162,6 +162,12 @@ TEST(Parse, TellsTemplatesFromComparisons) {
   EXPECT_EQ(tree("a < b > f(c, d)"), "(> (< a b) (call f c d))");
   EXPECT_EQ(tree("std::vector<int> f(c); return f;"), "(let auto f (call std::vector<int> c) f)");
   EXPECT_EQ(tree("a < b && c > (d)"), "(&& (< a b) (> c d))");
+  // What may be references, too.
+  EXPECT_EQ(tree("a && f(b) < 2 && c"), "(&& (&& a (< (call f b) 2)) c)");
+  EXPECT_EQ(tree("a && b[0]"), "(&& a ([] b 0))");
+  EXPECT_EQ(tree("a & f(b)"), "(& a (call f b))");
+  EXPECT_EQ(tree("a and f(b)"), "(&& a (call f b))");
+  EXPECT_EQ(tree("a & b[0]"), "(& a ([] b 0))");
   EXPECT_EQ(tree("a < b >> c"), "(< a (>> b c))");
 }
 

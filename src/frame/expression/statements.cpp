@@ -61,6 +61,10 @@ std::optional<Parser::Type> Parser::declared_type() const {
   // "a < b > f(c)" are two comparisons, unless a<b> is a type.
   if (type->name.find('<') != std::string::npos && !behind.is("=") && !type_of_name(type->name))
     return std::nullopt;
+  // "a && f(x)" and "a & v[i]" are operations, unless a is a type.
+  if (is_reference(token(type->end - 1)) && !behind.is("=") && !here().is_name("const") &&
+      type->name != "auto" && !type_of_name(type->name) && class_spelled(type->name).empty())
+    return std::nullopt;
   const bool declares = behind.is("=") || behind.is("{") || behind.is("(") || behind.is(";") ||
                         behind.is(",") || behind.is("[");
   return declares ? type : std::nullopt;
