@@ -115,6 +115,31 @@ double massOfTwo(numbers pt, numbers eta, numbers phi, numbers mass) {
   b.SetPtEtaPhiM(pt[1], eta[1], phi[1], mass[1]);
   return (a + b).M() + a.DeltaR(b) + a.DeltaPhi(b) + b.Perp();
 }
+namespace tools {
+static constexpr double kHalf = 0.5;
+enum class Frame { lab, rest = 3 };
+}
+template <typename T> using Each = const RVec<T>&;
+double anglesAtRest(Each<float> pt, Each<float> eta, Each<float> phi) {
+  TLorentzVector a, b;
+  a.SetPtEtaPhiM(pt[0], eta[0], phi[0], tools::kHalf);
+  b.SetPtEtaPhiM(pt[1], eta[1], phi[1], tools::kHalf);
+  const TLorentzVector both = a + b;
+  const TVector3 boost = both.BoostVector();
+  a.Boost(-boost);
+  b.Boost(boost.X(), boost.Y(), boost.Z());
+  return a.Angle(both.Vect()) + b.Vect().Angle(boost) + a.CosTheta() + boost.CosTheta();
+}
+float massOfCoordinates(float pt, float eta) {
+  OneMuon one;
+  one.SetCoordinates(pt, eta, 0.5, 3);
+  return one.M();
+}
+template <typename T = int> RVec<T> places(size_t n) {
+  RVec<T> made(n);
+  std::iota(made.begin(), made.end(), 0);
+  return made;
+}
 """
 
 EXACT = {
@@ -134,6 +159,8 @@ EXACT = {
     "ternary_int": "nMuon == 2 ? 7 : 8",
     "short_circuit": "nMuon > 4 && Muon_pt[4] > 10",
     "short_circuit_or": "nMuon < 5 || Muon_pt[4] > 10",
+    "and_call": "Muon_charge && abs(Muon_eta) < 2.4 && Muon_pt > 10",
+    "bits_of_call": "nMuon & std::abs(Muon_charge[0])",
     "precedence": "1 + 2 * nMuon - 6 / 4 % 3",
     "chained": "nMuon > 2 == true",
     "cast": "(int) Muon_pt[0] + int(Muon_eta[0]) + static_cast<int>(Muon_phi[0])",
@@ -247,6 +274,10 @@ CALLS = {
     "do": "chain(nMuon + 5)",
     "vectors": "massOfAll(Muon_pt, Muon_eta, Muon_phi, Muon_mass)",
     "old_vectors": "massOfTwo(Muon_pt, Muon_eta, Muon_phi, Muon_mass)",
+    "at_rest": "anglesAtRest(Muon_pt, Muon_eta, Muon_phi)",
+    "coordinates": "massOfCoordinates(Muon_pt[0], Muon_eta[0])",
+    "preset_template": "places(nMuon)",
+    "names": "tools::kHalf + static_cast<int>(tools::Frame::rest)",
     "constant": "isSimulation ? kLeast : 0",
 }
 

@@ -25,9 +25,9 @@ bool is_step(const Token& token) {
 
 bool is_changing_method(const Token& method) {
   for (const std::string_view name :
-       {"push_back", "emplace_back", "pop_back", "clear", "resize", "reserve", "insert", "erase", "emplace",
-        "assign", "fill", "append", "SetPtEtaPhiM", "SetPtEtaPhiE", "SetPxPyPzE", "SetXYZT", "SetXYZM",
-        "SetXYZ"})
+       {"push_back",  "emplace_back", "pop_back", "clear",  "resize",         "reserve",      "insert",
+        "erase",      "emplace",      "assign",   "fill",   "append",         "SetPtEtaPhiM", "SetPtEtaPhiE",
+        "SetPxPyPzE", "SetXYZT",      "SetXYZM",  "SetXYZ", "SetCoordinates", "Boost"})
     if (method.is_name(name)) return true;
   return false;
 }

@@ -116,6 +116,7 @@ class Binder {
   ExpressionId apply_named(const SyntaxNode& node, std::string_view name,
                            const std::vector<ExpressionId>& arguments);
   ExpressionId number(std::int64_t value) { return pool_.constant(make_constant(1, value)); }
+  ExpressionId boosted(const SyntaxNode& node, const ValueType& vector, ExpressionId object);
   ExpressionId set_vector(const SyntaxNode& node, const ValueType& vector, std::string_view made);
 
   void store(const SyntaxNode& node, NodeIndex target, ExpressionId value);

@@ -78,7 +78,10 @@ ExpressionId Binder::with_member(const SyntaxNode& part, ExpressionId record, Ex
 namespace {
 
 // The class that is made of the arguments of a method that sets a vector.
-std::string_view class_of_setter(std::string_view method) {
+std::string_view class_of_setter(std::string_view method, const ValueType& vector) {
+  constexpr std::string_view prefix = "ROOT::Math::";
+  if (method == "SetCoordinates" && vector.is_record() && vector.class_name().starts_with(prefix))
+    return std::string_view(vector.class_name()).substr(prefix.size());
   constexpr std::pair<std::string_view, std::string_view> setters[] = {
       {"SetPtEtaPhiM", "PxPyPzMVector"}, {"SetPtEtaPhiE", "PxPyPzEVector"}, {"SetXYZ", "XYZVector"},
       {"SetPxPyPzE", "PxPyPzEVector"},   {"SetXYZT", "PxPyPzEVector"},      {"SetXYZM", "PxPyPzMVector"}};
@@ -91,14 +94,8 @@ std::string_view class_of_setter(std::string_view method) {
 
 // v.SetPtEtaPhiM(pt, eta, phi, mass): as TLorentzVector does it, for which no pt is special.
 ExpressionId Binder::set_vector(const SyntaxNode& node, const ValueType& vector, std::string_view made) {
-  const auto call = [&](std::string_view function, const std::vector<ExpressionId>& arguments) {
-    std::string why_not = "is unknown";
-    const Function* const found = functions_.find(function);
-    const auto value =
-        found == nullptr ? std::nullopt : invoke(node, *found, node.text, arguments, {}, why_not);
-    if (!value)
-      fail(ErrorKind::type, node.mark, fmt::format("'{}' cannot be called: it {}", node.text, why_not));
-    return *value;
+  const auto call = [&](std::string_view function, const std::vector<ExpressionId>& of) {
+    return apply_named(node, function, of);
   };
   std::vector<ExpressionId> arguments;
   for (const NodeIndex argument : std::span(node.children).subspan(1))
@@ -113,6 +110,15 @@ ExpressionId Binder::set_vector(const SyntaxNode& node, const ValueType& vector,
     arguments[2] = call("operator*", {pt, call("sinh", {eta})});
   }
   const ExpressionId value = call(fmt::format("ROOT::Math::{}", made), arguments);
+  return at(node.mark, [&] { return pool_.convert(value, vector); });
+}
+
+// v.Boost(b), v.Boost(bx, by, bz)
+ExpressionId Binder::boosted(const SyntaxNode& node, const ValueType& vector, ExpressionId object) {
+  std::vector<ExpressionId> by;
+  for (const NodeIndex argument : std::span(node.children).subspan(1)) by.push_back(bind(argument));
+  const ExpressionId velocity = by.size() == 1 ? by.front() : apply_named(node, "ROOT::Math::XYZVector", by);
+  const ExpressionId value = apply_named(node, "ROOT::Math::VectorUtil::boost", {object, velocity});
   return at(node.mark, [&] { return pool_.convert(value, vector); });
 }
 
@@ -190,7 +196,8 @@ ExpressionId Binder::changed_text(const SyntaxNode& node, ExpressionId text) {
 // What a method makes of a list or a vector.
 ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
   const ValueType list = type(object);
-  if (const auto made = class_of_setter(node.text); !made.empty()) return set_vector(node, list, made);
+  if (const auto made = class_of_setter(node.text, list); !made.empty()) return set_vector(node, list, made);
+  if (node.text == "Boost" && list.is_record()) return boosted(node, list, object);
   if (is_map(list)) return changed_map(node, object);
   if (list.is_string()) return changed_text(node, object);
   if (!list.is_list() || list.is_optional())

@@ -65,7 +65,7 @@ void Parser::definition(FunctionsSyntax& into) {
   if (here().is_name("enum")) return enumeration(into);
   FunctionSyntax made;
   if (here().is_name("template")) {
-    made.templates = template_names();
+    made.templates = template_names(made.presets);
     if (template_types_ != nullptr && template_types_->function == into.functions.size()) {
       for (const auto& [name, type] : template_types_->types) {
         const std::string& spelled = into.types.emplace_back(type);
@@ -82,8 +82,7 @@ void Parser::definition(FunctionsSyntax& into) {
     }
   }
   const bool is_template = at_ > 0 && token(at_ - 1).is(">");
-  if (is_template && here().is_name("using"))
-    fail(here().range, "names for types cannot be templates here; write the type itself");
+  if (is_template && here().is_name("using")) return alias_template(made.templates);
   if (here().is_name("struct") || here().is_name("class")) {
     if (is_template) fail(here().range, "classes cannot be templates here");
     return class_definition(into);
@@ -123,8 +122,13 @@ void Parser::definition(FunctionsSyntax& into) {
     return function(std::move(made), into);
   }
   std::vector<Step> steps;
+  const std::size_t first = variables_.size();
   declaration(*type, steps);
   for (const Step& step : steps) into.constants.push_back(node_of(step));
+  if (!namespace_.empty())  // under its whole name, too
+    for (std::size_t i = first, end = variables_.size(); i < end; ++i)
+      constant(hidden_.emplace_back(fmt::format("{}{}", namespace_, variables_[i].name)), "auto",
+               named(i, made.mark), made.mark, into);
   for (Variable& constant : variables_)
     if (constant.fixed_as.empty()) constant.fixed_as = "it is declared outside of the function";
 }
@@ -148,8 +152,8 @@ void Parser::name_space(FunctionsSyntax& into) {
   --nesting_;
 }
 
-// template <typename T, class U>
-std::vector<std::string> Parser::template_names() {
+// template <typename T, class U = int>
+std::vector<std::string> Parser::template_names(std::vector<std::string>& presets) {
   std::vector<std::string> names;
   take();
   if (!accept("<")) fail_here("'<'");
@@ -158,6 +162,12 @@ std::vector<std::string> Parser::template_names() {
     take();
     if (here().kind != Token::Kind::name) fail_here("the name of a type");
     names.emplace_back(take().text);
+    std::string& preset = presets.emplace_back();
+    if (!accept("=")) continue;
+    const auto type = type_at(at_);
+    if (!type) fail_here("a type");
+    preset = type->name;
+    at_ = type->end;
   } while (accept(","));
   if (!accept(">")) fail_here("'>'");
   return names;
@@ -307,6 +317,89 @@ void Parser::alias(bool in_block) {
                 in_block);
 }
 
+// using name = type; behind template <typename T>
+void Parser::alias_template(const std::vector<std::string>& parameters) {
+  const Token& word = take();
+  const Token name = take();
+  if (name.kind != Token::Kind::name || !accept("=")) fail(word.range, "'using' without its name and '='");
+  const auto type = type_at(at_);
+  if (!type || !token(type->end).is(";")) fail_here("a type and ';'");
+  if (++aliases_ > most_aliases) fail(word.range, fmt::format("more than {} names for types", most_aliases));
+  const std::vector<Token> by(tokens_.begin() + static_cast<std::ptrdiff_t>(at_),
+                              tokens_.begin() + static_cast<std::ptrdiff_t>(type->end));
+  at_ = type->end + 1;
+  replace_template(name.text, parameters, by);
+}
+
+// Each name<type, ...> in what follows.
+void Parser::replace_template(std::string_view name, const std::vector<std::string>& parameters,
+                              const std::vector<Token>& by) {
+  std::vector<Token> rest;
+  for (std::size_t i = at_; i < tokens_.size(); ++i) {
+    const bool is_part =
+        i > 0 && (tokens_[i - 1].is("::") || tokens_[i - 1].is(".") || tokens_[i - 1].is("->"));
+    const bool is_it = tokens_[i].is_name(name) && !tokens_[i].is_quoted && !is_part;
+    const auto arguments = is_it ? template_arguments_at(i + 1) : std::nullopt;
+    if (!arguments || arguments->types.size() != parameters.size()) {
+      rest.push_back(tokens_[i]);
+      continue;
+    }
+    const auto put = [&](Token each) {
+      each.range = tokens_[i].range;
+      rest.push_back(each);
+    };
+    for (const Token& each : by) {
+      const auto found = std::ranges::find(parameters, each.text);
+      if (each.kind != Token::Kind::name || found == parameters.end()) {
+        put(each);
+        continue;
+      }
+      std::ranges::for_each(arguments->types[static_cast<std::size_t>(found - parameters.begin())], put);
+    }
+    i = arguments->last;
+    if (arguments->shares_last) {  // the second one of ">>" is of what is around
+      put(tokens_[i]);
+      rest.back().text.remove_prefix(1);
+    }
+    if (rest.size() > most_tokens)
+      fail(tokens_[i].range, "the text is too long once its names for types are written out");
+  }
+  tokens_.resize(at_);
+  std::ranges::move(rest, std::back_inserter(tokens_));
+}
+
+// Of <int, std::vector<float>> at this token.
+std::optional<Parser::TemplateArguments> Parser::template_arguments_at(std::size_t at) const {
+  if (!token(at).is("<")) return std::nullopt;
+  TemplateArguments found;
+  found.types.emplace_back();
+  int depth = 1;
+  for (std::size_t i = at + 1; i < tokens_.size() && i - at <= most_template_tokens; ++i) {
+    const Token& each = tokens_[i];
+    if (each.is("<")) ++depth;
+    if (each.is(">") || each.is(">>")) depth -= static_cast<int>(each.text.size());
+    if (depth == 1 && each.is(",")) {
+      found.types.emplace_back();
+      continue;
+    }
+    if (depth > 0 || (depth == 0 && each.is(">>"))) found.types.back().push_back(each);
+    if (depth > 0) continue;
+    if (depth == 0 && each.is(">>")) found.types.back().back().text.remove_prefix(1);
+    found.last = i;
+    found.shares_last = depth < 0;
+    return found;
+  }
+  return std::nullopt;
+}
+
+void Parser::constant(std::string_view name, std::string type, NodeIndex value, TextRange mark,
+                      FunctionsSyntax& into) {
+  std::vector<Step> steps;
+  declare({.name = name, .fixed_as = "it is const"},
+          {.value = value, .name = std::string(name), .type = std::move(type), .mark = mark}, steps);
+  into.constants.push_back(node_of(steps.front()));
+}
+
 // enum class Kind { a, b = 5 }; Its values are constants of int.
 void Parser::enumeration(FunctionsSyntax& into) {
   take();
@@ -338,17 +431,15 @@ void Parser::enumeration(FunctionsSyntax& into) {
         value = add(std::move(sum));
       }
     }
-    const auto declare_as = [&](std::string_view spelled, NodeIndex of) {
-      std::vector<Step> steps;
-      declare({.name = spelled, .fixed_as = "it is const"},
-              {.value = of, .name = std::string(spelled), .type = "int", .mark = name.range}, steps);
-      into.constants.push_back(node_of(steps.front()));
+    std::vector<std::string> names;  // of one value
+    if (!is_class) names.emplace_back(name.text);
+    if (!scope.empty()) names.push_back(fmt::format("{}::{}", scope, name.text));
+    for (std::size_t i = 0, end = names.size(); i < end && !namespace_.empty(); ++i)
+      names.push_back(namespace_ + names[i]);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      constant(hidden_.emplace_back(names[i]), "int", i == 0 ? value : named(*last, name.range), name.range,
+               into);
       last = variables_.size() - 1;
-    };
-    if (!is_class) declare_as(name.text, value);
-    if (!scope.empty()) {
-      const NodeIndex same = is_class ? value : named(*last, name.range);
-      declare_as(hidden_.emplace_back(fmt::format("{}::{}", scope, name.text)), same);
     }
     if (!accept(",") && !here().is("}")) fail_here("',' or '}'");
   }

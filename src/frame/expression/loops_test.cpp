@@ -486,10 +486,46 @@ TEST(TextFunctions, MayHaveEnumerations) {
       "other; } }");
   EXPECT_EQ(functions.kernel("muon", {})->result().name(), "std::int32_t");
   EXPECT_EQ(functions.kernel("Kind::some", {})->result().name(), "std::int32_t");
+  EXPECT_EQ(functions.kernel("a::Kind::some", {})->result().name(), "std::int32_t");
   EXPECT_EQ(functions.kernel("f", std::vector{ValueType(ElementType::int32)})->result().name(),
             "std::int32_t");
   EXPECT_EQ(refusal("enum A { a, b; int f() { return a; }"), "expected ',' or '}', got ';'");
   EXPECT_EQ(refusal("enum A { a }; int f() { a = 2; return a; }"), "'a' cannot be changed: it is const");
+}
+
+TEST(TextFunctions, HaveNamesForTypesWithParameters) {
+  const TextFunctions functions(
+      "template <typename T> using Vec = const ROOT::RVec<T>&;\n"
+      "template <typename K, typename V> using Table = std::map<K, V>;\n"
+      "float f(Vec<float> x, Vec<std::vector<int>> y, std::vector<Vec<float>> z) {\n"
+      "  Table<int, float> m = {{1, x[0]}}; return m[1] + y[0][0] + z[0][0]; }");
+  const ValueType floats = ValueType::list(ElementType::float32);
+  const std::vector types = {floats, ValueType::list(ValueType::list(ElementType::int32)),
+                             ValueType::list(floats)};
+  EXPECT_EQ(functions.kernel("f", types)->result().name(), "float");
+  EXPECT_EQ(refusal("template <typename T> using Vec = ; int f() { return 1; }"),
+            "expected a type and ';', got ';'");
+}
+
+TEST(TextFunctions, HaveTypesOfTemplatesThatDoNotFollow) {
+  const TextFunctions functions(
+      "template <typename T = short> std::vector<T> zeros(size_t n) { return std::vector<T>(n); }\n"
+      "template <typename T = int> T twice(T x) { return x + x; }");
+  EXPECT_EQ(functions.kernel("zeros", std::vector{ValueType(ElementType::int32)})->result().name(),
+            "std::vector<std::int16_t>");
+  EXPECT_EQ(functions.kernel("twice", std::vector{ValueType(ElementType::float64)})->result().name(),
+            "double");
+}
+
+TEST(TextFunctions, HaveConstantsInNamespaces) {
+  const TextFunctions functions(
+      "namespace a { static constexpr float mass = 0.5f; const int n = 3, m = n + 1;\n"
+      "namespace b { int f() { return a::n + m; } } }\n"
+      "double g() { return a::mass; }");
+  EXPECT_EQ(functions.kernel("a::mass", {})->result().name(), "float");
+  EXPECT_EQ(functions.kernel("a::m", {})->result().name(), "std::int32_t");
+  EXPECT_EQ(functions.kernel("a::b::f", {})->result().name(), "std::int32_t");
+  EXPECT_EQ(functions.kernel("g", {})->result().name(), "double");
 }
 
 TEST(TextFunctions, AreRefusedWhenTheyAreDefined) {

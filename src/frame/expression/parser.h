@@ -18,6 +18,9 @@
 
 namespace colonnade::frame {
 
+// Every '<' is examined as if it began template arguments; this limit keeps the time linear.
+inline constexpr std::size_t most_template_tokens = 100;
+
 // "operator_less" of "<", as functions are called that define operators; empty for others.
 std::string_view name_of_operator(std::string_view symbol);
 // push_back and similar methods of lists
@@ -358,7 +361,7 @@ class Parser {
   // ---- Functions (function_definitions.cpp)
   void definition(FunctionsSyntax& into);
   void name_space(FunctionsSyntax& into);
-  std::vector<std::string> template_names();
+  std::vector<std::string> template_names(std::vector<std::string>& presets);
   void function(FunctionSyntax made, FunctionsSyntax& into, const Class* object = nullptr);
   FunctionSyntax::Parameter parameter(bool may_change, Parameter& known);
   void add_closure(const FunctionSyntax& made, std::vector<Parameter> parameters, std::size_t size);
@@ -367,6 +370,17 @@ class Parser {
   std::string_view written(std::size_t at) const;
   std::size_t end_of_written(std::size_t at) const;
   void replace_names(std::string_view name, const std::vector<Token>& by, bool in_block);
+  struct TemplateArguments {
+    std::vector<std::vector<Token>> types;
+    std::size_t last = 0;      // the token that ends them
+    bool shares_last = false;  // a ">>" that also ends what is around
+  };
+  std::optional<TemplateArguments> template_arguments_at(std::size_t at) const;
+  void alias_template(const std::vector<std::string>& parameters);
+  void replace_template(std::string_view name, const std::vector<std::string>& parameters,
+                        const std::vector<Token>& by);
+  void constant(std::string_view name, std::string type, NodeIndex value, TextRange mark,
+                FunctionsSyntax& into);
   void enumeration(FunctionsSyntax& into);
 
   // ---- Classes (classes.cpp)

@@ -103,7 +103,9 @@ struct FunctionSyntax {
   };
   std::string name, result;
   std::vector<Parameter> parameters;
-  std::vector<std::string> templates;  // names of types that follow from the arguments; it has no body then
+  // Names of types that follow from the arguments, and what they are if these do not tell; it has no body
+  // then.
+  std::vector<std::string> templates, presets;
   NodeIndex body = 0;
   // It changes what parameters refer to, or returns nothing: only functions of the same text call it.
   bool has_effects = false;

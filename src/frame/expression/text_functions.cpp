@@ -306,14 +306,16 @@ TextFunctions::Impl::BoundFunction TextFunctions::Impl::bind(std::size_t number,
   const FunctionSyntax& function = syntax_.functions[number];
   if (function.templates.empty()) return bind(syntax_, number, types);
   TemplateTypes chosen{number, {}};
-  for (const std::string& name : function.templates) {
+  for (std::size_t number = 0; number < function.templates.size(); ++number) {
+    const std::string& name = function.templates[number];
+    const std::string& preset = function.presets[number];
     std::optional<ValueType> found;
     for (std::size_t i = 0; i < std::min(types.size(), function.parameters.size()) && !found; ++i)
       found = deduced(name, function.parameters[i].type, types[i]);
-    if (!found)
+    if (!found && preset.empty())
       throw Error(ErrorKind::type, fmt::format("the type '{}' of '{}' does not follow from the arguments",
                                                name, function.name));
-    chosen.types.emplace_back(name, spelled_type(*found));
+    chosen.types.emplace_back(name, found ? spelled_type(*found) : preset);
   }
   return bind(parse_functions(written_, &chosen), number, types);
 }

@@ -9,9 +9,6 @@
 namespace colonnade::frame {
 namespace {
 
-// Every '<' is examined as if it began template arguments; this limit keeps the time linear.
-constexpr std::size_t most_template_tokens = 100;
-
 bool is_word(const Token& token) {
   return (token.kind == Token::Kind::name && !token.is_quoted) || token.kind == Token::Kind::literal;
 }

@@ -206,6 +206,12 @@ BatchOf<V> gamma_of(const V& v) {
   return over(of, v.p(), v.e());
 }
 
+template <class V>
+auto cos_theta(const V& v) {
+  using S = typename V::Scalar;
+  return over([](S z, S p) { return p == 0 ? S(1) : z / p; }, v.pz(), v.p());
+}
+
 template <class V, class F>
 ValuesPtr each(BlockMemory& memory, std::span<const ValuesPtr> arrays, F f) {
   using S = typename V::Scalar;
@@ -242,6 +248,8 @@ ValuesPtr space_member(BlockMemory& memory, std::span<const ValuesPtr> arrays, M
       return of([](const V& v) { return v.phi(); });
     case Member::theta:
       return of([](const V& v) { return v.theta(); });
+    case Member::cos_theta:
+      return of([](const V& v) { return cos_theta(v); });
     case Member::eta:
       return of([](const V& v) { return v.eta(); });
     default:
@@ -466,6 +474,7 @@ constexpr MemberName member_names[] = {
     {"phi", Member::phi, true, true},
     {"Theta", Member::theta, true, true},
     {"theta", Member::theta, true, true},
+    {"CosTheta", Member::cos_theta, true, true},
     {"Eta", Member::eta, true, true},
     {"eta", Member::eta, true, true},
     {"Rapidity", Member::rapidity, true, false},

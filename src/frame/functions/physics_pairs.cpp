@@ -78,6 +78,14 @@ struct CosTheta {
 };
 // The arc of that cosine: see angles().
 struct Angle : CosTheta {};
+// The method of TVector3: 0 for a vector without a length.
+struct AngleMethod : Angle {
+  template <class S>
+  static double of(S x1, S y1, S z1, S x2, S y2, S z2) {
+    const bool has_no_length = (x1 == 0 && y1 == 0 && z1 == 0) || (x2 == 0 && y2 == 0 && z2 == 0);
+    return has_no_length ? 1 : CosTheta::of(x1, y1, z1, x2, y2, z2);
+  }
+};
 struct InvariantMass2 {
   static constexpr std::array members = {Member::px, Member::py, Member::pz, Member::e};
   template <class S>
@@ -187,13 +195,13 @@ Bound bind_pair(const Call& call, const char* name) {
   if (!pair.why_not.empty()) return why_not(pair.why_not);
   if (needs_energy<Formula> && (pair.first.size() < 4 || pair.second.size() < 4))
     return why_not("needs four-vectors");
-  const bool is_double = std::is_same_v<Formula, Angle> || std::is_same_v<Formula, CosTheta>;
+  const bool is_double = std::is_base_of_v<CosTheta, Formula>;
   const ElementType result = is_double ? ElementType::float64 : pair.first.scalar;
   const auto body = [pair, name](const CallContext& context, Arguments arguments) {
     const Flat flat = flatten(context, arguments, name);
     ValuesPtr computed = with_scalar(
         pair.first.scalar, [&]<class S>() { return compute<Formula, S>(context.memory, pair, flat); });
-    if constexpr (std::is_same_v<Formula, Angle>) computed = angles(context.memory, *computed);
+    if constexpr (std::is_base_of_v<Angle, Formula>) computed = angles(context.memory, *computed);
     return flat.wrap(std::move(computed));
   };
   return lists::make_bound({name, wrapped_type(call, result), {}, body, true});
@@ -241,7 +249,7 @@ Bound bind_cross(const Call& call) {
   return bind_vectors(call, ".Cross", call.arguments[0].type.innermost(), arrays);
 }
 
-// .Vect(), .BoostToCM() and .Unit(): of x, y, z and one more member of the vector.
+// .Vect(), .BoostToCM(), .BoostVector() and .Unit(): of x, y, z and one more member of the vector.
 template <class F>
 Bound bind_in_space(const Call& call, const char* name, bool of_four, Member member, F formula) {
   if (call.arguments.size() != 1) return why_not("takes no arguments");
@@ -276,6 +284,12 @@ Bound bind_boost_to_cm(const Call& call) {
   return bind_in_space(call, ".BoostToCM", true, Member::e, [](auto x, auto energy, auto momentum) {
     return energy == 0 && momentum == 0 ? decltype(x){0} : (x * -1) * (1 / energy);
   });
+}
+
+// The velocity, as of TLorentzVector.
+Bound bind_boost_vector(const Call& call) {
+  return bind_in_space(call, ".BoostVector", true, Member::e,
+                       [](auto x, auto energy, auto) { return x / energy; });
 }
 
 // The vector in a moving frame; zeros at the speed of light and beyond.
@@ -369,7 +383,10 @@ std::vector<Function> pair_functions() {
                  [](const Call& call) { return bind_pair<DeltaPhiMethod>(call, ".DeltaPhi"); }});
   all.push_back({".Vect", "vector.Vect()", bind_vect});
   all.push_back({".Unit", "vector.Unit()", bind_unit});
+  all.push_back({".Angle", "vector.Angle(vector)",
+                 [](const Call& call) { return bind_pair<AngleMethod>(call, ".Angle"); }});
   all.push_back({".BoostToCM", "vector.BoostToCM()", bind_boost_to_cm});
+  all.push_back({".BoostVector", "vector.BoostVector()", bind_boost_vector});
   return all;
 }
 

@@ -300,6 +300,7 @@ TEST(Vectors, BoostToRest) {
   const auto at_rest = result_of("ROOT::Math::VectorUtil::boost", {vector_d(), beta});
   EXPECT_NEAR(member(at_rest, "P"), 0, 1e-14);
   EXPECT_NEAR(member(at_rest, "M"), 1, 1e-13);
+  expect_close(member(result_of(".BoostVector", {vector_d()}), "X"), -member(beta, "X"));
   const auto too_fast = result_of("ROOT::Math::VectorUtil::boost", {vector_d(), space_vector(1, 1, 0)});
   EXPECT_EQ(member(too_fast, "E"), 0);
 }
@@ -314,6 +315,10 @@ TEST(Vectors, InSpace) {
   EXPECT_EQ(member(cross, "Z"), 0);
   expect_close(member(result_of(".Unit", {v}), "R"), 1.);
   EXPECT_EQ(*result_of(".Dot", {v, v})->as<double>(), 9);
+  EXPECT_EQ(member(v, "CosTheta"), 2. / 3);
+  EXPECT_EQ(member(space_vector(0, 0, 0), "CosTheta"), 1);
+  EXPECT_EQ(*result_of(".Angle", {v, space_vector(2, 4, 4)})->as<double>(), 0);
+  EXPECT_EQ(*result_of(".Angle", {v, space_vector(0, 0, 0)})->as<double>(), 0);
   EXPECT_THAT(why_not(".Mt", {v}), HasSubstr("has no such member"));
   EXPECT_EQ(why_not("operator+", {v, vector_a()}), "needs two four-vectors or two vectors in space");
 }

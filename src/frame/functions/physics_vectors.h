@@ -39,6 +39,7 @@ enum class Member : std::uint8_t {
   et2,
   phi,
   theta,
+  cos_theta,
   eta,
   mag2,
   rapidity,
