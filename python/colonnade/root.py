@@ -8,13 +8,17 @@ ROOT.RDF.Experimental.VariationsFor, ROOT.EnableImplicitMT. Other names raise an
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
+
+import numpy as np
 
 from .errors import UnsupportedError, UsageError
 from .frame.root import chains as _chains
 from .frame.root import declared as _declared
 from .frame.root import facade as _facade
 from .frame.root import models as _models
+from .frame.root import numbers as _numbers
 from .frame.root import specification as _specification
 from .frame.root import tables as _tables
 from .frame.root.chains import TChain
@@ -36,6 +40,7 @@ __all__ = [
     "Experimental",
     "GetThreadPoolSize",
     "IsImplicitMTEnabled",
+    "Numba",
     "PyConfig",
     "RCompressionSetting",
     "RDataFrame",
@@ -61,7 +66,6 @@ _ADVICE = {
     "gSystem": "colonnade.library, for functions of C++ from a shared library",
     "gStyle": _PLOTS,
     "Math": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector and the like; the package vector",
-    "Numba": "a Python callable as it is: it is compiled by Numba if that is installed",
     "RVec": "numpy.array",
     "TFile": "colonnade.open, colonnade.create",
     "TH1D": "hist.Hist, or Histo1D of an RDataFrame",
@@ -195,11 +199,80 @@ class vector(list[Any]):  # noqa: N801
         return len(self)
 
 
+class numeric_limits:  # noqa: N801
+    """The limits of a type, given by its name or Python's: `ROOT.std.numeric_limits[int].min()`."""
+
+    def __init__(self, kind: Any) -> None:
+        self._type = _numbers.number_type(kind)
+        self._limits: Any = np.iinfo(self._type) if self._type.kind in "iu" else np.finfo(self._type)
+
+    def __class_getitem__(cls, kind: Any) -> numeric_limits:
+        return cls(kind)
+
+    def min(self) -> int | float:
+        """Return the least integer, or the least positive normal number."""
+        return self._python(self._limits.min if self._type.kind in "iu" else self._limits.tiny)
+
+    def lowest(self) -> int | float:
+        """Return the least finite number."""
+        return self._python(self._limits.min)
+
+    def max(self) -> int | float:
+        """Return the largest finite number."""
+        return self._python(self._limits.max)
+
+    def epsilon(self) -> int | float:
+        """Return the distance from 1 to the next number; 0 for integers."""
+        return 0 if self._type.kind in "iu" else float(self._limits.eps)
+
+    def infinity(self) -> int | float:
+        """Return infinity; 0 for integers."""
+        return 0 if self._type.kind in "iu" else float("inf")
+
+    def quiet_NaN(self) -> int | float:
+        """Return NaN; 0 for integers."""
+        return 0 if self._type.kind in "iu" else float("nan")
+
+    def _python(self, value: Any) -> int | float:
+        return int(value) if self._type.kind in "iu" else float(value)
+
+
 class std(metaclass=_Namespace):  # noqa: N801
     """The namespace std."""
 
     vector = vector
     string = str
+    numeric_limits = numeric_limits
+
+
+class _Numba(type):
+    """Declared callables are attributes."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if not name.startswith("_") and (function := _declared.declared(f"Numba::{name}")):
+            return function
+        raise AttributeError(f"no callable is declared as Numba::{name}")
+
+
+class Numba(metaclass=_Numba):
+    """The namespace of Python callables that expressions call: `Numba::f(x)`."""
+
+    @staticmethod
+    def Declare(input_types: Sequence[str], return_type: str, name: str | None = None) -> Any:
+        """Make a decorator that lets expressions call a function, compiled by Numba where that is installed.
+
+        Args:
+            input_types: C++ types of numbers, "float", or of lists, "RVecF", to which its arguments are converted.
+            return_type: the type of its value.
+            name: by default that of the function.
+        """
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            made = _numbers.row_function(function, input_types, return_type)
+            _declared.declare_callable(f"Numba::{name or function.__name__}", made)
+            return function
+
+        return decorate
 
 
 class _Dask(metaclass=_Namespace):

@@ -60,6 +60,18 @@ def column(frame, name="y"):
     return frame.take(name).value
 
 
+def test_trials_have_lists_of_several_items_if_one_is_not_enough(frame, numba_or_not):
+    pairs = frame.filter("n > 1").define("p", "std::vector<double>{d, 2 * d}")
+    both = pairs.define("y", lambda p: p[0] + p[1], per_row=True)
+    assert both.column_type("y") == "double"
+    assert column(both).tolist() == (ARRAYS["d"] * 3)[ARRAYS["n"] > 1].tolist()
+    assert (
+        column(pairs.define("y", lambda p: p[:, 1])).tolist() == (ARRAYS["d"] * 2)[ARRAYS["n"] > 1].tolist()
+    )
+    with pytest.raises(colonnade.TypeMismatchError, match="failed on a trial of 2 entries"):
+        pairs.define("y", lambda p: p[:, 20])
+
+
 # ---- Per block
 
 

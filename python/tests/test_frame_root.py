@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import sqlite3
+import sys
 
 import awkward as ak
 import hist
@@ -150,6 +151,75 @@ def test_callables(frame):
     assert frame.Reduce(max, "x").GetValue() == X.max()
     total = frame.Aggregate(lambda state, n: state + n, lambda a, b: a + b, "nMuon", 0)
     assert total.GetValue() == N.sum()
+
+
+def test_declared_functions_and_objects_are_callables(frame, file):
+    ROOT.gInterpreter.Declare("""
+        float given_twice(float x) { return 2 * x; }
+        float given_twice(float x, float y) { return 2 * x + y; }
+        bool given_any() { return true; }
+        double given_scale(unsigned int slot, const ROOT::RDF::RSampleInfo& id) { return id.Contains(".root") ? 3 : 1; }
+        ROOT::RVecD given_both(double x) { return {x - 1, x + 1}; }
+        struct given_above {
+            double least = 0;
+            std::string name;
+            bool operator()(double x) { return x > least; }
+        };
+    """)
+    for columns in (["nMuon"], ["nMuon", "w"]):
+        given = frame.Define("y", ROOT.given_twice, columns).Sum("y")
+        assert given.GetValue() == frame.Define("y", f"given_twice({', '.join(columns)})").Sum("y").GetValue()
+    assert frame.Filter(ROOT.given_above(0.5, 'a"b'), ["x"]).Count().GetValue() == np.count_nonzero(X > 0.5)
+    assert frame.Filter(ROOT.given_any, "all").Count().GetValue() == ENTRIES
+    assert RDataFrame("Events", file, ["x"]).Define("y", ROOT.given_twice).Mean("y").GetValue() != 0
+    assert frame.DefinePerSample("s", ROOT.given_scale).Max("s").GetValue() == 3
+    varied = frame.Vary("x", ROOT.given_both, ["x"], 2).Max("x")
+    assert list(map(ROOT.RDF.VariationsFor(varied).__getitem__, ["x:0", "x:1"])) == [X.max() - 1, X.max() + 1]
+    with pytest.raises(colonnade.UsageError, match="that given_twice takes are not named"):
+        frame.Define("y", ROOT.given_twice)
+    with pytest.raises(colonnade.UsageError, match="cannot be written in an expression"):
+        ROOT.given_above(object())
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_functions_declared_with_numba(frame, monkeypatch, installed):
+    if not installed:
+        monkeypatch.setitem(sys.modules, "numba", None)
+    name = f"second_{installed}"
+
+    @ROOT.Numba.Declare(["int", "const RVec<float> &"], "RVecD", name=name)
+    def shifted(n, pt):
+        return pt * 2.0 + n / 2
+
+    @ROOT.Numba.Declare(["int"], "unsigned int", name=f"whole_{installed}")
+    def whole(x):
+        return x * 2
+
+    assert whole(1.5) == 3.0
+    node = frame.Filter("nMuon > 1").Define("y", f"Numba::{name}(2.75, Muon_pt)[1]")
+    assert node.GetColumnType("y") == "double"
+    second = [2 * each[1] + 1 for each in ak.to_list(ARRAYS["Muon_pt"]) if len(each) > 1]
+    assert list(node.Take("y")) == second
+    of_whole = frame.Define("y", f"Numba::whole_{installed}(w + 1)")
+    assert of_whole.GetColumnType("y") == "unsigned int"
+    assert list(of_whole.Take("y")) == [2 * int(each + 1) for each in W]
+    assert hasattr(ROOT.Numba, name)
+    assert not hasattr(ROOT.Numba, "nothing")
+    with pytest.raises(colonnade.UsageError, match="is declared already"):
+        ROOT.Numba.Declare(["int"], "int", name=name)(whole)
+    with pytest.raises(colonnade.UsageError, match="'TH1' is not a type of numbers"):
+        ROOT.Numba.Declare(["TH1"], "int")(whole)
+
+
+def test_limits_of_numbers():
+    limits = ROOT.std.numeric_limits
+    assert [limits[int].min(), limits["int"].max(), limits[int].epsilon()] == [-(2**31), 2**31 - 1, 0]
+    assert limits["unsigned long"].max() == limits["std::uint64_t"].max() == 2**64 - 1
+    assert limits["double"].min() == sys.float_info.min
+    assert limits["double"].lowest() == -sys.float_info.max
+    assert limits[float].epsilon() == 2.0**-23  # C++'s float, as in ROOT
+    assert math.isnan(limits["double"].quiet_NaN())
+    assert limits["float"].infinity() == math.inf
 
 
 def test_histograms(frame):

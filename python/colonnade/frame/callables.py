@@ -1,8 +1,9 @@
 """Python callables as definitions and conditions: per block of entries on arrays, or per entry on plain values.
 
 The result type of a callable is known before anything is read: from `returns`, its annotation, or a trial on two
-made-up entries (ones, "a", lists of one item). A callable per entry is compiled by Numba where that is installed and
-supports it; it then runs without the interpreter's lock. Otherwise it is called for each entry.
+made-up entries (ones, "a", lists of one item, or of eight if one is not enough). A callable per entry is compiled by
+Numba where that is installed and supports it; it then runs without the interpreter's lock. Otherwise it is called for
+each entry.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import typing
 import warnings
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -45,6 +47,7 @@ from .values import element_of, layout_of, python_array, trial, type_of, values_
 __all__ = [
     "Definable",
     "Returns",
+    "RowFunction",
     "columns_of",
     "define_callable",
     "define_function",
@@ -67,6 +70,8 @@ T = TypeVar("T")
 Call: TypeAlias = Callable[[list["_core.Values"], int], "_core.Values"]
 
 _TRIAL = 2
+_LONGER = 8
+"""The items of lists where one is not enough."""
 _SUM_BYTES = 8
 
 
@@ -141,9 +146,23 @@ def define_callable(
     return _definition(spec, columns_of(function, columns), purpose)
 
 
+@dataclass(frozen=True)
+class RowFunction:
+    """A function of expressions that is called for each entry."""
+
+    function: Definable
+    returns: str
+
+    def __call__(self, *row: Any) -> Any:
+        """Call the function."""
+        return self.function(*row)
+
+
 def define_function(function: Definable, *, travels: bool = False) -> _core.Definition:
     """Make the argument of `FrameGraph.add_function` from a callable, which is called with the function's arguments."""
-    spec = _Spec(function, False, _type_text(function, None), ())
+    per_row = isinstance(function, RowFunction)
+    call, returns = (function.function, function.returns) if per_row else (function, None)
+    spec = _Spec(call, per_row, _type_text(call, returns), ())
     if travels:
         _pickled(spec)
     return _definition(spec, [])
@@ -484,14 +503,20 @@ class _Binder:
         run: Callable[[list[Content], int], tuple[Content, bool]],
         types: list[_core.ValueType],
     ) -> _core.ValueType:
-        def quietly() -> _core.ValueType:
+        def quietly(items: int) -> _core.ValueType:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                layout, _ = run([trial(kind, _TRIAL) for kind in types], _TRIAL)
+                layout, _ = run([trial(kind, _TRIAL, items) for kind in types], _TRIAL)
                 return self._named(type_of, layout)
 
+        def found() -> _core.ValueType:
+            try:
+                return quietly(1)
+            except IndexError:  # it may take `pt[1]` of lists that always have a second item
+                return quietly(_LONGER)
+
         try:
-            return turns.alone(quietly)
+            return turns.alone(found)
         except Error:
             raise
         except Exception as error:

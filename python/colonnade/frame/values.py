@@ -324,8 +324,8 @@ def _empty(kind: _core.ValueType) -> _core.Values:
     return _core.record_values(kind, 0, [_empty(member) for _, member in kind.members])
 
 
-def trial(kind: _core.ValueType, count: int) -> Content:
-    """Make `count` values of a type: ones, "a", lists of one item."""
+def trial(kind: _core.ValueType, count: int, items: int = 1) -> Content:
+    """Make `count` values of a type: ones, "a", lists of `items` items."""
     builder = AwkwardBuilder()
     if kind.kind == "scalar":
         return builder.numbers(np.ones(count, dtype=dtype_of(kind)))
@@ -333,12 +333,15 @@ def trial(kind: _core.ValueType, count: int) -> Content:
     if kind.kind == "string":
         return builder.text(offsets, np.full(count, ord("a"), dtype=np.uint8))
     if kind.kind == "list":
-        add = builder.option if kind.is_optional else builder.list
-        return add(offsets, trial(kind.item, count))
+        if kind.is_optional:
+            return builder.option(offsets, trial(kind.item, count, items))
+        return builder.list(offsets * items, trial(kind.item, count * items, items))
     if kind.is_variant:
-        contents = [trial(member.item, 0 if k else count) for k, (_, member) in enumerate(kind.members)]
+        contents = [
+            trial(member.item, 0 if k else count, items) for k, (_, member) in enumerate(kind.members)
+        ]
         return builder.variant(np.ones(count, dtype=np.int32), contents)
-    contents = [trial(member, count) for _, member in kind.members]
+    contents = [trial(member, count, items) for _, member in kind.members]
     return builder.record(_names_of(kind), contents, count)
 
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from colonnade.errors import NotFoundError, UsageError
+from colonnade.frame.callables import Definable
 from colonnade.frame.dataframe import DataFrame, add_functions
 from colonnade.frame.libraries import Functions, TextFunction
 from colonnade.frame.session import Session
 from colonnade.misuse import cpp_text, files_of, path_text
 
-__all__ = ["declare", "declare_files", "declared", "lend_declared"]
+__all__ = ["Functor", "call_of", "declare", "declare_callable", "declare_files", "declared", "lend_declared"]
 
 _MOST_INCLUDES = 100
-_functions: dict[str, TextFunction] = {}
+_functions: dict[str, Definable] = {}
 _overloads: dict[str, int] = {}
 _texts: list[str] = []
 """Later texts call the functions of earlier ones."""
@@ -44,13 +51,27 @@ def declare(text: str) -> bool:
                 f"'{name}' is declared already, and was given to RDataFrames",
                 "all functions of one name in one text",
             )
-    added = {name: function for name, function in known.items() if name not in _functions}
-    for session in list(_sessions):
-        add_functions(session, added)
+    _lend({name: function for name, function in known.items() if name not in _functions})
     _texts.append(text)
-    _functions.update(added)
     _overloads.update(known.overloads)
     return True
+
+
+def declare_callable(name: str, function: Definable) -> None:
+    """Let expressions of all RDataFrames call a Python callable.
+
+    Raises:
+        UsageError: the name is in use.
+    """
+    if name in _functions:
+        raise UsageError(f"'{name}' is declared already", "another name")
+    _lend({name: function})
+
+
+def _lend(added: dict[str, Definable]) -> None:
+    for session in list(_sessions):
+        add_functions(session, added)
+    _functions.update(added)
 
 
 def declare_files(paths: str | Iterable[str]) -> None:
@@ -81,9 +102,61 @@ def _with_files(text: str, seen: set[Path]) -> str:
     return re.sub(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"[^\n]*', file_of, text, flags=re.MULTILINE)
 
 
-def declared(name: str) -> TextFunction | None:
-    """Return the declared function of this name, if there is one."""
-    return _functions.get(name)
+def declared(name: str) -> Definable | None:
+    """Return the declared function or class of this name, if there is one."""
+    function = _functions.get(name)
+    is_class = isinstance(function, TextFunction) and function.result == name
+    return _Class(name) if is_class else function
+
+
+@dataclass(frozen=True)
+class Functor:
+    """An object of a declared class, by the expression that makes it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class _Class:
+    """A declared class: `ROOT.above(30)` is one of its objects."""
+
+    name: str
+
+    def __call__(self, *arguments: Any) -> Functor:
+        return Functor(f"{self.name}({', '.join(map(_literal, arguments))})")
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating) and math.isfinite(value):
+        return repr(float(value))
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Sequence):
+        return f"{{{', '.join(map(_literal, value))}}}"
+    raise UsageError(f"{value!r} cannot be written in an expression", "numbers, texts, lists of them")
+
+
+def call_of(value: object, columns: Sequence[str] | None, default: Sequence[str]) -> str | None:
+    """Return the expression that calls a declared function, or an object of a declared class, for columns.
+
+    Args:
+        value: anything; other values give None.
+        columns: its arguments.
+        default: columns of the RDataFrame, of which the first ones are taken where `columns` is None.
+    """
+    if isinstance(value, TextFunction):
+        name, count = value.name, len(value.parameters)
+    elif isinstance(value, Functor):
+        name, count = value.text, len(columns or [""])
+    else:
+        return None
+    if columns is None and len(default) < count:
+        raise UsageError(f"the columns that {name} takes are not named", f'["x"], {count} in all')
+    return f"{name}({', '.join(default[:count] if columns is None else columns)})"
 
 
 def lend_declared(frame: DataFrame) -> None:

@@ -22,7 +22,7 @@ from colonnade.frame.results import Result
 from colonnade.misuse import advised, column_name, files_of, function_of, mapping_of, path_text, thread_count
 
 from .chains import TChain
-from .declared import lend_declared
+from .declared import call_of, lend_declared
 from .histograms import GraphView, HistogramView, ManyAxesView, ProfileView, StatsView, refuse
 from .models import histogram_tuple, is_model, profile_tuple, snapshot_settings
 from .objects import chain_of, is_chain, model_of, names_of
@@ -328,7 +328,9 @@ class RDataFrame:
             )
         more: dict[str, Any] = {}
         if not isinstance(values, str | Expression):
-            more = {"arguments": self._inputs(inputs), "per_row": True}
+            values, more = self._callable(values, inputs)
+            if more:
+                more = {"arguments": more["columns"], "per_row": True}
         named = tags if isinstance(tags, int) else _names(tags)
         return self._at(self._frame.vary(_names(columns), values, named, name, **more))
 
@@ -631,6 +633,7 @@ class RDataFrame:
 
     def _sample_value(self, value: Any) -> Any:
         """The value of a column of `DefinePerSample`."""
+        value = call_of(value, ["rdfslot_", "rdfsampleinfo_"], []) or value
         return with_answers(self._frame, of_sample(value))
 
     def _above(self, kind: str) -> list[tuple[str, list[str], list[str]]]:
@@ -704,12 +707,15 @@ class RDataFrame:
         self, value: Any, columns: Any, extra: Mapping[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """A definition and its options."""
+        inputs = self._inputs(columns)
+        if (text := call_of(value, inputs, self._columns)) is not None:
+            _check_no_extra(extra)
+            return text, {}
         if isinstance(value, str | Expression) or not callable(value):
             if columns is not None:
                 raise UsageError("the columns of an expression are named in its text", 'Define("z", "x + y")')
             _check_no_extra(extra)
             return value, {}
-        inputs = self._inputs(columns)
         if extra is not None:
             value, inputs = with_extra(value, inputs, mapping_of(extra, 'extra_args={"offset": 1}'))
         return value, {"columns": inputs, "per_row": True}
