@@ -1,7 +1,7 @@
 """The names that analysis scripts import from ROOT for RDataFrame, implemented by Colonnade.
 
 Replace `import ROOT` by `from colonnade import root as ROOT`, and a script that uses RDataFrame runs: ROOT.RDataFrame,
-ROOT.TChain with friends, ROOT.Experimental.RNTupleProcessor, ROOT.RDF.RunGraphs,
+ROOT.TChain with friends, ROOT.TFile, ROOT.Experimental.RNTupleProcessor, ROOT.RDF.RunGraphs,
 ROOT.RDF.Experimental.VariationsFor, ROOT.EnableImplicitMT. Other names raise an error that says so.
 """
 
@@ -21,7 +21,7 @@ from .frame.root import models as _models
 from .frame.root import numbers as _numbers
 from .frame.root import specification as _specification
 from .frame.root import tables as _tables
-from .frame.root.chains import TChain
+from .frame.root.chains import TChain, TFile
 from .frame.root.facade import (
     DisableImplicitMT,
     EnableImplicitMT,
@@ -45,6 +45,7 @@ __all__ = [
     "RCompressionSetting",
     "RDataFrame",
     "TChain",
+    "TFile",
     "gInterpreter",
     "gROOT",
     "std",
@@ -67,7 +68,6 @@ _ADVICE = {
     "gStyle": _PLOTS,
     "Math": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector and the like; the package vector",
     "RVec": "numpy.array",
-    "TFile": "colonnade.open, colonnade.create",
     "TH1D": "hist.Hist, or Histo1D of an RDataFrame",
     "TLorentzVector": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector; the package vector",
     "TMath": "the modules math and scipy.special; expressions in strings have TMath::",

@@ -87,6 +87,23 @@ def test_sources(file, tmp_path):
         RDataFrame("Other", file)
 
 
+def test_data_sets_of_a_file(file):
+    with ROOT.TFile.Open(file) as opened:
+        assert (opened.GetName(), opened.IsOpen(), opened.IsZombie()) == (str(file), True, False)
+        assert RDataFrame("Events", opened).Count().GetValue() == ENTRIES
+        for chain in (opened.Get("Events"), opened["Events"]):
+            assert (chain.GetName(), chain.GetEntries()) == ("Events", ENTRIES)
+            assert RDataFrame(chain, ["x"]).Max().GetValue() == X.max()
+        assert opened.Get("nothing") is None
+        with pytest.raises(colonnade.NotFoundError, match="nothing"):
+            opened["nothing"]
+        with pytest.raises(colonnade.UnsupportedError, match="a TFile has no nothing"):
+            opened.nothing  # noqa: B018
+        opened.Close()
+    with pytest.raises(colonnade.NotFoundError):
+        ROOT.TFile("/nowhere/f.root")
+
+
 def test_numbers(frame):
     assert frame.Count().GetValue() == ENTRIES
     assert frame.Sum("nMuon").GetValue() == N.sum()
@@ -780,7 +797,12 @@ def test_threads(file, monkeypatch):
         (lambda f: ROOT.gROOT.GetClass("A"), "gROOT has no GetClass", ""),
         (lambda f: ROOT.RVecF([1.0]), "no RVecF", "numpy.array"),
         (lambda f: ROOT.std.map, "std has no map", ""),
-        (lambda f: ROOT.TFile, "no TFile", "colonnade.open"),
+        (
+            lambda f: ROOT.TFile("f.root", "RECREATE"),
+            "only read, not opened with 'RECREATE'",
+            "colonnade.create",
+        ),
+        (lambda f: ROOT.TChain("a").BuildIndex("run"), "no BuildIndex", 'join("a", files, on=["key"]'),
         (lambda f: ROOT.RDF.MakeCsvDataFrame("f.csv"), "RDF has no MakeCsvDataFrame", "FromCSV"),
         (lambda f: ROOT.RDF.Experimental.FromJSON("f.json"), "Experimental has no FromJSON", ""),
         (lambda f: setattr(ROOT.RDF.RSnapshotOptions(), "fSplit", 1), "no option fSplit", "fLazy"),

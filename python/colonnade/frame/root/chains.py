@@ -22,7 +22,7 @@ from colonnade.reading.opening import PathLike
 from .histograms import refuse
 from .templates import Templated
 
-__all__ = ["RNTupleOpenSpec", "RNTupleProcessor", "RNTupleProcessorOptionalPtr", "TChain"]
+__all__ = ["RNTupleOpenSpec", "RNTupleProcessor", "RNTupleProcessorOptionalPtr", "TChain", "TFile"]
 
 
 class TChain:
@@ -89,7 +89,80 @@ class TChain:
         return self.files
 
     def __getattr__(self, name: str) -> NoReturn:
-        refuse("a TChain", name, "RDataFrame(chain), or colonnade.open for arrays")
+        advice = "RDataFrame(chain), or colonnade.open for arrays"
+        if name == "BuildIndex":
+            advice = (
+                f'RDataFrame(chain).AsDataFrame().join("{self.name}", files, on=["key"], how="left") '
+                "instead of a friend"
+            )
+        refuse("a TChain", name, advice)
+
+
+class TFile:
+    """A file with data sets, which `Get` and brackets return as chains: `file["Events"]`; it is only read.
+
+    `RDataFrame("Events", file)` and `RDataFrame(file.Get("Events"))` make data frames.
+    """
+
+    def __init__(self, name: PathLike, option: str = "READ", *_: Any) -> None:
+        """Open a file.
+
+        Raises:
+            NotFoundError: there is none.
+            UnsupportedError: it is to be written.
+        """
+        self.path = path_text(name)
+        if option.upper() not in ("", "READ"):
+            raise UnsupportedError(
+                f"a TFile is only read, not opened with '{option}'",
+                "colonnade.create for data sets, uproot.recreate for histograms",
+            )
+        opening.datasets(self.path)  # it raises where there is no file
+
+    @classmethod
+    def Open(cls, name: PathLike, option: str = "READ", *_: Any) -> TFile:
+        """Open a file."""
+        return cls(name, option)
+
+    def Get(self, name: str) -> TChain | None:
+        """Return a data set as a chain; None, as in ROOT, if there is none."""
+        try:
+            return self[name]
+        except NotFoundError:
+            return None
+
+    def __getitem__(self, name: str) -> TChain:
+        chain = TChain(column_name(name, "data set"))
+        chain.AddFile(self.path, 0, name)
+        opening.open(chain.pairs())  # it raises where there is no such data set
+        return chain
+
+    def GetName(self) -> str:
+        """Return the path."""
+        return self.path
+
+    def IsOpen(self) -> bool:
+        """Return True: a file that cannot be opened raises."""
+        return True
+
+    def IsZombie(self) -> bool:
+        """Return False: a file that cannot be opened raises."""
+        return False
+
+    def Close(self) -> None:
+        """Do nothing: data frames open the file themselves."""
+
+    def __enter__(self) -> TFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.Close()
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("a TFile", name, "Get(name), or uproot.open for histograms")
 
 
 class RNTupleOpenSpec(NamedTuple):
