@@ -29,14 +29,18 @@ from .frame.root.facade import (
     IsImplicitMTEnabled,
     RDataFrame,
 )
-from .frame.root.models import RCompressionSetting
+from .frame.root.models import ELogLevel, RCompressionSetting
+from .frame.root.spelling import vector
 from .misuse import cpp_text
 
 __all__ = [
     "RDF",
     "TH1",
+    "Detail",
     "DisableImplicitMT",
+    "ELogLevel",
     "EnableImplicitMT",
+    "EnableThreadSafety",
     "Experimental",
     "GetThreadPoolSize",
     "IsImplicitMTEnabled",
@@ -44,10 +48,13 @@ __all__ = [
     "PyConfig",
     "RCompressionSetting",
     "RDataFrame",
+    "RLogScopedVerbosity",
     "TChain",
     "TFile",
     "gInterpreter",
     "gROOT",
+    "kFALSE",
+    "kTRUE",
     "std",
     "vector",
 ]
@@ -90,6 +97,8 @@ _LEVELS = {
     "kFatal": 6000,
 }
 """Of messages: scripts choose those that ROOT prints by `ROOT.gErrorIgnoreLevel`, which has no effect here."""
+
+kTRUE, kFALSE = True, False  # noqa: N816
 
 
 def __getattr__(name: str) -> Any:
@@ -161,6 +170,28 @@ class gROOT(metaclass=_Namespace):  # noqa: N801
         return 0
 
 
+def EnableThreadSafety() -> None:
+    """Do nothing: threads may use all data frames."""
+
+
+class RLogScopedVerbosity:
+    """What scripts let a part of ROOT print: it has no effect; `DataFrame.explain()` tells the costs of passes."""
+
+    def __init__(self, channel: object = None, verbosity: object = None) -> None:
+        """Do nothing."""
+
+
+class Detail(metaclass=_Namespace):
+    """The namespace ROOT::Detail."""
+
+    class RDF(metaclass=_Namespace):
+        """The namespace ROOT::Detail::RDF."""
+
+        @staticmethod
+        def RDFLogChannel() -> None:
+            """Return nothing: there are no messages of ROOT's."""
+
+
 class gInterpreter(metaclass=_Namespace):  # noqa: N801
     """Where scripts declare functions that expressions call. Nothing is compiled, and nothing else can be run."""
 
@@ -173,30 +204,23 @@ class gInterpreter(metaclass=_Namespace):  # noqa: N801
     def ProcessLine(line: str) -> int:
         """Load the file of `.L file`, or define the functions of the line, and return 0."""
         line = cpp_text(line).strip()
-        if line.startswith(".L "):
+        if line.startswith("gErrorIgnoreLevel"):
+            pass  # there are no messages of ROOT's
+        elif line.startswith(".L "):
             _declared.declare_files(line[3:].strip().rstrip("+"))
         else:
             _declared.declare(line)
         return 0
 
+    @staticmethod
+    def GenerateDictionary(*classes: str) -> bool:
+        """Do nothing, and return True: types need no dictionary."""
+        return True
 
-class vector(list[Any]):  # noqa: N801
-    """A std::vector, as names of columns are collected: `ROOT.std.vector("string")()`, `v.push_back("x")`."""
-
-    def __new__(cls, *arguments: Any) -> Any:
-        """Return a vector, or, of the name or class of a type, the class: `vector("string")`."""
-        of_type = len(arguments) == 1 and isinstance(arguments[0], str | type)
-        return cls if of_type else super().__new__(cls)
-
-    push_back = list.append
-
-    def data(self) -> list[Any]:
-        """Return the items, as for the edges of a model."""
-        return self
-
-    def size(self) -> int:
-        """Return the number of items."""
-        return len(self)
+    @staticmethod
+    def AddIncludePath(folder: str) -> None:
+        """Look in a folder, too, for files that declared texts include."""
+        _declared.add_folder(folder)
 
 
 class numeric_limits:  # noqa: N801
@@ -322,6 +346,8 @@ class Experimental(metaclass=_Namespace):
     RNTupleOpenSpec = _chains.RNTupleOpenSpec
     RNTupleProcessor = _chains.RNTupleProcessor
     RNTupleComposer = _chains.RNTupleProcessor
+    RLogScopedVerbosity = RLogScopedVerbosity
+    ELogLevel = ELogLevel
 
 
 class _Experimental(metaclass=_Namespace):

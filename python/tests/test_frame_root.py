@@ -763,6 +763,34 @@ def test_lines_around_an_analysis(frame, tmp_path):
     assert frame.Snapshot("s", str(tmp_path / "s.root"), columns).GetColumnNames() == ["w", "x"]
     assert list(frame.AsNumpy(ROOT.vector["string"](["w"]))) == ["w"]
     assert ROOT.std.vector(ROOT.std.string)(("x",)) == ["x"]
+    assert frame.GetColumnNames().size() == len(frame.GetColumnNames())
+    assert frame.Filter("x > 0").GetFilterNames().size() == 1
+    assert frame.GetDefinedColumnNames().size() == 0
+    ROOT.TH1.AddDirectory(ROOT.kFALSE)
+    ROOT.EnableThreadSafety()
+    assert ROOT.gROOT.ProcessLine("gErrorIgnoreLevel = 2001;") == 0
+    assert ROOT.gInterpreter.GenerateDictionary("std::vector<A>", "vector")
+    for namespace in (ROOT, ROOT.Experimental):
+        namespace.RLogScopedVerbosity(ROOT.Detail.RDF.RDFLogChannel(), namespace.ELogLevel.kInfo)
+    (tmp_path / "of_folder.h").write_text("float of_folder(float x) { return x; }")
+    ROOT.gInterpreter.AddIncludePath(f"-I{tmp_path}")
+    ROOT.gInterpreter.Declare('#include "of_folder.h"')
+    assert frame.Define("y", "of_folder(w)").Min("y").GetValue() > 0
+
+
+def test_contents_of_histograms_in_brackets(frame):
+    one = frame.Histo1D(("h", "", 4, -1, 1), "x")
+    contents = [one.GetBinContent(k) for k in range(6)]
+    assert list(one) == contents
+    assert len(one) == 6
+    assert [one[k] for k in (0, 3, -1)] == [contents[k] for k in (1, 4, 4)]
+    two = frame.Histo2D(("h", "", 2, -1, 1, 3, 0, 2), "x", "w").GetValue()
+    assert two[1, 2] == two.GetBinContent(2, 3)
+    assert list(two) == [two.GetBinContent(k) for k in range(20)]
+    with pytest.raises(colonnade.UsageError, match="not the number of a bin along each axis"):
+        two[1]
+    with pytest.raises(IndexError):
+        two[2, 0]
 
 
 def test_threads(file, monkeypatch):

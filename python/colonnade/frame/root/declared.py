@@ -20,13 +20,24 @@ from colonnade.frame.libraries import Functions, TextFunction
 from colonnade.frame.session import Session
 from colonnade.misuse import cpp_text, files_of, path_text
 
-__all__ = ["Functor", "call_of", "declare", "declare_callable", "declare_files", "declared", "lend_declared"]
+__all__ = [
+    "Functor",
+    "add_folder",
+    "call_of",
+    "declare",
+    "declare_callable",
+    "declare_files",
+    "declared",
+    "lend_declared",
+]
 
 _MOST_INCLUDES = 100
 _functions: dict[str, Definable] = {}
 _overloads: dict[str, int] = {}
 _texts: list[str] = []
 """Later texts call the functions of earlier ones."""
+_folders: list[Path] = [Path()]
+"""Where files are that texts include."""
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
@@ -82,6 +93,11 @@ def declare_files(paths: str | Iterable[str]) -> None:
         declare(_text_of(path_text(path)))
 
 
+def add_folder(folder: str) -> None:
+    """Look in a folder, too, for files that texts include."""
+    _folders.append(Path(path_text(folder).removeprefix("-I")))
+
+
 def _text_of(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
@@ -91,8 +107,8 @@ def _text_of(path: str) -> str:
 
 def _with_files(text: str, seen: set[Path]) -> str:
     def file_of(found: re.Match[str]) -> str:
-        path = Path(found[1])
-        if not path.is_file():
+        path = next((each for folder in _folders if (each := folder / found[1]).is_file()), None)
+        if path is None:
             return ""
         if path.resolve() in seen or len(seen) == _MOST_INCLUDES:
             return ""

@@ -7,6 +7,7 @@ numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 the overflow.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, Literal, NoReturn
 
@@ -353,6 +354,24 @@ class _Binned(ABC):
             return 0
         place = np.unravel_index(largest, inner.shape, order="F")
         return self.GetBin(*(int(k) + 1 for k in place))
+
+    # ---- As in PyROOT
+
+    def __len__(self) -> int:
+        return self.GetNcells()
+
+    def __iter__(self) -> Iterator[float]:
+        """Go through the contents by the global numbers of bins, with underflow and overflow."""
+        return iter(self._contents().ravel(order=self._numbering).tolist())
+
+    def __getitem__(self, bins: Any) -> float:
+        """Return the content of a bin, counted from 0 along each axis without underflow and overflow."""
+        numbers = bins if isinstance(bins, tuple) else (bins,)
+        if len(numbers) != len(self._shape) or not all(isinstance(k, int | np.integer) for k in numbers):
+            raise UsageError(
+                f"{bins!r} is not the number of a bin along each axis", "to_hist()[...] for slices"
+            )
+        return float(self._inner(self._contents())[numbers])
 
     # ---- For mplhep and other programs that plot
 

@@ -14,6 +14,7 @@ from colonnade.errors import UnsupportedError, UsageError
 from colonnade.writing.options import WriteMode
 
 __all__ = [
+    "ELogLevel",
     "ESnapshotOutputFormat",
     "RCompressionSetting",
     "RSnapshotOptions",
@@ -143,6 +144,17 @@ class ESnapshotOutputFormat(enum.Enum):
     kDefault = 0
     kTTree = 1
     kRNTuple = 2
+
+
+class ELogLevel(enum.IntEnum):
+    """How much ROOT prints."""
+
+    kUnset = 0
+    kFatal = 1
+    kError = 2
+    kWarning = 3
+    kInfo = 4
+    kDebug = 5
 
 
 class RCompressionSetting:

@@ -12,6 +12,7 @@ from colonnade.frame.results import Cut, Display, Report, Result, Variations
 from colonnade.misuse import function_of
 
 from .histograms import GraphView, HistogramView, ProfileView, refuse
+from .spelling import vector
 
 __all__ = ["CutView", "DescriptionView", "DisplayView", "RResultMap", "RResultPtr", "ReportView"]
 
@@ -99,7 +100,7 @@ class RResultMap(Generic[T]):
     def GetKeys(self) -> list[str]:
         """Return "nominal" and the names of the variations, in alphabetical order as in ROOT."""
         nominal, *others = self._variations
-        return [nominal, *sorted(others)]
+        return vector([nominal, *sorted(others)])
 
     keys = GetKeys
 

@@ -1,4 +1,4 @@
-"""Arguments as PyROOT takes them: by ROOT's names of parameters, and fixed ones of callables."""
+"""Arguments as PyROOT takes them: by ROOT's names of parameters, fixed ones of callables, and vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from colonnade.errors import UsageError
 
-__all__ = ["also_named", "with_extra"]
+__all__ = ["also_named", "vector", "with_extra"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,3 +67,22 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
             "extra_args are for callables whose parameters have names", "a function or lambda of the columns"
         )
     return [each.name for each in parameters]
+
+
+class vector(list[Any]):  # noqa: N801
+    """A std::vector, as names of columns are collected: `ROOT.std.vector("string")()`, `v.push_back("x")`."""
+
+    def __new__(cls, *arguments: Any) -> Any:
+        """Return a vector, or, of the name or class of a type, the class: `vector("string")`."""
+        of_type = len(arguments) == 1 and isinstance(arguments[0], str | type)
+        return cls if of_type else super().__new__(cls)
+
+    push_back = list.append
+
+    def data(self) -> list[Any]:
+        """Return the items, as for the edges of a model."""
+        return self
+
+    def size(self) -> int:
+        """Return the number of items."""
+        return len(self)
