@@ -160,9 +160,10 @@ class RowFunction:
 
 def define_function(function: Definable, *, travels: bool = False) -> _core.Definition:
     """Make the argument of `FrameGraph.add_function` from a callable, which is called with the function's arguments."""
-    per_row = isinstance(function, RowFunction)
-    call, returns = (function.function, function.returns) if per_row else (function, None)
-    spec = _Spec(call, per_row, _type_text(call, returns), ())
+    if isinstance(function, RowFunction):
+        spec = _Spec(function.function, True, _type_text(function.function, function.returns), ())
+    else:
+        spec = _Spec(function, False, _type_text(function, None), ())
     if travels:
         _pickled(spec)
     return _definition(spec, [])

@@ -560,7 +560,8 @@ class RDataFrame:
         parents = {name.rpartition(".")[0] for name in names}
         shown = [name for name in names if name not in parents or "{" not in self._frame.column_type(name)]
         branches = {column: branch for branch, column in self._frame._session.branches.items()}
-        return vector(sorted({branches.get(name, name) for name in self._of_friends(shown)}))
+        found: list[str] = vector(sorted({branches.get(name, name) for name in self._of_friends(shown)}))
+        return found
 
     def GetDefinedColumnNames(self) -> list[str]:
         """Return the columns that were defined or have a default value, without aliases."""
@@ -569,7 +570,8 @@ class RDataFrame:
         for place, name in self._with_default:
             if name not in names:
                 names.insert(place, name)
-        return vector(names)
+        found: list[str] = vector(names)
+        return found
 
     def GetColumnType(self, column: str) -> str:
         """Return the C++ name of a column's type, where lists are "ROOT::VecOps::RVec<float>".
@@ -592,7 +594,10 @@ class RDataFrame:
         """Return the filters above, in order; where neither they nor ranges are, all of the graph."""
         frame = self._frame
         nodes = frame._graph.names_above(frame._node if self._selects() else 0)
-        return vector([names[0] or _FILTERS[found] for found, names, _, _ in nodes if found in _FILTERS])
+        found: list[str] = vector(
+            [names[0] or _FILTERS[kind] for kind, names, _, _ in nodes if kind in _FILTERS]
+        )
+        return found
 
     def GetVariations(self) -> DescriptionView:
         """Return the variations above, one line for the tags of each."""

@@ -100,7 +100,8 @@ class RResultMap(Generic[T]):
     def GetKeys(self) -> list[str]:
         """Return "nominal" and the names of the variations, in alphabetical order as in ROOT."""
         nominal, *others = self._variations
-        return vector([nominal, *sorted(others)])
+        keys: list[str] = vector([nominal, *sorted(others)])
+        return keys
 
     keys = GetKeys
 
