@@ -786,7 +786,7 @@ def test_contents_of_histograms_in_brackets(frame):
     assert [one[k] for k in (0, 3, -1)] == [contents[k] for k in (1, 4, 4)]
     two = frame.Histo2D(("h", "", 2, -1, 1, 3, 0, 2), "x", "w").GetValue()
     assert two[1, 2] == two.GetBinContent(2, 3)
-    assert list(two) == [two.GetBinContent(k) for k in range(20)]
+    assert list(two) == [two.GetBinContent(i, j) for i in range(4) for j in range(5)]
     with pytest.raises(colonnade.UsageError, match="not the number of a bin along each axis"):
         two[1]
     with pytest.raises(IndexError):

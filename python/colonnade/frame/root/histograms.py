@@ -361,8 +361,8 @@ class _Binned(ABC):
         return self.GetNcells()
 
     def __iter__(self) -> Iterator[float]:
-        """Go through the contents by the global numbers of bins, with underflow and overflow."""
-        return iter(self._contents().ravel(order=self._numbering).tolist())
+        """Go through the contents with underflow and overflow, along the last axis first."""
+        return iter(self._contents().ravel().tolist())
 
     def __getitem__(self, bins: Any) -> float:
         """Return the content of a bin, counted from 0 along each axis without underflow and overflow."""
