@@ -228,6 +228,8 @@ class numeric_limits:  # noqa: N801
 
     def __init__(self, kind: Any) -> None:
         self._type = _numbers.number_type(kind)
+        if self._type.kind == "b":
+            raise UsageError("bool has no limits here", "False and True")
         self._limits: Any = np.iinfo(self._type) if self._type.kind in "iu" else np.finfo(self._type)
 
     def __class_getitem__(cls, kind: Any) -> numeric_limits:
