@@ -492,8 +492,8 @@ def test_data_sets_of_different_names(tmp_path, form):
     }[form]
     expected = [0, 1, 2, 10, 11, 12, 20, 21, 22]
     index = tmp_path / "index.json"
-    for _ in range(2):  # with and without an index
-        chain = colonnade.open(given, index=index)
+    for none in (None, ""):  # with and without an index
+        chain = colonnade.open(given, none, index=index)
         assert chain["x"].to_list() == expected
         assert chain.named_files == list(zip(uris, names, strict=True))
         assert chain.name == "First"

@@ -179,7 +179,7 @@ def open(  # noqa: A001
             return _open_joins(members, name, index, options)
         given = list(_expanded(members, kept))
         policy = missing or _policy_of(members)
-        named = of_different_names(given) if name is None else []
+        named = [] if name else of_different_names(given)
         if not named:
             found, files = split_targets("" if name is None else column_name(name, "data set"), given)
             named = [(file, found) for file in files]

@@ -120,6 +120,8 @@ TEST(LocalFile, SaysWhatIsMissing) {
               HasSubstr("cannot open (No such file or directory); try: check the path"));
   EXPECT_THAT(message_of([] { open_for_reading((scratch() / "f.root\r").string()); }, ErrorKind::not_found),
               HasSubstr("try: the name without the white space around it"));
+  EXPECT_THAT(message_of([] { open_for_reading("~/f.root"); }, ErrorKind::not_found),
+              HasSubstr("path in full"));
   EXPECT_THAT(message_of([] { open_for_writing((scratch() / "no" / "f").string(), OpenMode::create); },
                          ErrorKind::not_found),
               HasSubstr("cannot open for writing (No such file or directory)"));

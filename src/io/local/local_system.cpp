@@ -25,6 +25,8 @@ std::string advice_for(int code, std::string_view uri) {
     case ENOENT:  // lines of a list, perhaps from Windows, end with "\r\n"
       if (!uri.empty() && (is_space(uri.front()) || is_space(uri.back())))
         return "the name without the white space around it";
+      if (uri.starts_with('~') || uri.starts_with('$'))
+        return "the path in full: only a shell knows what '~' and '$HOME' stand for";
       return "check the path";
     case ENOTDIR:
       return "check the path, of which a part is a file; a data set in a file is 'f.root:Events'";
