@@ -25,7 +25,7 @@ Loops: TypeAlias = "dict[tuple[str, tuple[_core.ValueType, ...]], Loop | None]"
 _LARGEST = np.iinfo(np.int64).max
 # What only compiled code calls needs no entry points for Python and C, which take longer to compile than most
 # callables.
-_INTERNAL = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 class _Argument(NamedTuple):
@@ -104,7 +104,7 @@ def _trial_arrays(types: list[_core.ValueType]) -> list[NDArray[Any]]:
     return arrays
 
 
-def _compiled(numba: Any, inner: Any, source: str, **options: bool) -> Any:
+def _compiled(numba: Any, inner: Any, source: str, **options: Any) -> Any:
     scope: dict[str, Any] = {"inner": inner, "np": np}
     exec(source, scope)
     return numba.njit(nogil=True, **options)(scope["loop"])
