@@ -306,9 +306,9 @@ TextFunctions::Impl::BoundFunction TextFunctions::Impl::bind(std::size_t number,
   const FunctionSyntax& function = syntax_.functions[number];
   if (function.templates.empty()) return bind(syntax_, number, types);
   TemplateTypes chosen{number, {}};
-  for (std::size_t number = 0; number < function.templates.size(); ++number) {
-    const std::string& name = function.templates[number];
-    const std::string& preset = function.presets[number];
+  for (std::size_t at = 0; at < function.templates.size(); ++at) {
+    const std::string& name = function.templates[at];
+    const std::string& preset = function.presets[at];
     std::optional<ValueType> found;
     for (std::size_t i = 0; i < std::min(types.size(), function.parameters.size()) && !found; ++i)
       found = deduced(name, function.parameters[i].type, types[i]);
