@@ -264,7 +264,7 @@ def test_classes() -> None:
             + "".join(f"struct A{i} {{ A{i - 1} a, b, c, d; }};" for i in range(1, 9)),
             "too many",
         ),
-        ("template <typename T> using A = std::vector<T>;", "names for types cannot be templates"),
+        ("template <typename T> struct A { T n; };", "classes cannot be templates"),
         ("int f(int x) { auto g = [x](int y) mutable { return y; }; return g(x); }", "capture it by"),
         ("int f(int x) { std::optional<int> y; return 1; }", "unknown type 'std::optional<int>'"),
         ("int f(int x) { std::set<int> y = {x}; return y[x]; }", "a set has no subscripts"),
