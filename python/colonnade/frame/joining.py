@@ -89,11 +89,7 @@ class Joining:
             name = self._names.get(column)
             if name is None or name == field or field != _as_name(field) or field in _SPECIAL:
                 return [] if name is None else [name]
-            try:
-                exists = self._graph.has_column(self._node, field)
-            except UsageError:  # several friends have it
-                return [name]
-            return self._define(field, name, exists)
+            return self._define(field, name, self._graph.has_column(self._node, field))
         name, path = column.name, column.path
         if not column.friend:
             return [name]

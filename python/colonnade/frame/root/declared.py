@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import weakref
 from collections.abc import Iterable, Sequence
@@ -11,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from colonnade.errors import NotFoundError, UsageError
+from colonnade.errors import NotFoundError, TypeMismatchError, UsageError
 from colonnade.frame.callables import Definable
 from colonnade.frame.dataframe import DataFrame, add_functions
+from colonnade.frame.expressions import literal
 from colonnade.frame.libraries import Functions, TextFunction
 from colonnade.frame.session import Session
 from colonnade.misuse import cpp_text, files_of, path_text
@@ -143,17 +140,14 @@ class _Class:
 
 
 def _literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | np.integer):
-        return str(int(value))
-    if isinstance(value, float | np.floating) and math.isfinite(value):
-        return repr(float(value))
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, Sequence):
+    if isinstance(value, list | tuple):
         return f"{{{', '.join(map(_literal, value))}}}"
-    raise UsageError(f"{value!r} cannot be written in an expression", "numbers, texts, lists of them")
+    try:
+        return literal(value)
+    except TypeMismatchError:
+        raise UsageError(
+            f"{value!r} cannot be written in an expression", "numbers, texts, lists of them"
+        ) from None
 
 
 def call_of(value: object, columns: Sequence[str] | None, default: Sequence[str]) -> str | None:
