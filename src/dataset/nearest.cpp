@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/lower_case.h"
+
 namespace colonnade::dataset {
 namespace {
 
 constexpr std::size_t max_suggestions = 3;
 constexpr std::size_t max_listed = 10;
 constexpr std::size_t max_compared_length = 128;  // longer names are not typing mistakes
-
-char lower(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
 
 // Levenshtein's distance, where the case of a letter costs nothing: 'ELECTRON_PT' means 'Electron_pt'.
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -25,7 +23,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
     std::size_t diagonal = row[0];
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replace = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      const std::size_t replace = diagonal + (lower_case(a[i - 1]) == lower_case(b[j - 1]) ? 0 : 1);
       diagonal = row[j];
       row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
     }
