@@ -22,7 +22,8 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, InvalidStateError, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -568,6 +569,42 @@ def test_an_executor_that_ends_with_its_worker_is_told(file: str) -> None:
         df = DataFrame("Events", file, executor=executor).define("y", die, ["x"], returns="double")
         with pytest.raises(WorkerLostError, match=r"takes no more tasks .* `executor=2`"):
             df.sum("y").value  # noqa: B018
+
+
+class Breaking(Executor):
+    """Fails its tasks one by one, with time between them, as `ProcessPoolExecutor` does when a process dies."""
+
+    _max_workers = 2
+
+    def __init__(self) -> None:
+        self.futures: list[Future[Any]] = []
+        self.refused: list[Exception] = []
+        self.over = threading.Event()
+
+    def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+        if len(self.futures) == 4:
+            raise BrokenProcessPool("a process is gone")
+        self.futures.append(Future())
+        if len(self.futures) == 4:
+            threading.Thread(target=self._break).start()
+        return self.futures[-1]
+
+    def _break(self) -> None:
+        for future in self.futures:
+            try:
+                future.set_exception(BrokenProcessPool("a process is gone"))
+            except InvalidStateError as error:
+                self.refused.append(error)
+            time.sleep(0.2)
+        self.over.set()
+
+
+def test_tasks_of_an_executor_that_breaks_are_not_cancelled(file: str) -> None:
+    executor = Breaking()
+    with pytest.raises(WorkerLostError, match=r"takes no more tasks|a process is gone"):
+        DataFrame("Events", file, executor=executor).sum("x").value  # noqa: B018
+    assert executor.over.wait(60)
+    assert executor.refused == []
 
 
 def die_while_answering() -> None:

@@ -127,6 +127,7 @@ class _Calls:
         self._begun: SimpleQueue[tuple[Task, bytes | str] | None] = SimpleQueue()
         self._ended: SimpleQueue[tuple[Task, Partial] | BaseException] = SimpleQueue()
         self._running: set[Future[Partial]] = set()
+        self._is_broken = False
         start_thread(self._work)
 
     def begin(self, task: Task, plan: bytes | str) -> None:
@@ -158,15 +159,22 @@ class _Calls:
             try:
                 future = self._executor.submit(attempt, call[1], call[0])
             except Exception as error:
+                self._is_broken = self._is_broken or isinstance(error, BrokenExecutor)
                 self._ended.put(error)
                 continue
             self._running.add(future)
             future.add_done_callback(functools.partial(self._note, call[0]))
         for future in list(self._running):
+            # A broken executor fails its futures one by one. One that is cancelled meanwhile ends its thread
+            # with an InvalidStateError (Python 3.11), and the processes that are left stay.
+            if self._is_broken:
+                break
             future.cancel()
 
     def _note(self, task: Task, future: Future[Partial]) -> None:
         self._running.discard(future)
+        if not future.cancelled() and isinstance(future.exception(), BrokenExecutor):
+            self._is_broken = True
         try:
             self._ended.put((task, _outcome(future, task)))
         except BaseException as error:  # else the run would wait for the task for good
