@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import uproot
 from remote_events import assert_equal, events, read, write
@@ -202,6 +204,24 @@ def test_server_back_while_writing(own_s3, s3_uri):
         writer.extend(data[1_000_000:])
         writer.close()
     assert_equal(read(s3_uri("f.root")), data)
+
+
+@pytest.mark.parametrize("entries", [1000, 3_000_000])
+def test_the_parts_stay_if_another_program_was_faster(s3, s3_uri, tmp_path, monkeypatch, entries):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    uri, data = s3_uri("f.root"), events(entries)
+    writer = colonnade.create(uri, "Events", compression="none", mode="create")
+    writer.extend(data)
+    s3.requests().put(BUCKET, key_of(uri), b"of another program")
+    with pytest.raises(colonnade.StorageError, match="another program has created .* stay in the bucket") as told:
+        writer.close()
+    (kept,) = tmp_path.glob("colonnade-*.kept")
+    assert kept.as_uri() in str(told.value)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert s3.requests().get(BUCKET, key_of(uri)) == b"of another program"
+    s3.requests().complete_upload(json.loads(kept.read_text()))
+    assert_equal(read(uri), data)
+    assert s3.requests().uploads(BUCKET, key_of(uri)) == []
 
 
 def test_connections_that_are_cut(s3_proxy, s3_uri):

@@ -8,6 +8,7 @@ import hmac
 import http.client
 import ssl
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree
 
@@ -58,6 +59,16 @@ class S3Requests:
         """Keys of the multipart uploads that were begun and neither completed nor aborted."""
         page = ElementTree.fromstring(self._done("GET", f"/{bucket}", {"uploads": "", "prefix": prefix}))
         return [text_of(item, "Key") for item in page.iter() if plain(item.tag) == "Upload"]
+
+    def complete_upload(self, request: dict[str, Any]) -> None:
+        """Make an object of uploaded parts, from the input of `aws s3api complete-multipart-upload`."""
+        body = ElementTree.Element("CompleteMultipartUpload")
+        for each in request["MultipartUpload"]["Parts"]:
+            part = ElementTree.SubElement(body, "Part")
+            for name, value in each.items():
+                ElementTree.SubElement(part, name).text = str(value)
+        path = f"/{request['Bucket']}/{request['Key']}"
+        self._done("POST", path, {"uploadId": request["UploadId"]}, ElementTree.tostring(body))
 
     def request(
         self, method: str, path: str, query: dict[str, str] | None = None, body: bytes = b""

@@ -12,12 +12,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -28,6 +26,7 @@
 #include "io/http/http_call.h"
 #include "io/http/http_file.h"
 #include "io/http/http_ranges.h"
+#include "io/kept_file.h"
 #include "io/local/local_file.h"
 #include "io/local/local_system.h"
 #include "io/lost_answer.h"
@@ -41,7 +40,7 @@ constexpr unsigned attempts_to_begin = 4;
 // A local file without a name, and its content for sending.
 class Spool {
  public:
-  explicit Spool(const std::string& uri) : Spool(uri, new_path(".part")) {}
+  explicit Spool(const std::string& uri) : Spool(uri, temporary_path(".part")) {}
   ~Spool() {
     if (mapped_ != nullptr) ::munmap(mapped_, size_);
   }
@@ -65,17 +64,7 @@ class Spool {
   // Copies the content into a file with a name, and returns that; empty if there is none yet.
   std::string keep(const std::string& uri) const {
     if (mapped_ == nullptr) return {};
-    std::string path = new_path(".kept");
-    try {
-      const auto file = local_file_system()->create(path, uri, "", {}).file;
-      ::chmod(path.c_str(), S_IRUSR | S_IWUSR);
-      file->write(0, {static_cast<const std::byte*>(mapped_), size_});
-      file->close();
-    } catch (const Error&) {  // the disk may be full
-      ::unlink(path.c_str());
-      return {};
-    }
-    return path;
+    return keep_file(uri, {static_cast<const std::byte*>(mapped_), size_});
   }
 
  private:
@@ -85,12 +74,6 @@ class Spool {
     const int code = errno;
     ::unlink(path.c_str());
     if (reader_.get() < 0) fail_system(uri, "open the temporary file " + path, code);
-  }
-
-  static std::string new_path(std::string_view ending) {
-    const char* folder = std::getenv("TMPDIR");
-    return fmt::format("{}/colonnade-{:016x}{}", folder == nullptr || *folder == '\0' ? "/tmp" : folder,
-                       environment().random_number(), ending);
   }
 
   std::unique_ptr<WritableFile> file_;

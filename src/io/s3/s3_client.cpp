@@ -226,9 +226,7 @@ class Client final : public S3ClientWithCaller {
     if (is_repeated || may_come)
       was_done(error, [&] {
         etag = etag_if_ours(key, token);
-        if (etag || !may_come) return etag.has_value();
-        abort_upload(key, upload);  // the server may still be at it
-        etag = etag_if_ours(key, token);
+        if (!etag && may_come) throw error;  // the server may still be at it
         return etag.has_value();
       });
     if (etag) return etag;
@@ -396,6 +394,10 @@ class Client final : public S3ClientWithCaller {
 };
 
 }  // namespace
+
+std::string upload_id_of_server(const std::string& upload) {
+  return split_upload(upload).second;
+}
 
 S3Location parse_s3_uri(const std::string& uri) {
   const std::size_t colon = uri.find("://");

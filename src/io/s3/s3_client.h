@@ -114,6 +114,9 @@ class S3Client {
   virtual void remove_all(std::span<const std::string> keys) const = 0;
 };
 
+// The server's own id of an upload: create_upload() puts a random number before it.
+std::string upload_id_of_server(const std::string& upload);
+
 // Operations in flight, of one thread at a time. The memory of ranges and parts must stay until the
 // completion is taken or the queue is gone; the destructor cancels.
 class S3Queue : public CompletionQueue {

@@ -6,11 +6,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
 #include "base/test_child.h"
 #include "base/test_errors.h"
+#include "base/test_folder.h"
 #include "colonnade/error.h"
 #include "io/s3/s3_file_reader.h"
 #include "io/s3/s3_file_test_tools.h"
@@ -73,6 +77,22 @@ Bytes bytes_of(std::string_view text) {
 
 class S3Writing : public testing::Test {
  protected:
+  void SetUp() override { ::setenv("TMPDIR", temporary_.path().c_str(), 1); }
+  void TearDown() override { ::unsetenv("TMPDIR"); }
+  // What the only kept file says of an upload whose parts stay in the bucket.
+  nlohmann::json kept(const Error& error) const {
+    std::vector<std::string> found;
+    for (const auto& each : std::filesystem::directory_iterator(temporary_.path()))
+      found.push_back(each.path().string());
+    if (found.size() != 1) return fmt::format("{} files", found.size());
+    EXPECT_THAT(error.problem(), HasSubstr("the parts of the complete file stay in the bucket"));
+    EXPECT_THAT(error.advice(), HasSubstr("'file://" + found[0] + '\''));
+    std::ifstream stream(found[0]);
+    auto content = nlohmann::json::parse(stream);
+    std::filesystem::remove(found[0]);
+    return content;
+  }
+  const TestFolder temporary_;
   std::unique_ptr<WritableFile> open() { return make_s3_writer(uri, bucket_, key, bucket_->queue(4), small); }
   Bytes stored() const { return bucket_->object(key).value(); }
 
@@ -236,13 +256,31 @@ TEST_F(S3Writing, ReportsAFailureUntilTheEnd) {
   EXPECT_THAT(bucket_->uploads(), IsEmpty());
 }
 
-TEST_F(S3Writing, GivesUpWhenItCannotBeCompleted) {
-  const auto file = open();
+TEST_F(S3Writing, KeepsThePartsWhenTheyCannotBeJoined) {
+  auto file = open();
   file->write(0, pattern(500));
   bucket_->fail_completion();
-  EXPECT_EQ(error_of([&] { file->close(); }).kind(), ErrorKind::io);
+  const Error error = error_of([&] { file->close(); });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  file->close();
+  file.reset();
   EXPECT_EQ(bucket_->object(key), std::nullopt);
-  EXPECT_THAT(bucket_->uploads(), IsEmpty());
+  const nlohmann::json request = kept(error);
+  EXPECT_EQ(request.at("Bucket"), bucket_->bucket());
+  std::vector<S3Part> parts;
+  for (const auto& part : request.at("MultipartUpload").at("Parts"))
+    parts.push_back({.number = part.at("PartNumber"), .etag = part.at("ETag")});
+  EXPECT_EQ(parts.size(), 4u);
+  bucket_->complete_upload(request.at("Key"), request.at("UploadId"), parts, {});
+  EXPECT_EQ(stored(), pattern(500));
+}
+
+TEST_F(S3Writing, KeepsNothingOfAnUploadThatIsGone) {
+  const auto file = open();
+  file->write(0, pattern(500));
+  bucket_->lose_upload();
+  EXPECT_EQ(error_of([&] { file->close(); }).problem(), "there is no such upload");
+  EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
 }
 
 TEST_F(S3Writing, ReplacesNothingIfNothingMayBeThere) {
@@ -251,10 +289,15 @@ TEST_F(S3Writing, ReplacesNothingIfNothingMayBeThere) {
     const auto file = make_s3_writer(uri, bucket_, key, bucket_->queue(4), small, absent);
     file->write(0, as_bytes(text));
     bucket_->store(key, bytes_of("of somebody else"));
-    EXPECT_THAT(error_of([&] { file->close(); }).problem(),
-                HasSubstr("another program has created the object"));
+    const Error error = error_of([&] { file->close(); });
+    EXPECT_THAT(error.problem(), HasSubstr("another program has created the object"));
     EXPECT_EQ(stored(), bytes_of("of somebody else"));
-    EXPECT_TRUE(bucket_->uploads().empty());
+    if (text.empty()) {
+      EXPECT_TRUE(bucket_->uploads().empty());
+    } else {
+      EXPECT_EQ(kept(error).at("UploadId"), bucket_->uploads().at(0));
+      bucket_->abort_upload(key, bucket_->uploads().at(0));
+    }
     bucket_->remove(key);
     const auto second = make_s3_writer(uri, bucket_, key, bucket_->queue(4), small, absent);
     second->write(0, as_bytes(text));

@@ -45,7 +45,8 @@ class FakeBucket final : public S3Client {
   std::size_t most_running() const { return locked(most_running_); }
   std::size_t most_bytes() const { return locked(most_bytes_); }  // of parts on their way
   void fail_part(unsigned number) { failing_part_ = number; }
-  void fail_completion() { completion_fails_ = true; }
+  void fail_completion() { failing_completions_ = 1; }
+  void lose_upload() { loses_upload_ = true; }  // when it is completed
 
   // ---- S3Client
 
@@ -96,7 +97,9 @@ class FakeBucket final : public S3Client {
   std::optional<std::string> complete_upload(const std::string& key, const std::string& upload,
                                              std::span<const S3Part> parts,
                                              const S3Condition& condition) const override {
-    if (completion_fails_) throw Error(ErrorKind::io, "the server is gone");
+    if (loses_upload_) abort_upload(key, upload);
+    if (loses_upload_) throw Error(ErrorKind::io, "there is no such upload");
+    if (failing_completions_-- > 0) throw Error(ErrorKind::io, "the server is gone");
     if (!is_met(key, condition)) return std::nullopt;
     Bytes content;
     {
@@ -117,8 +120,10 @@ class FakeBucket final : public S3Client {
     const std::lock_guard lock(mutex_);
     uploads_.erase(upload);
   }
-  std::vector<std::pair<std::string, std::string>> list_uploads(const std::string&) const override {
-    return {};
+  std::vector<std::pair<std::string, std::string>> list_uploads(const std::string& prefix) const override {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (std::string& id : uploads()) found.emplace_back(prefix, std::move(id));
+    return found;
   }
   void list(const std::string&, const std::string&, const std::string&,
             const std::function<bool(S3Listing&&)>&) const override {}
@@ -233,7 +238,8 @@ class FakeBucket final : public S3Client {
   std::size_t bytes_ = 0;
   std::size_t most_bytes_ = 0;
   unsigned failing_part_ = 0;
-  bool completion_fails_ = false;
+  mutable int failing_completions_ = 0;
+  bool loses_upload_ = false;
 };
 
 }  // namespace colonnade::io

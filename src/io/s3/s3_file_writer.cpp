@@ -7,7 +7,8 @@
 // being filled: one or two for each thread that writes. Who needs a new part while too many are being sent
 // waits. Bytes are copied outside of the lock; requests move in the client's engine, without a thread here.
 //
-// An error stays: every later call reports it, and close() gives the upload up.
+// An error stays: every later call reports it, and close() gives the upload up. If all parts are sent and
+// only their joining fails, they stay in the bucket, and a local file says what joins them (decision 83).
 #include "io/s3/s3_file_writer.h"
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -29,6 +31,7 @@
 #include "base/aligned_buffer.h"
 #include "base/process.h"
 #include "colonnade/error.h"
+#include "io/kept_file.h"
 #include "io/local/local_system.h"
 
 namespace colonnade::io {
@@ -138,6 +141,8 @@ class S3Writer final : public WritableFile {
   void send_empty();
   void check_met(const std::optional<std::string>& etag) const;
   void complete();
+  std::string keep_upload(std::span<const S3Part> parts) const;
+  bool has_upload(const std::string& upload) const;
   void let_arrive() noexcept;
   void abort(const std::string& upload) const;
   bool is_own() const noexcept { return process_.is_current(); }  // and not left by a parent
@@ -387,7 +392,43 @@ void S3Writer::complete() {
     parts.push_back({.number = static_cast<unsigned>(i + 1),
                      .etag = *std::move(etags_[i]),
                      .size = limits_.plan.numbered(static_cast<unsigned>(i + 1)).size});
-  check_met(client_->complete_upload(key_, upload_, parts, condition_));
+  try {
+    check_met(client_->complete_upload(key_, upload_, parts, condition_));
+  } catch (const Error& error) {
+    const std::string path = keep_upload(parts);
+    if (path.empty()) throw;
+    upload_.clear();
+    throw Error(
+        error.kind(), fmt::format("{}; the parts of the complete file stay in the bucket", error.problem()),
+        fmt::format("{}; \"aws s3api complete-multipart-upload --cli-input-json 'file://{}'\" makes the "
+                    "object of them, \"aws s3api abort-multipart-upload\" removes them",
+                    error.advice().empty() ? "look at what the bucket has" : error.advice(), path),
+        error.context());
+  }
+}
+
+// What is sent completely may not come again. Returns the path of a local file with what `aws s3api` needs to
+// join the parts; empty if they are gone, or there is no room for it.
+std::string S3Writer::keep_upload(std::span<const S3Part> parts) const {
+  try {
+    if (!has_upload(upload_)) return {};
+  } catch (const Error&) {  // the server may be back later, and has all of it
+  }
+  nlohmann::json joined = nlohmann::json::array();
+  for (const S3Part& part : parts) joined.push_back({{"ETag", part.etag}, {"PartNumber", part.number}});
+  const nlohmann::json request{{"Bucket", client_->bucket()},
+                               {"Key", key_},
+                               {"UploadId", upload_id_of_server(upload_)},
+                               {"MultipartUpload", {{"Parts", std::move(joined)}}}};
+  const std::string text = request.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return keep_file(uri_, as_bytes(text));
+}
+
+bool S3Writer::has_upload(const std::string& upload) const {
+  const auto all = client_->list_uploads(key_);
+  return std::any_of(all.begin(), all.end(), [&](const auto& each) {
+    return each.first == key_ && each.second == upload_id_of_server(upload);
+  });
 }
 
 // Parts that were never written are zeros.
@@ -438,11 +479,7 @@ void S3Writer::abort(const std::string& upload) const {
   std::chrono::milliseconds pause{20};
   for (int attempt = 0; attempt < attempts; ++attempt, pause *= 3) {
     client_->abort_upload(key_, upload);
-    const auto left = client_->list_uploads(key_);
-    const bool is_left = std::any_of(left.begin(), left.end(), [&](const auto& other) {
-      return other.first == key_ && upload.ends_with(other.second);
-    });
-    if (!is_left) return;
+    if (!has_upload(upload)) return;
     std::this_thread::sleep_for(pause);
   }
 }
