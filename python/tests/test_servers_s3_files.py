@@ -213,7 +213,9 @@ def test_the_parts_stay_if_another_program_was_faster(s3, s3_uri, tmp_path, monk
     writer = colonnade.create(uri, "Events", compression="none", mode="create")
     writer.extend(data)
     s3.requests().put(BUCKET, key_of(uri), b"of another program")
-    with pytest.raises(colonnade.StorageError, match="another program has created .* stay in the bucket") as told:
+    with pytest.raises(
+        colonnade.StorageError, match=r"another program has created .* stay in the bucket"
+    ) as told:
         writer.close()
     (kept,) = tmp_path.glob("colonnade-*.kept")
     assert kept.as_uri() in str(told.value)
