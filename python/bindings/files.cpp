@@ -94,7 +94,7 @@ void remove_file(const std::string& uri) {
 
 std::string path_of_local(const std::string& uri) {
   if (!io::is_local_file(uri))
-    throw Error(ErrorKind::usage, "this is not a path of the local file system", "a folder of this machine",
+    throw Error(ErrorKind::usage, "this is not a path of the local file system", "a path of this machine",
                 {.uri = uri});
   return io::local_path(uri);
 }

@@ -166,6 +166,7 @@ def test_what_only_looks_like_cached_columns_stays(tmp_path):
     old.write_text("")
     assert collect_garbage(tmp_path).leftovers == 0
     assert collect_garbage(tmp_path, older_than="1 h").leftovers == 0
+    assert collect_garbage(tmp_path, older_than="3600").leftovers == 0
     os.utime(old, (1e9, 1e9))
     assert collect_garbage(tmp_path, older_than="1 h").leftovers == 1
     assert len(list(tmp_path.iterdir())) == 3

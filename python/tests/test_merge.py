@@ -483,7 +483,7 @@ def test_jobs_give_the_same_file(made, tmp_path):
         colonnade.merge(tmp_path / f"{jobs}.root", made, jobs=jobs, compression="lz4:3")
         files.append(colonnade.open(tmp_path / f"{jobs}.root").arrays().to_list())
     assert files[0] == files[1] == files[2]
-    with pytest.raises(colonnade.UsageError, match="0 is not a number of jobs"):
+    with pytest.raises(colonnade.UsageError, match="0 is not a number of jobs; try: 1 to 65535"):
         colonnade.merge(tmp_path / "out.root", made, jobs=0)
 
 

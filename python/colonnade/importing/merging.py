@@ -125,7 +125,7 @@ def merge(
         StorageError: reading or writing failed.
     """
     if jobs is not None and not 0 < jobs < 1 << 16:
-        raise UsageError(f"{jobs} is not a number of jobs", "one or more")
+        raise UsageError(f"{jobs} is not a number of jobs", f"1 to {(1 << 16) - 1}")
     check_names(settings, "a merge")
     settings.setdefault("page_buffer_budget", "32 MiB")  # there may be many inputs, but memory is limited
     report = _core.merge(

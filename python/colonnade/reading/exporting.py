@@ -90,7 +90,7 @@ def export(
         The number of entries written.
 
     Raises:
-        UsageError: an unknown format or compression; or the destination exists, is no file, or is the source.
+        UsageError: an unknown format or compression; or the destination exists, is no local file, or is the source.
         UnsupportedError: the format cannot hold a column.
         StorageError: the destination cannot be written.
         ResourceError: memory or threads do not suffice.
@@ -107,7 +107,7 @@ def export(
                 overwrite=overwrite,
                 progress=progress,
             )
-    path = Path(path_text(destination))
+    path = Path(_core.local_path(path_text(destination)))
     chosen = format or FORMATS.get(path.suffix.lower())
     if chosen not in _WRITERS:
         raise UsageError(

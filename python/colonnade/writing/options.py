@@ -178,12 +178,12 @@ def checkpoints(every: CheckpointEvery) -> tuple[int, float]:
 
 
 def seconds_of(time: str | float | timedelta) -> float:
-    """Seconds of a time as "2 h", of a number of seconds, or of a timedelta."""
+    """Seconds of a time as "2 h", of a number of seconds, also as a text, or of a timedelta."""
     advice = "a time as '2 h', or seconds"
     if isinstance(time, timedelta):
         time = time.total_seconds()
     if isinstance(time, str):
-        return _seconds(time, advice)
+        return _seconds(f"{time}s" if time.isdecimal() else time, advice)
     if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < 2**63:
         raise UsageError(f"{shown(time)} is not a time", advice)
     return float(time)
