@@ -1023,6 +1023,19 @@ def test_a_file_that_came_meanwhile_stays(tmp_path):
     assert len(os.listdir(tmp_path)) == 2
 
 
+@pytest.mark.parametrize("make", [colonnade.create, colonnade.create_parallel])
+def test_closing_again_does_not_hide_that_it_failed(make, tmp_path):
+    uri = tmp_path / "f.root"
+    writer = make(uri, "Events", {"x": "std::int32_t"}, mode="create")
+    uri.write_bytes(b"of somebody else")
+    with pytest.raises(colonnade.StorageError, match="another program has created the file"):
+        writer.close()
+    for _ in range(2):
+        with pytest.raises(colonnade.UsageError, match=r"closing the writer failed before.*another program"):
+            writer.close()
+    assert uri.read_bytes() == b"of somebody else"
+
+
 def test_adding_to_no_file_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError):
         colonnade.create(tmp_path / "none.root", "Events", SCHEMA, mode="update")
@@ -1146,7 +1159,8 @@ def test_quantised_values_out_of_range_are_told(tmp_path):
         writer.close()
     with colonnade.create(tmp_path / "f.root", "Events", {"x": "float"}) as again:  # the file is free
         again.extend({"x": [5.0]})
-    writer.close()
+    with pytest.raises(colonnade.UsageError, match="closing the writer failed before"):
+        writer.close()
     assert colonnade.open(tmp_path / "f.root")["x"].to_list() == [5.0]
 
 

@@ -345,8 +345,12 @@ class AttributeAppender(Closing):
         return find_or_make(self, self._sets, name, schema)
 
     def close(self) -> None:
-        """Commit and close; does nothing if closed already."""
-        if self._closed:
+        """Commit and close; does nothing if closed already.
+
+        Raises:
+            UsageError: closing it failed before.
+        """
+        if self._is_over():
             return
         self._end(self._finish)
 

@@ -133,8 +133,12 @@ class DataSetWriter(Filler):
     # ---- Life
 
     def close(self) -> None:
-        """Commit and close; does nothing if closed already."""
-        if self._closed:
+        """Commit and close; does nothing if closed already.
+
+        Raises:
+            UsageError: closing it failed before.
+        """
+        if self._is_over():
             return
         self._end(self._finish)
 

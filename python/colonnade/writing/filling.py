@@ -17,7 +17,7 @@ from colonnade import _core
 from colonnade.arrays.columns import PathArray, flatten, members_problem
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.plain import kept
-from colonnade.errors import ConversionError, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.errors import ConversionError, Error, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.floating_point import with_standard_floating_point
 from colonnade.located import Located
 from colonnade.misuse import column_name, is_unicode, mapping_of, shown
@@ -40,6 +40,7 @@ class Closing(Located, ABC):
 
     def __init__(self, uri: str, name: str) -> None:
         self._closed = True  # until there is something to close
+        self._failure: str | None = None
         self._process = os.getpid()
         super().__init__(uri, name)
 
@@ -57,6 +58,15 @@ class Closing(Located, ABC):
     def _check_open(self) -> None:
         if self._closed:
             raise self._misuse("the writer is closed")
+
+    def _is_over(self) -> bool:
+        """Whether it was closed. If that failed, closing it again must not look as if it had worked."""
+        if self._failure is not None:
+            raise self._misuse(
+                f"closing the writer failed before, and what was not committed is lost: {self._failure}",
+                "write the data set again; what was committed before the failure can be read",
+            )
+        return self._closed
 
     def __enter__(self: Self) -> Self:
         self._check_open()
@@ -76,10 +86,14 @@ class Closing(Located, ABC):
         """Close by a call; if it fails, drop what was not committed, so that the file is not in use any more."""
         try:
             self._guard(finish)
-        except BaseException:
-            self.abort()
+        except BaseException as error:
+            self._fail(error)
             raise
         self._closed = True
+
+    def _fail(self, error: BaseException) -> None:
+        self.abort()
+        self._failure = error.problem if isinstance(error, Error) else str(error) or type(error).__name__
 
     def __reduce__(self) -> NoReturn:
         """Refuse copies, of which the first to end would close the writer, and pickles."""

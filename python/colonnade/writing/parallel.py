@@ -73,8 +73,12 @@ class FillContext(Filler):
         self._guard(self._context.commit_cluster)
 
     def close(self) -> None:
-        """Write the open cluster and end; does nothing if closed already."""
-        if self._closed:
+        """Write the open cluster and end; does nothing if closed already.
+
+        Raises:
+            UsageError: closing it failed before.
+        """
+        if self._is_over():
             return
         self._end(self._finish)
 
@@ -198,16 +202,17 @@ class ParallelDataSetWriter(Closing):
         """Commit and close; does nothing if closed already.
 
         Raises:
-            UsageError: a context is still open. Nothing is lost: close it, then the writer.
+            UsageError: a context is still open; nothing is lost: close it, then the writer. Or closing the writer
+                failed before.
         """
-        if self._closed:
+        if self._is_over():
             return
         try:
             self._guard(self._writer.close)
         except UsageError:
             raise
-        except Error:
-            self.abort()
+        except Error as error:
+            self._fail(error)
             raise
         self._closed = True
 
