@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import threading
 import time
 
@@ -236,24 +237,21 @@ def test_projected_fields_may_be_all_that_comes_late(tmp_path):
 
 
 def test_other_threads_run_meanwhile(made, tmp_path):
-    """The interpreter is free while bytes move: a thread that only counts goes on."""
-    counted = 0
-    done = threading.Event()
-
-    def count():
-        nonlocal counted
-        while not done.is_set():
-            counted += 1
-            time.sleep(0.001)
-
-    thread = threading.Thread(target=count)
+    """The interpreter is free while bytes move: nobody takes it from this thread."""
+    begins, goes_on = threading.Event(), threading.Event()
+    thread = threading.Thread(target=lambda: begins.wait() and goes_on.set())
     thread.start()
-    before = counted
-    for i in range(5):
-        colonnade.copy(made, tmp_path / f"{i}.root", cluster_size="10 kB")
-    done.set()
-    thread.join()
-    assert counted > before
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(600)
+    try:
+        begins.set()
+        end = time.monotonic() + 60
+        while not goes_on.is_set() and time.monotonic() < end:
+            colonnade.copy(made, tmp_path / "to.root", overwrite=True, cluster_size="10 kB")
+        assert goes_on.is_set()
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
 
 
 def test_into_an_object_store_and_back(made, tmp_path):

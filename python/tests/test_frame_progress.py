@@ -102,13 +102,26 @@ def test_speeds():
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_an_interrupt_stops_a_pass(threads):
-    frame = slow(50_000_000, threads=threads)
+    begun, sent = threading.Event(), threading.Event()
+
+    def wait(k):
+        begun.set()
+        sent.wait()
+        time.sleep(0.01)
+        return k
+
+    def interrupt():
+        begun.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+        sent.set()
+
+    frame = DataFrame(50_000_000, threads=threads).define("y", wait, ["rdfentry_"], returns="std::uint64_t")
     total, count = frame.sum("y"), frame.count()
-    begun = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    begun.start()
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
     with pytest.raises(KeyboardInterrupt):
         total.value  # noqa: B018
-    begun.join()
+    interrupting.join()
     assert not total.is_ready
     assert not count.is_ready
     del total  # what nobody keeps is not computed

@@ -403,7 +403,9 @@ def test_workers_that_are_killed_at_any_moment(
 ) -> None:
     engine, words = cluster
     killed = 0
-    for each in range(seed, seed + 4):
+    for each in itertools.count(seed):
+        if killed and each >= seed + 4:  # a run may end before anything is killed
+            break
         chosen = random.Random(each)
         folder = tmp_path / str(each)
         folder.mkdir()
@@ -418,4 +420,3 @@ def test_workers_that_are_killed_at_any_moment(
         Case.compare(found, reference, f"{killer.killed} workers killed")
         assert not names_left(case)
         killed += killer.killed
-    assert killed

@@ -264,16 +264,17 @@ INTERRUPTED = """
         file, target = sys.argv[1:]
         df = DataFrame("Events", file, executor=2, npartitions=12, progress=False)
         df.count().value
-        print("begin", flush=True)
-        times, done = 0, False
+        times, told, done = 0, 0, False
         while not done:
             try:
                 while not done:  # here, too, what comes while a snapshot's objects are dropped is raised
+                    if told == times:  # the next one comes when this has been read, maybe at once
+                        told += 1
+                        print("interrupted" if times else "begin", flush=True)
                     df.snapshot(target, "Events", ["n"])
                     done = times == 2
             except KeyboardInterrupt:
                 times += 1
-                print("interrupted", flush=True)
         print(df.sum("n").value, flush=True)
 """
 

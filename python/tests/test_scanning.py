@@ -311,7 +311,7 @@ def test_scans_that_are_left_do_not_disturb_the_end_of_the_program(tmp_path, how
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", _LEFT, str(tmp_path / "e.root"), how],
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
         assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
@@ -333,7 +333,7 @@ left = later.to_arrow_reader("n", step_size=100)
 left.read_next_batch()
 """
     done = subprocess.run(
-        [sys.executable, "-c", code, str(events)], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code, str(events)], capture_output=True, text=True, check=False, timeout=300
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("the program ends, and nothing more can be read") == 2

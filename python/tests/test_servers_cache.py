@@ -43,6 +43,7 @@ def asked_bytes(server):
 
 READ = (
     "import sys, colonnade, numpy as np\n"
+    "print('ready', flush=True)\n"
     "sys.stdin.readline()\n"
     "with colonnade.open(sys.argv[1], 'Events', cache=sys.argv[2]) as data:\n"
     "    print(sum(float(np.sum(data.arrays([name], library='np')[name])) for name in data.field_names))\n"
@@ -62,7 +63,8 @@ def read_side_by_side(uri, home, processes=3):
         )
         for _ in range(processes)
     ]
-    time.sleep(1)  # they have imported what they need
+    for child in children:
+        assert child.stdout.readline() == "ready\n"
     for child in children:
         child.stdin.write("\n")
         child.stdin.flush()

@@ -39,11 +39,15 @@ pytestmark = pytest.mark.usefixtures("interruptible")
 def interrupted(server, read, left=None):
     """Read from a server that answers once Ctrl-C has come; the folder `left` must be empty by then."""
     server.running().pause()
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     begin = time.monotonic()
+
+    def read_until_then():
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        read()
+
     try:
         with pytest.raises(KeyboardInterrupt):
-            read()
+            read_until_then()
         assert time.monotonic() - begin < 50  # the default timeout is 60
         assert left is None or not list(left.iterdir())
     finally:
@@ -92,12 +96,16 @@ def test_exceptions_of_other_handlers_stay_what_they_are(http):
 
     (http.data / "bytes").write_bytes(bytes(1_000_000))
     file = _core.open_bytes(f"{http.url}/files/bytes")
+
+    def read_until_then():
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        file.read(300_000, 400_000)
+
     before = signal.signal(signal.SIGALRM, go_on)
     try:
         http.running().pause()
-        signal.setitimer(signal.ITIMER_REAL, 0.5)
         with pytest.raises(TimeoutError):
-            file.read(300_000, 400_000)
+            read_until_then()
     finally:
         signal.signal(signal.SIGALRM, before)
         http.running().resume()

@@ -26,21 +26,21 @@ GROUPS = {"cluster_size": "300 kB", "checkpoint_every": 1, "step": 10_000}
 @contextlib.contextmanager
 def over_http(request):
     http = request.getfixturevalue("http")
-    with RoundTrips(http.port) as trips:
+    with RoundTrips(http) as trips:
         yield trips, lambda name: (str(http.data / name), f"{http.url_at(trips.port)}/files/{name}")
 
 
 @contextlib.contextmanager
 def over_https(request):
     https = request.getfixturevalue("https")
-    with RoundTrips(https.port) as trips:
+    with RoundTrips(https) as trips:
         yield trips, lambda name: (str(https.data / name), f"{https.url_at(trips.port)}/files/{name}")
 
 
 @contextlib.contextmanager
 def over_xrootd(request):
     xrootd = request.getfixturevalue("xrootd")
-    with RoundTrips(xrootd.port) as trips:
+    with RoundTrips(xrootd) as trips:
         yield trips, lambda name: (xrootd.uri + name, xrootd.uri_at(trips.port) + name)
 
 
@@ -48,7 +48,7 @@ def over_xrootd(request):
 def over_s3(request, ending=""):
     s3, s3_uri = request.getfixturevalue("s3"), request.getfixturevalue("s3_uri")
     monkeypatch = request.getfixturevalue("monkeypatch")
-    with RoundTrips(s3.port) as trips:
+    with RoundTrips(s3) as trips:
 
         def uris(name):
             # Who asks second goes through the proxy.
@@ -173,7 +173,7 @@ def test_a_frame_asks_for_its_columns_together(place):
 
 
 def test_files_of_a_chain_are_opened_together(http):
-    with RoundTrips(http.port) as trips:
+    with RoundTrips(http) as trips:
         write(http.data / "trips-chain.root", events(1_000))
         for index in range(30):
             (http.data / f"trips-chain-{index}.root").write_bytes(
@@ -189,7 +189,7 @@ def test_files_of_a_chain_are_opened_together(http):
 @pytest.fixture
 def chain(http):
     """Eight files of two columns, and the counter."""
-    with RoundTrips(http.port) as trips:
+    with RoundTrips(http) as trips:
         for index in range(8):
             # Pages that were not among the bytes of the opening.
             write(http.data / f"trips-part-{index}.root", events(COUNT, seed=index)[["id", "weight"]])
@@ -230,7 +230,7 @@ def neighbours(http):
     columns = {"x": np.arange(count) * 0.5, "y": np.arange(count)[::-1] * 3}
     write_columns(http.data / "trips-x.root", {"x": columns["x"]}, 25_000)
     write_columns(http.data / "trips-y.root", {"key": np.arange(count), "y": columns["y"]}, 40_000)
-    with RoundTrips(http.port) as trips:
+    with RoundTrips(http) as trips:
         yield [f"{http.url_at(trips.port)}/files/trips-{name}.root" for name in columns], columns, trips
 
 

@@ -41,7 +41,7 @@ struct Options {
   std::uint32_t threads = 0;
   std::uint64_t clusters = 40;  // of each thread
   std::uint64_t entries = 500;  // of each cluster
-  unsigned pause_ms = 0;        // after each cluster
+  bool waits = false;           // after each cluster, for a byte of standard input
   std::uint32_t die_after = 0;  // microseconds; 0: never
   std::uint64_t die_at = 0;
   bool stop = false;  // after the last cluster, until the end of standard input, without closing
@@ -56,7 +56,7 @@ void set_option(Options& options, const std::string& key, const std::string& val
       {"--threads", [&] { options.threads = number(); }},
       {"--clusters", [&] { options.clusters = number(); }},
       {"--entries", [&] { options.entries = number(); }},
-      {"--pause", [&] { options.pause_ms = number(); }},
+      {"--wait", [&] { options.waits = number() != 0; }},
       {"--die", [&] { options.die_after = number(); }},
       {"--die-at", [&] { options.die_at = number(); }},
       {"--stop", [&] { options.stop = number() != 0; }},
@@ -131,7 +131,7 @@ void write_clusters(const Options& options, Writer& writer, Entry& entry, std::i
         std::to_string(now));
     die_if_asked(options, now);
     first += static_cast<std::int64_t>(options.entries);
-    if (options.pause_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
+    if (char ignored = 0; options.waits && ::read(STDIN_FILENO, &ignored, 1) != 1) std::_Exit(4);
   }
 }
 

@@ -1,7 +1,8 @@
 """A proxy that counts round trips instead of taking time.
 
 What clients send goes to the server at once. What the server answers is held back until nobody has sent anything for a
-while; then all of it goes to the clients, which is one round trip, whatever was asked for side by side.
+while, and neither a thread of the server nor one of this process, where the clients are, has been at work or waited for
+a processor; then all of it goes to the clients, which is one round trip, whatever was asked for side by side.
 """
 
 from __future__ import annotations
@@ -11,19 +12,43 @@ import selectors
 import socket
 import threading
 import time
+from pathlib import Path
 from types import TracebackType
 
-from processes import HOST
+from processes import HOST, Server
 
-QUIET = 0.15
-"""Seconds: longer than a server on this machine takes for an answer."""
+STEP = 0.03
+"""Seconds between two looks."""
+QUIET = 5
+"""Looks in a row at which nobody had anything to do."""
+LONGEST = 20.0
+"""Seconds after which it is not waited for threads that have something to do."""
+
+
+def is_at_work(folder: Path) -> bool:
+    """Whether the thread of a folder in `/proc` runs, or would if it had a processor, the disk or no signal to stop."""
+    try:
+        return (folder / "stat").read_text().rpartition(")")[2].split()[0] in "RDT"
+    except OSError:  # it has ended
+        return False
+
+
+def threads_of(server: int) -> list[Path]:
+    """The folders of the threads of a process and of its children."""
+    found, processes = [], [server]
+    while processes:
+        with contextlib.suppress(OSError):
+            for each in Path(f"/proc/{processes.pop()}/task").iterdir():
+                found.append(each)
+                processes += map(int, (each / "children").read_text().split())
+    return found
 
 
 class RoundTrips:
-    """A proxy at `port` in front of a port of loopback."""
+    """A proxy at `port` in front of a server."""
 
-    def __init__(self, server_port: int) -> None:
-        self._server_port = server_port
+    def __init__(self, server: Server) -> None:
+        self._server = server
         self._listener = socket.create_server((HOST, 0), backlog=128)
         self._listener.setblocking(False)
         self.port: int = self._listener.getsockname()[1]
@@ -63,17 +88,26 @@ class RoundTrips:
         return self._bytes
 
     def _work(self) -> None:
+        quiet = 0
         while not self._over.is_set():
-            for key, _ in self._selector.select(timeout=QUIET / 5):
+            found = self._selector.select(timeout=STEP)
+            quiet = 0 if found or self._is_somebody_at_work() else quiet + 1
+            for key, _ in found:
                 self._changed = time.monotonic()
                 with contextlib.suppress(BlockingIOError):
                     self._accept() if key.fileobj is self._listener else self._move(key.fileobj)  # type: ignore[arg-type]
-            if time.monotonic() - self._changed > QUIET:
+            if quiet >= QUIET or time.monotonic() - self._changed > LONGEST:
                 self._release()
+                quiet = 0
+
+    def _is_somebody_at_work(self) -> bool:
+        me = str(threading.get_native_id())
+        own = [each for each in Path("/proc/self/task").iterdir() if each.name != me]
+        return any(map(is_at_work, own + threads_of(self._server.running().pid)))
 
     def _accept(self) -> None:
         client, _ = self._listener.accept()
-        server = socket.create_connection((HOST, self._server_port))
+        server = socket.create_connection((HOST, self._server.port))
         for one, other in ((client, server), (server, client)):
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._others[one] = other
