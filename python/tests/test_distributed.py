@@ -1301,7 +1301,10 @@ def test_errors_do_not_wait_for_other_tasks(executor: Any, files: list[str], tmp
         if entry[0] == 0:
             (tmp_path / "failed").touch()
             raise KeyError("mine")
-        time.sleep(1 if (tmp_path / "failed").exists() else 0.05)  # all of them would take many seconds
+        end = time.monotonic() + 5  # the other worker may be late
+        while not (tmp_path / "failed").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(1)  # all of them would take many seconds
         (tmp_path / str(entry[0])).touch()
         return x
 

@@ -318,7 +318,7 @@ bool DataSet::has_all(std::uint32_t column, std::size_t clusters) {
 
 void DataSet::note_found(bool is_only) {
   if (!home_->is_here() || home_->is_lost()) return;
-  home_->run([home = home_, contents = contents_, is_only] {
+  home_->run_awaited([home = home_, contents = contents_, is_only] {
     try {
       if (const auto store = home->store()) contents->write_found(*store, is_only);
     } catch (const std::exception&) {  // a home that this user cannot write

@@ -240,6 +240,32 @@ void Home::run(std::function<void()> task) {
   }
 }
 
+void Home::run_awaited(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++awaited_;
+  }
+  const auto end = [this] {
+    const std::lock_guard lock(mutex_);
+    --awaited_;
+    wakes_.notify_all();
+  };
+  try {
+    run([task = std::move(task), end] {
+      task();
+      end();
+    });
+  } catch (...) {
+    end();
+    throw;
+  }
+}
+
+bool Home::wait(Clock::time_point end) {
+  std::unique_lock lock(mutex_);
+  return wakes_.wait_until(lock, end, [this] { return awaited_ == 0; });
+}
+
 // A thread cannot raise its priority again, so threads that callers wait for keep theirs.
 void Home::run_apart(std::function<void()> task, int niceness) {
   try {
@@ -285,7 +311,10 @@ bool flush(std::chrono::milliseconds at_most) {
   }
   const Home::Clock::time_point end = Home::Clock::now() + at_most;
   bool done = true;
-  for (const std::shared_ptr<Home>& home : all) done = home->filler().wait(end) && done;
+  for (const std::shared_ptr<Home>& home : all) {
+    done = home->filler().wait(end) && done;
+    done = home->wait(std::min(end, Home::Clock::now() + home->settings().timeout)) && done;
+  }
   return done;
 }
 

@@ -99,7 +99,11 @@ class Home : public std::enable_shared_from_this<Home> {
 
   // Runs a task on a thread of the home. `task` does not throw.
   void run(std::function<void()> task);
-  // The same on a thread of its own, which has low priority or may wait for long.
+  // The same; flush() waits for it.
+  void run_awaited(std::function<void()> task);
+  // Whether what run_awaited() was given has been done by then.
+  bool wait(Clock::time_point end);
+  // As run() on a thread of its own, which has low priority or may wait for long.
   void run_apart(std::function<void()> task, int niceness);
   void note_failure(const std::exception_ptr& failure) noexcept;
   void note_late() noexcept;
@@ -128,6 +132,7 @@ class Home : public std::enable_shared_from_this<Home> {
   std::deque<std::function<void()>> tasks_;
   unsigned threads_ = 0;
   unsigned idle_ = 0;
+  unsigned awaited_ = 0;  // tasks that flush() waits for
   std::unique_ptr<Filler> filler_;
   std::unique_ptr<Budget> budget_;
   std::unique_ptr<Claims> claims_;

@@ -284,7 +284,6 @@ TEST(TrustedOrigin, IsNotAskedInS3) {
     expect_equal(read(*Reader::open(name, uri, {.cache = home}), kept), before);
     flush();
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it is remembered by a thread of the home
   {
     const Stopped stopped("COLONNADE_TEST_S3_PID");
     for (const char* name : {"", "Events"})

@@ -296,6 +296,17 @@ TEST(Cache, AWaitForAServerThatHangsIsInterrupted) {
   home.faults().release(io::StoreOperation::fetch);
 }
 
+// Among them what is known of the origin, which makes the next process trust it.
+TEST(Cache, FlushWaitsForTasksOfTheHome) {
+  const Home here;
+  const std::shared_ptr<cache::Home> home = cache::Home::of(cache::parse_settings(here.uri()));
+  std::latch goes_on(1);
+  home->run_awaited([&] { goes_on.wait(); });
+  EXPECT_FALSE(cache::flush(std::chrono::milliseconds(1)));
+  goes_on.count_down();
+  EXPECT_TRUE(cache::flush(std::chrono::seconds(20)));
+}
+
 // Two columns of 80 MB, uncompressed.
 void write_large(const std::string& uri) {
   auto model = Model::create();
