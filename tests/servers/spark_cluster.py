@@ -19,6 +19,8 @@ from processes import HOST, Process, free_port
 JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
+CORES = 2
+"""Of all workers together."""
 ENVIRONMENT = {"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable, "JDK_JAVA_OPTIONS": JAVA_OPTIONS}
 
 
@@ -34,7 +36,7 @@ class SparkCluster:
         self._processes: list[Process] = []
         try:
             self._start("Master", "elected leader", ["--port", str(port)])
-            options = ["--cores", str(2 // workers), "--memory", "1g"]
+            options = ["--cores", str(CORES // workers), "--memory", "1g"]
             for number in range(workers):
                 work = ["--work-dir", str(folder / f"work{number}"), self.url]
                 self._start("Worker", "Successfully registered", [*options, *work], str(number))
@@ -72,6 +74,11 @@ def session_of(cluster: SparkCluster, **environment: str) -> Iterator[Any]:
     os.environ.update(ENVIRONMENT)
     builder = SparkSession.builder.master(cluster.url).config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.bindAddress", HOST).config("spark.executor.memory", "512m")
+    # Tasks begin once all executors are there: on a busy machine, one may come seconds later than the other.
+    builder = builder.config("spark.cores.max", str(CORES)).config(
+        "spark.scheduler.minRegisteredResourcesRatio", "1"
+    )
+    builder = builder.config("spark.scheduler.maxRegisteredResourcesWaitingTime", "240s")
     for name, value in environment.items():
         builder = builder.config(f"spark.executorEnv.{name}", value)
     session = builder.getOrCreate()
