@@ -5,6 +5,7 @@ entries can give, or in an error of the library, in bounded memory. Results of a
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,12 @@ def test_changed_results_are_errors_or_values(tmp_path):
         )
     script = Path(__file__).with_name("use_saved_results.py")
     done = subprocess.run(
-        [sys.executable, script, path], capture_output=True, text=True, check=False, timeout=500
+        [sys.executable, script, path],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+        env={**os.environ, "MALLOC_ARENA_MAX": "4", "OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout == ""

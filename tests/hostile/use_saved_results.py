@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import operator
+import os
 import resource
 import struct
 import sys
@@ -121,6 +122,7 @@ def saved(path: str, kind: str) -> tuple[LoadedPlan, list[bytes]]:
 
 
 def main() -> None:
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:4])  # stacks of threads count, too
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
     warnings.simplefilter("ignore")
     all_saved = {kind: saved(sys.argv[1], kind) for kind in KINDS}
