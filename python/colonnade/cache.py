@@ -238,6 +238,8 @@ def gc(home: PathLike | None = None) -> CacheGarbage:
 def flush(seconds: float = 60) -> bool:
     """Wait until all pages read so far are in the cache, at most `seconds`; False if some are left.
 
+    It gives up earlier if nothing is written for half of that time.
+
     When a process ends, it waits up to 5 s for them anyway.
     """
     return _core.flush_cache(seconds)
