@@ -71,7 +71,7 @@ bluestore block size = {size}
 class CephCluster:
     """Start it with `with` or start(); `store` is "memstore" (in memory) or "bluestore" (on a sparse file)."""
 
-    def __init__(self, store: str = "memstore", size: int = 4 << 30, patience: float = 120) -> None:
+    def __init__(self, store: str = "memstore", size: int = 4 << 30, patience: float = 240) -> None:
         self._store = store
         self._size = size
         self._patience = patience
@@ -142,7 +142,9 @@ class CephCluster:
 
     def ceph(self, *arguments: str) -> Any:
         """Runs the `ceph` tool; what it answers."""
-        command = ["ceph", "-c", str(self.configuration), "--connect-timeout", "20", *arguments, "-f", "json"]
+        # The monitor may have been started a moment ago, on a busy machine.
+        within = ["--connect-timeout", f"{self._patience:.0f}"]
+        command = ["ceph", "-c", str(self.configuration), *within, *arguments, "-f", "json"]
         answer = self._run(command)
         return json.loads(answer) if answer.strip() else None
 
