@@ -9,7 +9,7 @@ function(colonnade_server_test name)
     set(program $<TARGET_FILE:${program}>)
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT 900)  # a busy machine may take ten times as long
   endif()
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/servers/run_with.py
                                 ${arg_SERVERS} -- ${program} ${arg_COMMAND})

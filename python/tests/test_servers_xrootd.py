@@ -525,7 +525,7 @@ def test_both_versions_of_the_library(version, tmp_path):
         text=True,
         env={**os.environ, "COLONNADE_XRDCL": library},
         check=False,
-        timeout=300,
+        timeout=550,
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
 
