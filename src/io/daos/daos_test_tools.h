@@ -74,7 +74,7 @@ class Timeout {
 
  private:
   static bool stop() {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (Standin::get().read("inits") != Standin::get().read("finis") && !Runtime::finish()) {
       if (std::chrono::steady_clock::now() > end) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -85,7 +85,7 @@ struct WebServer {
     static std::atomic<int> count = 0;
     const std::string last = fmt::format("/logged-{}-{}", ::getpid(), ++count);
     static_cast<void>(error_of([&] { open_for_reading(url() + "/files" + last); }));
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     while (lines_of(last).empty() && std::chrono::steady_clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
