@@ -370,7 +370,7 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
     cases: list[tuple[Any, type[colonnade.Error], str, dict[str, Any]]] = [
         (tmp_path / "none.parquet", colonnade.FileMissingError, "no such file", {}),
         (torn, colonnade.FormatError, "cannot be read as parquet: Parquet magic", {}),
-        (ragged, colonnade.FormatError, "cannot be read as csv: Invalid: CSV parse error: Row #2", {}),
+        (ragged, colonnade.FormatError, "cannot be read as csv: CSV parse error: Row #2", {}),
         (header, colonnade.SchemaError, "the file has no rows", {}),
         (tmp_path / "latin.csv", colonnade.FormatError, "'utf-8' codec can't decode", {}),
         (tmp_path / "gap.csv", colonnade.SchemaError, "values in the first megabyte are missing", {}),

@@ -12,7 +12,8 @@ from click.core import ParameterSource
 from colonnade import _core
 from colonnade.errors import FormatError, NotFoundError, UsageError
 from colonnade.importing.copying import CopyReport, copy
-from colonnade.importing.tables import TableReport, import_table, table_format
+from colonnade.importing.table_files import table_format
+from colonnade.importing.tables import TableReport, import_table
 from colonnade.importing.trees import ImportReport, import_tree, trees
 from colonnade.reading.opening import split_target
 
@@ -22,7 +23,7 @@ from .progress import TransferBar, told
 __all__ = ["import_"]
 
 
-@click.command("import", short_help="Copy data sets; convert TTrees, Parquet, Arrow and CSV.")
+@click.command("import", short_help="Copy data sets; convert TTrees, Parquet, Arrow, ORC, CSV, JSON.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.argument("destination")
 @click.option("--name", help="Path of the data set or tree in the sources, if there are several.")
@@ -40,6 +41,13 @@ __all__ = ["import_"]
     multiple=True,
     help="Tables: name of the field for a column, such as 'Time (s)=time'; may be repeated.",
 )
+@click.option(
+    "--format",
+    type=click.Choice(["parquet", "arrow", "orc", "csv", "json"]),
+    help="Tables: the format of the sources; by default from the extension.",
+)
+@click.option("--delimiter", help="Tables: of CSV, by default a comma, and a tab in .tsv files.")
+@click.option("--encoding", help="Tables: of CSV, such as latin-1; by default UTF-8.")
 @click.option(
     "--compression",
     help="Compression, such as zstd:5, lz4, none, or ROOT's 505. Default: RNTuples keep theirs, TTrees get zstd:5.",
@@ -86,16 +94,19 @@ def import_(context: click.Context, /, **given: Any) -> None:
     """Copy data sets from SOURCE... to DESTINATION: files, files in S3, object stores.
 
     RNTuples are copied page by page; by default pages stay as they are stored. TTrees are read with uproot, and
-    Parquet, Arrow and CSV files with pyarrow. Several sources with the same fields become one data set. Sources and
-    destinations are "f.root" or "f.root:Events", and names of sources may have wildcards; object stores are
-    obj:///path, s3://bucket/prefix, rados://pool/namespace and daos://pool/container.
+    Parquet, Arrow, ORC, CSV and JSON files, and folders of them, with pyarrow. Several sources with the same fields
+    become one data set. Sources and destinations are "f.root" or "f.root:Events", and names of sources may have
+    wildcards; object stores are obj:///path, s3://bucket/prefix, rados://pool/namespace and daos://pool/container.
     """
-    if any(map(table_format, given["sources"])):
+    if given["format"] or any(map(table_format, given["sources"])):
         _refuse_options_of_trees(context)
         _shown(_import_tables(given), given)
         return
-    if given["rename"]:
-        raise UsageError("--rename is for tables", "--columns, to leave a field out")
+    for name in ("rename", "delimiter", "encoding"):
+        if given[name]:
+            raise UsageError(
+                f"--{name} is for tables", "--format, if the sources are tables of another extension"
+            )
     named = [_place(source, given["tree"] or given["name"]) for source in given["sources"]]
     sources = [(file, name) for uri, name in named for file in _core.expand_names([uri])]
     kinds = {_is_tree(*source, wanted=given["tree"] is not None) for source in sources}
@@ -218,6 +229,9 @@ def _import_tables(given: dict[str, Any]) -> TableReport:
             given["sources"],
             given["destination"],
             rename={old: new for old, _, new in pairs},
+            format=given["format"],
+            delimiter=given["delimiter"],
+            encoding=given["encoding"],
             verify=given["verify"] is not None,
             checkpoint_every=None if every is None else number_or_text(every),
             progress=bar.reading,

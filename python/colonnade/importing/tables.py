@@ -1,4 +1,4 @@
-"""Imports Parquet, Arrow and CSV files, which pyarrow reads, with nested types."""
+"""Imports tables that pyarrow reads, with nested types."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,27 +19,25 @@ from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.errors import (
     Error,
-    FileMissingError,
     FormatError,
     SchemaError,
     TypeMismatchError,
-    UnsupportedError,
     UsageError,
 )
 from colonnade.floating_point import with_standard_floating_point
 from colonnade.misuse import chosen_names, files_of, mapping_of, name_pairs, path_text
 from colonnade.reading.dataset import DataSet
-from colonnade.reading.exporting import FORMATS, STORED_AS
+from colonnade.reading.exporting import STORED_AS
 from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.fields import is_wildcard
 from colonnade.schema.spec import Spec, build_field, infer
-from colonnade.threads import check_threads
 from colonnade.writing.creating import DataSetWriter
 from colonnade.writing.filling import build_fields
 from colonnade.writing.options import CheckpointEvery, Size, check_names, write_options
 from colonnade.writing.sources import Batch, to_batch
 
 from .field_names import clean_name, free_name
+from .table_files import TableFiles, TableFormat, table_name
 from .trees import ImportSettings, data_sets_at, same_arrays
 
 if TYPE_CHECKING:
@@ -49,9 +45,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["TableFormat", "TableReport", "import_table", "table_format"]
-
-TableFormat: TypeAlias = Literal["parquet", "arrow", "csv"]
+__all__ = ["TableReport", "import_table"]
 
 
 @dataclass(frozen=True)
@@ -69,12 +63,6 @@ class TableReport:
     verified: bool
 
 
-def table_format(path: PathLike) -> TableFormat | None:
-    """The format of a file name's extension; None if it is not a table's."""
-    found = FORMATS.get(Path(path_text(path)).suffix.lower())
-    return None if found == "npz" else found
-
-
 @with_standard_floating_point
 @checked
 def import_table(
@@ -85,6 +73,8 @@ def import_table(
     columns: Sequence[str] | str | None = None,
     rename: Mapping[str, str] | None = None,
     format: TableFormat | None = None,  # noqa: A002
+    delimiter: str | None = None,
+    encoding: str | None = None,
     compression: str | int = "zstd:5",
     overwrite: bool = False,
     verify: bool = False,
@@ -95,7 +85,7 @@ def import_table(
     progress: Callable[[int, int], object] | None = None,
     **settings: Unpack[ImportSettings],
 ) -> TableReport:
-    """Make a data set from Parquet, Arrow (IPC) or CSV files, with pyarrow, which must be installed.
+    """Make a data set from Parquet, Arrow (IPC), ORC, CSV or JSON files, with pyarrow, which must be installed.
 
     Lists, records and missing values are kept: a column, or part of one, with missing values becomes a `std::optional`;
     one without does not, whatever its schema allows. To find out, columns without Parquet statistics on missing values
@@ -104,14 +94,16 @@ def import_table(
     blanks and control characters become underscores.
 
     Args:
-        source: the file; or several with the same columns, whose rows are concatenated. Names may have wildcards, as in
-            `colonnade.open`.
+        source: the file; or several with the same columns, whose rows are concatenated; or a folder of such files, in
+            which names of folders tell further columns (year=2024). Names may have wildcards, as in `colonnade.open`.
         destination: the file or object store, or this and the path of the data set, as in `colonnade.create`.
         destination_name: the path of the data set; by default the first file's name without extension, with _ for
             characters that names may not have.
         columns: names of columns, or wildcards; by default all.
         rename: names of fields for columns: {"Time (s)": "time"}.
-        format: "parquet", "arrow" or "csv"; by default from the extension.
+        format: "parquet", "arrow", "orc", "csv" or "json" (a record in each line); by default from the extension.
+        delimiter: of CSV; by default a comma, and a tab in .tsv files.
+        encoding: of CSV, such as "latin-1"; by default UTF-8.
         compression: of the data set.
         overwrite: replace the destination: a file as a whole, in an object store the data set. Without it the data set
             is added to an existing ROOT file or store.
@@ -144,13 +136,14 @@ def import_table(
     check_names(given, "an import")
     options = write_options(**given)
     begin = time.monotonic()
-    sources = [
-        path_text(each) for each in files_of(source, "a Parquet, Arrow or CSV file, or a list of them")
-    ]
+    sources = [path_text(each) for each in files_of(source, "a file of a table, or a list of them")]
     names = {} if rename is None else name_pairs(mapping_of(rename, 'rename={"Time (s)": "time"}'), "column")
-    table = _Table(_core.expand_names(sources), format, columns, names, batch_size)
+    files = TableFiles(_core.expand_names(sources), format, delimiter, encoding)
+    table = _Table(files, columns, names, batch_size)
     uri, name = split_target(destination, destination_name)
-    name = name.strip("/") or clean_name(Path(table.files[0]).stem)
+    name = name.strip("/") or clean_name(
+        table_name(sources[0] if os.path.isdir(sources[0]) else table.files[0])
+    )
     if any(_core.is_same_place(file, uri) for file in table.files):
         raise UsageError("the destination would replace the source", "import to another place", uri=uri)
     there = data_sets_at(uri, overwrite)
@@ -196,38 +189,36 @@ class _Table:
 
     def __init__(
         self,
-        files: list[str],
-        chosen: TableFormat | None,
+        source: TableFiles,
         columns: Sequence[str] | str | None,
         rename: Mapping[str, str],
         batch_size: int,
     ) -> None:
-        self._dataset = _dataset(files, chosen)
-        self.files, self._batch_size, self.bytes = files, batch_size, 0
-        names = self._dataset.schema.names
+        self._source, self._batch_size, self.bytes = source, batch_size, 0
+        self.files = [part.path for part in source.parts]
+        names = source.schema.names
         asked = chosen_names(columns) or names
         chosen_columns = list(dict.fromkeys(found for each in asked for found in _matching(each, names)))
         missing = [name for name in [*chosen_columns, *rename] if name not in names]
         if missing:
             raise UsageError(
-                f"there is no column '{missing[0]}'", f"one of: {', '.join(names)}", uri=files[0]
+                f"there is no column '{missing[0]}'", f"one of: {', '.join(names)}", uri=self.files[0]
             )
-        self.fields = _field_names(chosen_columns, rename, files[0])
+        self.fields = _field_names(chosen_columns, rename, self.files[0])
         self._entries: int | None = None
 
     @property
     def entries(self) -> int:
         """The number of rows. Of CSV it is known after a scan, or takes one."""
         if self._entries is None:
-            with self._reading():
-                self._entries = int(self._dataset.count_rows())
+            self._entries = self._source.count_rows()
         return self._entries
 
     def schema(self) -> tuple[dict[str, Spec], dict[str, str]]:
         """The types of the fields, and their descriptions."""
 
         fields = {
-            name: self._dataset.schema.field(column).with_name(name) for column, name in self.fields.items()
+            name: self._source.schema.field(column).with_name(name) for column, name in self.fields.items()
         }
         empty = {name: self._empty(name, field.type) for name, field in fields.items()}
         missing: dict[str, set[_Place]] = {name: set() for name in fields}
@@ -251,7 +242,7 @@ class _Table:
         unsure = self._without_statistics()
         if not unsure:
             return
-        nested = [self.fields[each] for each in unsure if _is_nested(self._dataset.schema.field(each).type)]
+        nested = [self.fields[each] for each in unsure if _is_nested(self._source.schema.field(each).type)]
         plain = [self.fields[each] for each in unsure if self.fields[each] not in nested]
         rows = 0
         for batch in self._scan(unsure):
@@ -275,7 +266,9 @@ class _Table:
                     uri=self.files[0],
                     field=name,
                 )
-            where = " in the first megabyte" if self._is_csv else ""
+            where = {"csv": " in the first megabyte", "json": " in the first 16 megabytes"}.get(
+                self._source.kind, ""
+            )
             raise SchemaError(
                 f"all its values{where} are missing", "columns= (--columns) without it", field=name
             )
@@ -302,38 +295,19 @@ class _Table:
         import pyarrow as pa
 
         names = [self.fields[column] for column in columns]
-        with self._reading():
-            scan = self._dataset.to_batches(
-                columns=columns, batch_size=self._batch_size, batch_readahead=0, fragment_readahead=0
-            )
-            for batch in scan:
-                yield pa.Table.from_batches([batch.rename_columns(names)])
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        import pyarrow as pa
-
-        try:
-            yield
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-            why = str(error).splitlines()[0]
-            of_csv = "the values of a column of CSV must be of the type that its first megabyte shows"
-            advice = of_csv if self._is_csv and "conversion error" in why else ""
-            raise FormatError(f"the file cannot be read: {why}", advice, uri=self.files[0]) from error
-
-    @property
-    def _is_csv(self) -> bool:
-        return bool(self._dataset.format.default_extname == "csv")
+        for batch in self._source.batches(columns, self._batch_size):
+            yield pa.Table.from_batches([batch.rename_columns(names)])
 
     def _without_statistics(self) -> list[str]:
         """Columns whose files do not guarantee that no value is missing."""
-        unsure = {name for name in self.fields if self._dataset.schema.field(name).nullable}
-        unsure |= {name for name in self.fields if _is_nested(self._dataset.schema.field(name).type)}
-        if self._dataset.format.default_extname != "parquet":
+        unsure = {name for name in self.fields if self._source.schema.field(name).nullable}
+        unsure |= {name for name in self.fields if _is_nested(self._source.schema.field(name).type)}
+        if self._source.kind != "parquet":
             return [name for name in self.fields if name in unsure]
         doubtful = set()
-        for fragment in self._dataset.get_fragments():
-            metadata = fragment.metadata
+        for part in self._source.parts:
+            doubtful |= {name for name, value in part.keys.items() if value is None}
+            metadata = part.fragment.metadata
             for group in range(metadata.num_row_groups):
                 for leaf in range(metadata.num_columns):
                     chunk = metadata.row_group(group).column(leaf)
@@ -371,100 +345,6 @@ def _field_names(columns: Sequence[str], rename: Mapping[str, str], uri: str) ->
 def _bytes_of(column: Any) -> int:
     # `nbytes` of unions ends the process (pyarrow 26) where an alternative of a dense one, or a list, has no values.
     return int(column.get_total_buffer_size() if "_union<" in str(column.type) else column.nbytes)
-
-
-def _dataset(files: list[str], chosen: TableFormat | None) -> Any:
-    try:
-        import pyarrow as pa
-        import pyarrow.dataset
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"tables are read with pyarrow, which cannot be imported: {error}; "
-            "try: pip install 'colonnade[arrow]', or pip install pyarrow"
-        ) from error
-    if not files:
-        raise UsageError("there is nothing to import", "name a source")
-    formats = {chosen or table_format(file) for file in files}
-    if len(formats) > 1 or None in formats:
-        endings = [ending for ending, kind in FORMATS.items() if kind != "npz"]
-        raise UsageError(
-            "the names do not say which format to read",
-            f"names that end in {', '.join(endings)}, or format=",
-            uri=files[0],
-        )
-    (kind,) = formats
-    for file in files:
-        if "://" in file:
-            raise UnsupportedError("tables are read from local files", "copy the file here first", uri=file)
-        if not os.path.isfile(file):
-            raise FileMissingError(
-                "this is a folder" if os.path.isdir(file) else "there is no such file", uri=file
-            )
-    check_threads(pa.cpu_count() + pa.io_thread_count())  # pyarrow 26 needs all that it asks for
-    parts = []
-    for file in files:
-        try:
-            form = pyarrow.dataset.ParquetFileFormat(pre_buffer=False) if kind == "parquet" else kind
-            parts.append(_csv_dataset(file) if kind == "csv" else pyarrow.dataset.dataset(file, format=form))
-        except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-            reason = str(error).splitlines()[0].rpartition(f"'{file}': ")[2]
-            raise FormatError(f"the file cannot be read as {kind}: {reason}", uri=file) from error
-        first, this = parts[0].schema, parts[-1].schema
-        if not this.equals(first):
-            other = next(
-                (n for n in [*first.names, *this.names] if n not in first.names or n not in this.names), ""
-            )
-            why = f"'{other}' is not in all of them" if other else "their types or their order differ"
-            raise SchemaError(f"the files have different columns: {why}", "import them one by one", uri=file)
-    return pyarrow.dataset.dataset(files, schema=parts[0].schema, format=parts[0].format)
-
-
-def _csv_dataset(file: str) -> Any:
-    """A CSV file with the types that its first block shows.
-
-    pyarrow takes NaN for a missing value, and integers that need more than 63 bits for floating-point numbers. It
-    leaves out empty lines, which are missing values where there is one column.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import csv, dataset
-
-    missing = [text for text in csv.ConvertOptions().null_values if text.lower().lstrip("-") != "nan"]
-    converted = csv.ConvertOptions(null_values=missing)
-    parsed = csv.ParseOptions(newlines_in_values=True)
-    form = dataset.CsvFileFormat(parsed, convert_options=converted)
-    schema = dataset.dataset(file, format=form).schema
-    if len(schema.names) == 1:
-        parsed.ignore_empty_lines = False
-        form = dataset.CsvFileFormat(parsed, convert_options=converted)
-        schema = dataset.dataset(file, format=form).schema
-    doubles = [one for one in schema if one.type == pa.float64() and schema.names.count(one.name) == 1]
-    if not doubles:
-        return dataset.dataset(file, schema=schema, format=form)
-    texts = csv.ConvertOptions(
-        null_values=missing,
-        strings_can_be_null=True,
-        column_types={one.name: pa.string() for one in doubles},
-        include_columns=[one.name for one in doubles],
-    )
-    with csv.open_csv(file, parse_options=parsed, convert_options=texts) as reader:
-        columns = reader.read_next_batch()
-    for one in doubles:
-        values = columns.column(one.name).drop_null()
-        if pc.all(pc.match_substring_regex(values, r"^-?\d+$")).as_py():
-            schema = schema.set(schema.get_field_index(one.name), one.with_type(_integer_of(values)))
-    return dataset.dataset(file, schema=schema, format=form)
-
-
-def _integer_of(values: Any) -> Any:
-    """The type of integers given as texts, of which some exceed std::int64_t; they stay texts beyond 64 bits."""
-    import pyarrow as pa
-
-    try:
-        values.cast(pa.uint64())
-    except pa.ArrowInvalid:
-        return pa.string()
-    return pa.uint64()
 
 
 def _stored_as(field: Any, *, missing: bool) -> dict[str, Any] | None:

@@ -1,0 +1,470 @@
+"""Files of tables as pyarrow reads them, and folders of such files."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from colonnade.errors import FileMissingError, FormatError, SchemaError, UnsupportedError, UsageError
+from colonnade.misuse import path_text
+from colonnade.reading.opening import PathLike
+from colonnade.threads import check_threads
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["TableFiles", "TableFormat", "table_format", "table_name"]
+
+TableFormat: TypeAlias = Literal["parquet", "arrow", "orc", "csv", "json"]
+
+_FORMATS: dict[str, TableFormat] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".orc": "orc",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+"""Formats by file name extension."""
+
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+"""Further extensions, of CSV and JSON."""
+
+_BLOCK = 1 << 24
+"""Bytes of JSON that are parsed at once; a record must fit."""
+
+_LONG = re.compile(rb"[:\[,]\s*\d{19,20}\s*[,\]}]")
+"""In JSON, an integer that may need more than 63 bits."""
+
+
+def table_format(path: PathLike) -> TableFormat | None:
+    """The format of a file name's extension, or of the first table in a folder; None if it is not a table's."""
+    text = path_text(path)
+    files = _files_in(text) if os.path.isdir(text) else [text]
+    return next(filter(None, map(_format_of, files)), None)
+
+
+def _format_of(path: str) -> TableFormat | None:
+    stem, ending = os.path.splitext(path.lower())
+    if ending not in _COMPRESSED:
+        return _FORMATS.get(ending)
+    kind = _FORMATS.get(os.path.splitext(stem)[1])
+    return kind if kind in ("csv", "json") else None
+
+
+def table_name(path: str) -> str:
+    """The name of a file without the extensions of its format, or of a folder."""
+    stem, ending = os.path.splitext(os.path.basename(os.path.abspath(path)))
+    return os.path.splitext(stem)[0] if ending.lower() in _COMPRESSED else stem
+
+
+def _files_in(folder: str) -> list[str]:
+    """The files below a folder in the order of their names, but for those that writers leave beside tables."""
+    found = []
+    for place, folders, files in os.walk(folder):
+        if logs := {"_delta_log", ".hoodie"} & {*folders}:
+            raise UnsupportedError(
+                f"the folder has '{logs.pop()}', which says what of its files is the table",
+                "the library that wrote it, to make a Parquet file",
+                uri=place,
+            )
+        folders[:] = [each for each in folders if each[0] not in "._"]
+        found += [os.path.join(place, each) for each in files if each[0] not in "._"]
+    return sorted(found)
+
+
+class TableFiles:
+    """Files with the same columns.
+
+    Args:
+        sources: names of files and folders.
+        kind: their format; by default from the extensions.
+        delimiter: of CSV; by default a comma, of .tsv a tab.
+        encoding: of CSV; by default UTF-8.
+
+    Raises:
+        FileMissingError: there is no such file, or none in a folder.
+        FormatError: a file cannot be read.
+        SchemaError: the files have different columns, or two of the same name.
+        UsageError: the format is unknown, or an option is invalid.
+        UnsupportedError: a file is elsewhere.
+        ResourceError: pyarrow could not start its threads.
+    """
+
+    def __init__(
+        self, sources: Sequence[str], kind: TableFormat | None, delimiter: str | None, encoding: str | None
+    ) -> None:
+        pa = _pyarrow()
+        files, self.kind = _found(sources, kind)
+        options = _text_options(self.kind, delimiter, encoding)
+        check_threads(pa.cpu_count() + pa.io_thread_count())  # pyarrow 26 needs all that it asks for
+        self.parts = [_PARTS[self.kind](file, self.kind, options) for file in files]
+        for folder in filter(os.path.isdir, dict.fromkeys(sources)):
+            _add_keys([part for part in self.parts if part.path.startswith(os.path.join(folder, ""))], folder)
+        schemas = [part.whole_schema() for part in self.parts]
+        for part, schema in zip(self.parts, schemas, strict=True):
+            _check_columns(schemas[0], schema, part.path)
+        self.schema: pa.Schema = pa.unify_schemas(schemas)
+
+    def batches(self, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
+        """The rows, step by step."""
+        import pyarrow as pa
+
+        chosen = pa.schema([self.schema.field(name) for name in columns])
+        for part in self.parts:
+            own = pa.schema([field for field in chosen if field.name not in part.keys])
+            with part.reading():
+                for batch in part.batches(own, batch_size):
+                    arrays = [
+                        pa.repeat(pa.scalar(part.keys[field.name], field.type), batch.num_rows)
+                        if field.name in part.keys
+                        else batch.column(field.name)
+                        for field in chosen
+                    ]
+                    yield pa.record_batch(arrays, chosen)
+
+    def count_rows(self) -> int:
+        """The number of rows; of text it takes a scan."""
+        count = 0
+        for part in self.parts:
+            with part.reading():
+                count += part.count_rows()
+        return count
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"tables are read with pyarrow, which cannot be imported: {error}; "
+            "try: pip install 'colonnade[arrow]', or pip install pyarrow"
+        ) from error
+    return pa
+
+
+def _found(sources: Sequence[str], chosen: TableFormat | None) -> tuple[list[str], TableFormat]:
+    """The files, also of folders, and their format."""
+    if not sources:
+        raise UsageError("there is nothing to import", "name a source")
+    endings = ", ".join(_FORMATS)
+    files = []
+    for source in sources:
+        if "://" in source:
+            raise UnsupportedError("tables are read from local files", "copy the file here first", uri=source)
+        if not os.path.isdir(source):
+            files.append(source)
+            continue
+        kinds = {file: _format_of(file) for file in _files_in(source)}
+        here = [file for file, kind in kinds.items() if kind and chosen in (None, kind)]
+        if not here:
+            raise FileMissingError(
+                "the folder has no tables", f"one with files that end in {endings}", uri=source
+            )
+        files += here
+    formats = {chosen or _format_of(file) for file in files}
+    if len(formats) > 1 or not (kind := formats.pop()):
+        raise UsageError(
+            "the names do not say which format to read",
+            f"names that end in {endings}, or format= (--format)",
+            uri=files[0],
+        )
+    for file in files:
+        if not os.path.isfile(file):
+            raise FileMissingError("there is no such file", uri=file)
+    return files, kind
+
+
+def _add_keys(parts: Sequence[_Part], folder: str) -> None:
+    """Add the columns that names of folders tell (year=2024), as Hive has them. Columns of the files come first."""
+    from pyarrow import dataset, fs
+
+    options = dataset.FileSystemFactoryOptions(
+        partition_base_dir=folder, partitioning=dataset.HivePartitioning.discover()
+    )
+    paths = [part.path for part in parts]
+    factory = dataset.FileSystemDatasetFactory(fs.LocalFileSystem(), paths, dataset.CsvFileFormat(), options)
+    schema = factory.inspect(fragments=0)
+    for part, found in zip(parts, factory.finish(schema).get_fragments(), strict=True):
+        keys = dataset.get_partition_keys(found.partition_expression)
+        part.keys = {name: value for name, value in keys.items() if name not in part.schema.names}
+        part.types_of_keys = schema
+
+
+def _check_columns(first: pa.Schema, this: pa.Schema, path: str) -> None:
+    """Raise unless the columns are the same, in any order. One whose values are all missing has no type."""
+    import pyarrow as pa
+
+    for name in this.names:
+        if this.names.count(name) > 1:
+            raise SchemaError(f"two columns have the name '{name}'", "rename one of them", uri=path)
+    for name in [*first.names, *this.names]:
+        if name not in first.names or name not in this.names:
+            why = f"'{name}' is not in all of them"
+        else:
+            types = [schema.field(name).type for schema in (first, this)]
+            if types[0] == types[1] or pa.null() in types:
+                continue
+            why = f"'{name}' is {types[0]} in the first, and {types[1]} in another"
+        raise SchemaError(f"the files have different columns: {why}", "import them one by one", uri=path)
+
+
+# ---- One file
+
+
+class _TextOptions(NamedTuple):
+    delimiter: str | None
+    encoding: str
+
+
+def _text_options(kind: TableFormat, delimiter: str | None, encoding: str | None) -> _TextOptions:
+    if kind != "csv" and (delimiter is not None or encoding is not None):
+        raise UsageError("delimiter= and encoding= are for CSV, which these files are not")
+    delimiter = "\t" if delimiter == r"\t" else delimiter  # as shells give it
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        raise UsageError(f"delimiter={delimiter!r} is not one character of ASCII", r"',', ';' or '\t'")
+    try:
+        codecs.lookup(encoding or "utf-8")
+    except LookupError:
+        raise UsageError(f"there is no encoding {encoding!r}", "'latin-1', 'cp1252' or 'utf-16'") from None
+    return _TextOptions(delimiter, encoding or "utf-8")
+
+
+class _Part(ABC):
+    """One file, and the columns that names of its folders tell."""
+
+    types_of_keys: pa.Schema
+
+    def __init__(self, path: str, kind: TableFormat, options: _TextOptions) -> None:
+        self.path, self._kind, self._options = path, kind, options
+        self.keys: dict[str, Any] = {}
+        with self.reading():
+            self.schema = self._schema()
+
+    def whole_schema(self) -> pa.Schema:
+        """The columns of the file, and those of its folders."""
+        import pyarrow as pa
+
+        return pa.schema([*self.schema, *(self.types_of_keys.field(name) for name in self.keys)])
+
+    @abstractmethod
+    def _schema(self) -> pa.Schema: ...
+
+    @abstractmethod
+    def batches(self, schema: pa.Schema, batch_size: int) -> Iterator[pa.RecordBatch]:
+        """Some columns of the file, in these types."""
+
+    def count_rows(self) -> int:
+        """The number of rows."""
+        import pyarrow as pa
+
+        return sum(batch.num_rows for batch in self.batches(pa.schema([]), _BLOCK))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Make errors of pyarrow those of this file."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeError) as error:
+            why = str(error).splitlines()[0].rpartition(f"'{self.path}': ")[2]
+            advice = next((advice for text, advice in _ADVICE.items() if text in why), "")
+            raise FormatError(
+                f"the file cannot be read as {self._kind}: {why}", advice, uri=self.path
+            ) from error
+
+
+_ADVICE = {
+    "CSV conversion error": "the values of a column must be of the type that the first megabyte shows",
+    "JSON parse error: unexpected field": "all members must be in the first 16 megabytes",
+    "from object to array": "one record per line: jq -c '.[]' f.json > f.jsonl",
+    "JSON": "the values of a member must be of the type that the first 16 megabytes show",
+    "can't decode": "UTF-8; or, of CSV, encoding= (--encoding), such as 'latin-1'",
+}
+
+
+class _Fragment(_Part):
+    """A file with a schema."""
+
+    def _schema(self) -> pa.Schema:
+        from pyarrow import dataset, fs
+
+        forms: dict[str, Callable[[], Any]] = {
+            "parquet": lambda: dataset.ParquetFileFormat(pre_buffer=False),
+            "arrow": dataset.IpcFileFormat,
+            "orc": dataset.OrcFileFormat,
+        }
+        self.fragment = forms[self._kind]().make_fragment(self.path, fs.LocalFileSystem())
+        return self.fragment.physical_schema
+
+    def batches(self, schema: pa.Schema, batch_size: int) -> Iterator[pa.RecordBatch]:
+        """See `_Part`."""
+        yield from self.fragment.to_batches(
+            schema, columns=schema.names, batch_size=batch_size, batch_readahead=0, fragment_readahead=0
+        )
+
+    def count_rows(self) -> int:
+        """See `_Part`."""
+        return int(self.fragment.count_rows())
+
+
+class _Csv(_Part):
+    """A CSV file.
+
+    pyarrow takes NaN for a missing value, and integers that need more than 63 bits for floating-point numbers. It
+    leaves out empty lines, which are missing values where there is one column.
+    """
+
+    def _open(self, **options: Any) -> Any:
+        from pyarrow import csv
+
+        of_name = "\t" if re.search(r"\.tsv(\.\w+)?$", self.path.lower()) else ","
+        missing = [text for text in csv.ConvertOptions().null_values if text.lower().lstrip("-") != "nan"]
+        return csv.open_csv(
+            self.path,
+            csv.ReadOptions(use_threads=False, encoding=self._options.encoding),
+            csv.ParseOptions(
+                delimiter=self._options.delimiter or of_name,
+                newlines_in_values=True,
+                ignore_empty_lines=not self._has_one_column,
+            ),
+            csv.ConvertOptions(null_values=missing, **options),
+        )
+
+    def batches(self, schema: pa.Schema, batch_size: int) -> Iterator[pa.RecordBatch]:
+        """See `_Part`."""
+        with self._open(column_types=schema, include_columns=schema.names) as reader:
+            for batch in reader:
+                yield from _steps(batch.select(schema.names), batch_size)
+
+    def _schema(self) -> pa.Schema:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._has_one_column = False
+        schema = self._open().schema
+        if len(schema.names) == 1:
+            if self._options.delimiter is None and re.search(r"[;\t|]", schema.names[0]):
+                raise UsageError(
+                    f"the only column is {schema.names[0]!r}", "delimiter=';' (--delimiter)", uri=self.path
+                )
+            self._has_one_column = True
+            schema = self._open().schema
+        for one in schema:
+            if one.type == pa.binary():
+                raise FormatError(
+                    "there are texts that are not UTF-8",
+                    "encoding= (--encoding), such as 'latin-1'",
+                    uri=self.path,
+                    field=one.name,
+                )
+        doubles = [
+            one.name for one in schema if one.type == pa.float64() and schema.names.count(one.name) == 1
+        ]
+        if not doubles:
+            return schema
+        kinds = dict.fromkeys(doubles, pa.string())
+        with self._open(strings_can_be_null=True, column_types=kinds, include_columns=doubles) as reader:
+            columns = reader.read_next_batch()
+        for name in doubles:
+            values = columns.column(name).drop_null()
+            if pc.all(pc.match_substring_regex(values, r"^-?\d+$")).as_py():
+                schema = schema.set(schema.get_field_index(name), pa.field(name, _integer_of(values)))
+        return schema
+
+
+def _integer_of(values: Any) -> Any:
+    """The type of integers given as texts, of which some exceed std::int64_t; they stay texts beyond 64 bits."""
+    import pyarrow as pa
+
+    try:
+        values.cast(pa.uint64())
+    except pa.ArrowInvalid:
+        return pa.string()
+    return pa.uint64()
+
+
+class _Json(_Part):
+    """A file with a record of JSON in each line.
+
+    pyarrow takes integers that need more than 63 bits for floating-point numbers, and any bytes for texts.
+    """
+
+    def _open(self, schema: pa.Schema | None = None) -> Any:
+        from pyarrow import json
+
+        parse = json.ParseOptions(newlines_in_values=True)
+        if schema is not None:
+            parse.explicit_schema = schema
+            parse.unexpected_field_behavior = "error"
+        return json.open_json(self.path, json.ReadOptions(block_size=_BLOCK), parse)
+
+    def _schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        kind = pa.struct(self._open().schema)
+        with pa.input_stream(self.path) as file:
+            has_long = _LONG.search(file.read(_BLOCK))
+        while has_long and (found := next(filter(self._fits, _with_unsigned(kind)), None)):
+            kind = found
+        return pa.schema(kind)
+
+    def _fits(self, kind: Any) -> bool:
+        import pyarrow as pa
+
+        try:
+            self._open(pa.schema(kind))
+        except pa.ArrowInvalid:
+            return False
+        return True
+
+    def batches(self, schema: pa.Schema, batch_size: int) -> Iterator[pa.RecordBatch]:
+        """See `_Part`."""
+        import pyarrow as pa
+
+        known = [schema.field(one.name) if one.name in schema.names else one for one in self.schema]
+        with self._open(pa.schema(known)) as reader:
+            for batch in reader:
+                chosen = batch.select(schema.names)
+                chosen.validate(full=True)
+                yield from _steps(chosen, batch_size)
+
+
+def _with_unsigned(kind: Any) -> Iterator[Any]:
+    """The types with one that is std::uint64_t in place of double."""
+    import pyarrow as pa
+
+    if kind == pa.float64():
+        yield pa.uint64()
+    if pa.types.is_list(kind):
+        yield from map(pa.list_, _with_unsigned(kind.value_type))
+    if pa.types.is_struct(kind):
+        for number, field in enumerate(kind):
+            for inner in _with_unsigned(field.type):
+                yield pa.struct(
+                    [field.with_type(inner) if k == number else one for k, one in enumerate(kind)]
+                )
+
+
+def _steps(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
+    return (batch.slice(first, size) for first in range(0, batch.num_rows, size))
+
+
+_PARTS: dict[TableFormat, type[_Part]] = {
+    "parquet": _Fragment,
+    "arrow": _Fragment,
+    "orc": _Fragment,
+    "csv": _Csv,
+    "json": _Json,
+}
