@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 import uproot
@@ -278,7 +279,12 @@ def test_csv_has_texts_with_lines_at_every_place(tmp_path: Path) -> None:
 def test_opening_a_table_names_the_command(tmp_path: Path) -> None:
     table = pa.table({"x": [1.0]})
     pa.csv.write_csv(table, tmp_path / "t.csv")
-    for file in (put(table, tmp_path / "t.parquet"), put(table, tmp_path / "t.arrow"), tmp_path / "t.csv"):
+    pa.orc.write_table(table, tmp_path / "t.orc")
+    texts = [tmp_path / f"t.{ending}" for ending in ("tsv", "csv.gz", "jsonl", "ndjson.zst")]
+    for text in texts:
+        text.write_text("x\n1\n")
+    files = [put(table, tmp_path / "t.parquet"), put(table, tmp_path / "t.arrow"), tmp_path / "t.csv"]
+    for file in (*files, tmp_path / "t.orc", *texts):
         for use in (colonnade.open, lambda path: colonnade.DataFrame("Events", path).count().value):
             with pytest.raises(colonnade.FormatError, match="`colonnade import` makes a data set of a table"):
                 use(file)
@@ -353,6 +359,153 @@ def test_lists_of_unions_in_a_batch_of_empty_ones(tmp_path: Path) -> None:
     assert colonnade.open(tmp_path / "f.root")["x"].to_list() == [[1, "b"], *[[]] * 40]
 
 
+ROWS = [{"n": 1, "s": "a\tb"}, {"n": None, "s": "é"}, {"n": 3, "s": 'x,"y"'}]
+TEXTS = {
+    "tsv": 'n\ts\n1\t"a\tb"\n\té\n3\t"x,""y"""\n',
+    "csv": 'n,s\r\n1,a\tb\r\n,é\r\n3,"x,""y"""\r\n',
+    "jsonl": "".join(f"{json.dumps(row)}\n" for row in ROWS),
+}
+
+
+@pytest.mark.parametrize(
+    "ending", ["csv", "CSV.gz", "csv.zst", "csv.bz2", "csv.lz4", "tsv", "tsv.gz", "jsonl", "json.zst"]
+)
+def test_text_and_compressed_text(tmp_path: Path, ending: str) -> None:
+    kind, _, packed = ending.lower().partition(".")
+    text = TEXTS["jsonl" if kind == "json" else kind].encode()
+    codec = {"gz": "gzip", "zst": "zstd"}.get(packed, packed)
+    source = tmp_path / f"a.b.{ending}"
+    with pa.CompressedOutputStream(source, codec) if packed else source.open("wb") as sink:
+        sink.write(text)
+    report = colonnade.import_table(source, tmp_path / "f.root", verify=True, batch_size=2)
+    assert report.data_set == "a_b"
+    assert colonnade.open(tmp_path / "f.root").arrays().to_list() == ROWS
+
+
+def test_delimiters_and_encodings_of_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "f.root")
+    for k, (encoding, delimiter) in enumerate([("cp1252", ";"), ("utf-16", r"\t"), ("utf-8-sig", "|")]):
+        source = tmp_path / f"t{k}.txt"
+        lines = ("n;s", '1;"a\tb"', ";é", '3;"x,""y"""')
+        source.write_text("\n".join(lines).replace(";", delimiter.replace(r"\t", "\t")), encoding)
+        options = ["--format", "csv", "--delimiter", delimiter, "--encoding", encoding, "--overwrite"]
+        with pytest.raises(SystemExit) as ended:
+            main(["import", str(source), out, *options])
+        assert ended.value.code == 0, capsys.readouterr()
+        assert colonnade.open(out).arrays().to_list() == ROWS
+    (tmp_path / "semi.csv").write_text("a;b\n1;2\n")
+    (tmp_path / "latin.csv").write_bytes("n,s\n1,é\n".encode("latin-1"))
+    (tmp_path / "late.csv").write_bytes(b"s\n" + b"x\n" * 600_000 + "é".encode("latin-1"))
+    for name, problem, more in (
+        ("semi.csv", r"only column is 'a;b'; try: delimiter=';' \(--delimiter\)", {}),
+        ("latin.csv", r"not UTF-8; try: encoding= .*field=s", {}),
+        ("late.csv", "invalid UTF8 data", {}),
+        ("latin.csv", "no encoding 'x'", {"encoding": "x"}),
+        ("latin.csv", "delimiter=';;' is not one character", {"delimiter": ";;"}),
+        ("semi.csv", "are for CSV", {"delimiter": ",", "format": "orc"}),
+    ):
+        with pytest.raises(colonnade.Error, match=problem):
+            colonnade.import_table(tmp_path / name, out, overwrite=True, **more)
+
+
+def test_json(tmp_path: Path) -> None:
+    source, out = tmp_path / "t.json", tmp_path / "f.root"
+    rows = [
+        {"id": 2**64 - 1, "x": [{"u": 1, "v": 0.5}, {"u": 2**63, "v": 1}], "y": 2**63},
+        {"id": 7, "x": [], "y": 0.5},
+    ]
+    source.write_text("\n\n".join(map(json.dumps, rows)))
+    colonnade.import_table(source, out, verify=True)
+    assert colonnade.open(out).arrays().to_list() == [{**rows[0], "y": 2.0**63}, rows[1]]
+    many = '{"a": "%s"}\n' % ("x" * 1000) * 17_000
+    for text, problem in (
+        ('[{"a": 1}]', r"try: one record per line: jq -c"),
+        (many + '{"b": 1}', "unexpected field; try: all members must be in the first 16 megabytes"),
+        (many + '{"a": 1}', "from string to number.*the type that the first 16 megabytes show"),
+        ('{"a": null}', "values in the first 16 megabytes are missing"),
+        ("", "Empty JSON"),
+    ):
+        source.write_text(text)
+        with pytest.raises(colonnade.Error, match=problem):
+            colonnade.import_table(source, out, overwrite=True)
+    source.write_bytes(b'{"a": "\xe9"}\n')
+    with pytest.raises(colonnade.FormatError, match="Invalid UTF8"):
+        colonnade.import_table(source, out, overwrite=True)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "orc", "feather", "csv.gz"])
+def test_folders_tell_columns(tmp_path: Path, ending: str) -> None:
+    """A column of the files is theirs, and so is one that a name of a folder repeats."""
+    made = {}
+    for year, key, rows in (("2023", "a%20b", 2), ("2024", "__HIVE_DEFAULT_PARTITION__", 1)):
+        folder = tmp_path / "x=1" / "some.table" / f"year={year}" / f"key={key}" / "z=5"
+        folder.mkdir(parents=True)
+        made[year] = [{"x": 1.5, "z": k} for k in range(rows)]
+        table = pa.Table.from_pylist(made[year])
+        match ending:
+            case "orc":
+                pa.orc.write_table(table, folder / "0.orc")
+            case "csv.gz":
+                with pa.CompressedOutputStream(folder / "0.csv.gz", "gzip") as sink:
+                    pa.csv.write_csv(table, sink)
+            case _:
+                put(table, folder / f"0.{ending}")
+        (folder / "_SUCCESS").touch()
+        (folder / ".0.parquet.crc").touch()
+        (folder / "notes.txt").touch()
+    source = tmp_path / "x=1" / "some.table"
+    report = colonnade.import_table(source, tmp_path / "f.root", verify=True, batch_size=1)
+    assert (report.data_set, report.fields) == ("some", ("x", "z", "year", "key"))
+    assert colonnade.open(tmp_path / "f.root").arrays().to_list() == [
+        *({**row, "year": 2023, "key": "a b"} for row in made["2023"]),
+        *({**row, "year": 2024, "key": None} for row in made["2024"]),
+    ]
+    colonnade.import_table(source, tmp_path / "g.root", columns=["year"])
+    assert colonnade.open(tmp_path / "g.root")["year"].to_list() == [2023, 2023, 2024]
+
+
+def test_folders_that_are_no_tables(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "delta" / "_delta_log").mkdir(parents=True)
+    put(pa.table({"x": [1]}), tmp_path / "delta" / "0.parquet")
+    (tmp_path / "mixed" / "k=__HIVE_DEFAULT_PARTITION__").mkdir(parents=True)
+    put(pa.table({"x": [1]}), tmp_path / "mixed" / "k=__HIVE_DEFAULT_PARTITION__" / "0.parquet")
+    (tmp_path / "mixed" / "0.json").write_text("{}")
+    for name, problem, more in (
+        ("empty", "the folder has no tables", {"format": "csv"}),
+        ("empty", "the folder has no tables", {}),
+        ("delta", "has '_delta_log', which says what of its files", {}),
+        ("mixed", "which format to read", {}),
+        ("mixed", "No non-null segments .* 'k'", {"format": "parquet"}),
+    ):
+        with pytest.raises(colonnade.Error, match=problem):
+            colonnade.import_table(tmp_path / name, tmp_path / "f.root", **more)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "values"),
+    [
+        (pa.array([1, 2]), pa.array([0.5]), [1.0, 2.0, 0.5]),
+        (pa.array([1, None], pa.int32()), pa.array([2**40]), [1, None, 2**40]),
+        (pa.nulls(1), pa.array(["a"]), [None, "a"]),
+        (pa.array([[1]], pa.list_(pa.int8())), pa.array([[300]]), [[1], [300]]),
+        (pa.array([2**53 + 1]), pa.array([0.5]), "Integer value 9007199254740993 not in range"),
+        (pa.array([1]), pa.array(["a"]), "Field x has incompatible types: int64 vs string"),
+    ],
+)
+def test_types_that_hold_the_values_of_all_files(tmp_path: Path, first: Any, then: Any, values: Any) -> None:
+    files = [
+        put(pa.table({"x": first, "y": [7] * len(first)}), tmp_path / "0.parquet"),
+        put(pa.table({"y": [7] * len(then), "x": then}), tmp_path / "1.parquet"),
+    ]
+    if isinstance(values, str):
+        with pytest.raises(colonnade.Error, match=values):
+            colonnade.import_table(files, tmp_path / "f.root")
+        return
+    colonnade.import_table(files, tmp_path / "f.root", verify=True)
+    assert repr(colonnade.open(tmp_path / "f.root")["x"].to_list()) == repr(values)
+
+
 def test_what_cannot_be_imported(tmp_path: Path) -> None:
     good = put(pa.table({"x": [1.0]}), tmp_path / "good.parquet")
     other = put(pa.table({"x": [1.0], "y": [2]}), tmp_path / "other.parquet")
@@ -363,6 +516,7 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
     header = tmp_path / "header.csv"
     header.write_text("x,y\n")
     (tmp_path / "latin.csv").write_bytes(b"x,\xe9\n1,2\n")
+    (tmp_path / "twice.csv").write_text("x,x\n1,2\n")
     late = "x,y\n" + "1,\n" * 600_000
     (tmp_path / "gap.csv").write_text(late + "1,2\n")
     (tmp_path / "short.csv").write_text(late + "1\n")
@@ -381,6 +535,7 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
             {},
         ),
         ([good, other], colonnade.SchemaError, "'y' is not in all of them", {}),
+        (tmp_path / "twice.csv", colonnade.SchemaError, "two columns have the name 'x'", {}),
         (good, colonnade.UsageError, "no column 'z'", {"columns": ["z"]}),
         (good, colonnade.UsageError, "no columns are named", {"columns": []}),
         (tmp_path / "f.txt", colonnade.UsageError, "do not say which format to read", {}),

@@ -111,10 +111,7 @@ class TableFiles:
         self.parts = [_PARTS[self.kind](file, self.kind, options) for file in files]
         for folder in filter(os.path.isdir, dict.fromkeys(sources)):
             _add_keys([part for part in self.parts if part.path.startswith(os.path.join(folder, ""))], folder)
-        schemas = [part.whole_schema() for part in self.parts]
-        for part, schema in zip(self.parts, schemas, strict=True):
-            _check_columns(schemas[0], schema, part.path)
-        self.schema: pa.Schema = pa.unify_schemas(schemas)
+        self.schema: pa.Schema = _common([(part.path, part.whole_schema()) for part in self.parts])
 
     def batches(self, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
         """The rows, step by step."""
@@ -122,13 +119,13 @@ class TableFiles:
 
         chosen = pa.schema([self.schema.field(name) for name in columns])
         for part in self.parts:
-            own = pa.schema([field for field in chosen if field.name not in part.keys])
+            own = pa.schema([_own(part.schema, field) for field in chosen if field.name not in part.keys])
             with part.reading():
                 for batch in part.batches(own, batch_size):
                     arrays = [
                         pa.repeat(pa.scalar(part.keys[field.name], field.type), batch.num_rows)
                         if field.name in part.keys
-                        else batch.column(field.name)
+                        else _cast(batch.column(field.name), field.type)
                         for field in chosen
                     ]
                     yield pa.record_batch(arrays, chosen)
@@ -194,29 +191,47 @@ def _add_keys(parts: Sequence[_Part], folder: str) -> None:
     )
     paths = [part.path for part in parts]
     factory = dataset.FileSystemDatasetFactory(fs.LocalFileSystem(), paths, dataset.CsvFileFormat(), options)
-    schema = factory.inspect(fragments=0)
+    with parts[0].reading():
+        schema = factory.inspect(fragments=0)
     for part, found in zip(parts, factory.finish(schema).get_fragments(), strict=True):
         keys = dataset.get_partition_keys(found.partition_expression)
-        part.keys = {name: value for name, value in keys.items() if name not in part.schema.names}
+        part.keys = {n: keys[n] for n in schema.names if n in keys and n not in part.schema.names}
         part.types_of_keys = schema
 
 
-def _check_columns(first: pa.Schema, this: pa.Schema, path: str) -> None:
-    """Raise unless the columns are the same, in any order. One whose values are all missing has no type."""
+def _common(schemas: Sequence[tuple[str, pa.Schema]]) -> pa.Schema:
+    """The columns of all files, in any order; with a type that holds the values of each."""
     import pyarrow as pa
 
-    for name in this.names:
-        if this.names.count(name) > 1:
-            raise SchemaError(f"two columns have the name '{name}'", "rename one of them", uri=path)
-    for name in [*first.names, *this.names]:
-        if name not in first.names or name not in this.names:
-            why = f"'{name}' is not in all of them"
-        else:
-            types = [schema.field(name).type for schema in (first, this)]
-            if types[0] == types[1] or pa.null() in types:
-                continue
-            why = f"'{name}' is {types[0]} in the first, and {types[1]} in another"
-        raise SchemaError(f"the files have different columns: {why}", "import them one by one", uri=path)
+    first = schemas[0][1]
+    for path, this in schemas:
+        for name in [*first.names, *this.names]:
+            if this.names.count(name) > 1:
+                raise SchemaError(f"two columns have the name '{name}'", "rename one of them", uri=path)
+            if name not in first.names or name not in this.names:
+                why = f"'{name}' is not in all of them"
+                raise SchemaError(f"the files have different columns: {why}", _ONE_BY_ONE, uri=path)
+        try:
+            first = pa.unify_schemas([first, this], promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            why = str(error).removeprefix("Unable to merge: ")
+            raise SchemaError(f"the files have different columns: {why}", _ONE_BY_ONE, uri=path) from error
+    return first
+
+
+_ONE_BY_ONE = "import them one by one"
+
+
+def _own(schema: pa.Schema, field: pa.Field) -> pa.Field:
+    """The column as the file has it, unless all its values are missing there."""
+    import pyarrow as pa
+
+    own = schema.field(field.name)
+    return field if own.type == pa.null() else own
+
+
+def _cast(values: Any, kind: pa.DataType) -> Any:
+    return values if values.type == kind else values.cast(kind)  # raises rather than round
 
 
 # ---- One file
@@ -344,7 +359,11 @@ class _Csv(_Part):
 
     def batches(self, schema: pa.Schema, batch_size: int) -> Iterator[pa.RecordBatch]:
         """See `_Part`."""
-        with self._open(column_types=schema, include_columns=schema.names) as reader:
+        import pyarrow as pa
+
+        # Without columns rows are counted, which takes one.
+        kinds = schema if len(schema) else pa.schema([(self.schema.names[0], pa.binary())])
+        with self._open(column_types=kinds, include_columns=kinds.names) as reader:
             for batch in reader:
                 yield from _steps(batch.select(schema.names), batch_size)
 
