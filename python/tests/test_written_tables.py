@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import math
 import random
 
 import awkward as ak
+import jax
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pydantic
 import pytest
 
 import colonnade
@@ -277,6 +280,19 @@ def test_slices_of_records_and_pandas_views(tmp_path, seed):
     assert events == part.to_pylist() * 3
 
 
+class Model(pydantic.BaseModel):
+    n: int
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    near: list[Model]
+
+
+POINTS = [{"x": 1, "near": [{"n": 2}]}, {"x": 3, "near": []}]
+
+
 @pytest.mark.parametrize(
     ("column", "values"),
     [
@@ -315,6 +331,15 @@ def test_slices_of_records_and_pandas_views(tmp_path, seed):
         (np.array([2**63, None], object), [2**63, None]),
         ([(1, [(1, 2.5, "x")]), (2, [])], [(1, [(1, 2.5, "x")]), (2, [])]),
         ([((1, 2, 3), None), ((4, 5, 6), 7)], [((1, 2, 3), None), ((4, 5, 6), 7)]),
+        ([1, pd.NA, 3], [1, None, 3]),
+        ([[pd.NaT, pd.Timestamp(7, unit="us")], []], [[None, 7], []]),
+        (np.array([[1.5, np.inf]], ">f2"), [[1.5, math.inf]]),
+        (np.ma.array([1.5, 2], mask=[1, 0], dtype="f2"), [None, 2.0]),
+        (pa.array([[1.5, None], None], pa.list_(pa.float16())), [[1.5, None], None]),
+        (jax.numpy.arange(3), [0, 1, 2]),
+        ([Point(1, [Model(n=2)]), Point(3, [])], POINTS),
+        (pd.Series([Point(1, [Model(n=2)]), Point(3, [])]), POINTS),
+        ([Model(n=5)], [{"n": 5}]),
     ],
     ids=lambda each: f"{type(each).__module__}.{type(each).__name__}" if not isinstance(each, list) else "",
 )
@@ -436,6 +461,13 @@ def test_records_of_numpy_with_bytes(tmp_path):
             "Python objects",
         ),
         (pl.DataFrame({"x": [1]}, schema={"x": pl.Int128}), colonnade.TypeMismatchError, "'Int128'"),
+        ({"x": ak.to_backend(ak.Array([1]), "typetracer")}, colonnade.TypeMismatchError, "has no values"),
+        ({"x": (k for k in "ab")}, colonnade.TypeMismatchError, "a generator is not an array of values"),
+        (
+            {"x": [datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), datetime.datetime(2020, 1, 1)]},
+            colonnade.ConversionError,
+            "in row 1 does not fit",
+        ),
         (pd.DataFrame({"x": pd.interval_range(0, 2)}), colonnade.TypeMismatchError, "'interval"),
         (pd.DataFrame({"x": pd.period_range("2020", periods=2)}), colonnade.TypeMismatchError, "'period"),
         (pd.DataFrame({"x": [1j]}), colonnade.TypeMismatchError, "'complex128'"),
@@ -533,6 +565,26 @@ def test_python_objects_in_lists_numpy_and_pandas(tmp_path, objects, kind):
     for column in (objects, array, pd.Series(array, dtype=object)):
         assert repr(write(tmp_path / "f.root", {"x": column})["x"].to_list()) == repr(objects)
         assert types(tmp_path / "f.root") == {"x": kind}
+
+
+def test_lists_of_times_with_zones(tmp_path):
+    """Awkward takes none."""
+    utc, other = datetime.UTC, datetime.timezone(datetime.timedelta(hours=2))
+    times = [datetime.datetime(1970, 1, 1, 2, tzinfo=zone) for zone in (utc, other)]
+    events = write(tmp_path / "f.root", {"x": [*times, None], "l": [[], times, [pd.Timestamp(times[0])]]})
+    assert events["x"].to_list() == [7200 * 10**6, 0, None]
+    assert events["l"].to_list() == [[], [7200 * 10**6, 0], [7200 * 10**6]]
+    assert events.schema["x"].description == "timestamp[us, tz=UTC]"
+
+
+def test_objects_as_rows(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend([Model(n=1), Model(n=2)])
+        writer.fill(n=3)
+    assert colonnade.open(tmp_path / "f.root")["n"].tolist() == [1, 2, 3]
+    with colonnade.create(tmp_path / "g.root", "Events", {"m": {"n": "int"}}) as writer:
+        writer.fill(m=Model(n=4))
+    assert colonnade.open(tmp_path / "g.root")["m"].to_list() == [{"n": 4}]
 
 
 def test_nanoseconds_of_pandas_objects_are_kept(tmp_path):

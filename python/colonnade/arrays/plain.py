@@ -6,6 +6,7 @@ recursion; NumPy's records become lists without names, and tables lists of the n
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -15,7 +16,7 @@ from colonnade import _core
 from colonnade.arrays.lazy import numpy as np
 from colonnade.errors import TypeMismatchError
 
-__all__ = ["DEEPEST", "check_nesting", "kept", "kept_items", "without_records"]
+__all__ = ["DEEPEST", "as_mapping", "check_nesting", "kept", "kept_items", "without_records"]
 
 DEEPEST = _core.max_field_depth
 """The limit of nested fields."""
@@ -27,8 +28,24 @@ def _wide_types() -> tuple[type, ...]:
     return (np.longdouble,) if np.finfo(np.longdouble).nmant > 52 else ()
 
 
+def as_mapping(value: Any) -> Mapping[str, Any] | None:
+    """Return a mapping, and that of the members of an object of a data class or of pydantic; None for others."""
+    if isinstance(value, Mapping):
+        return value
+    members = _members(type(value))
+    return None if members is None else {name: getattr(value, name) for name in members}
+
+
+@functools.lru_cache(1000)
+def _members(kind: type) -> tuple[str, ...] | None:
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    fields = getattr(kind, "model_fields", None)
+    return tuple(fields) if isinstance(fields, Mapping) else None
+
+
 def kept(value: Any, depth: int = 0) -> Any:
-    """Return a value with lists in place of iterators and matrices, and dictionaries in place of NumPy's records.
+    """Return a value with lists in place of iterators and matrices, and dictionaries in place of records and objects.
 
     Raises:
         TypeMismatchError: tables, numbers of more than 64 bits, and values that are nested too deep.
@@ -37,8 +54,10 @@ def kept(value: Any, depth: int = 0) -> Any:
     kind = getattr(value, "dtype", None)
     if isinstance(kind, np.dtype) and issubclass(kind.type, _wide_types()):
         raise TypeMismatchError(f"values of type {kind} cannot be stored", "float64, which rounds them")
-    if isinstance(value, Mapping):
-        return {name: kept(item, depth + 1) for name, item in value.items()}
+    if _is_missing(type(value)):
+        return None
+    if (members := as_mapping(value)) is not None:
+        return {name: kept(item, depth + 1) for name, item in members.items()}
     if isinstance(value, np.ndarray | np.void):
         plain = without_records(value)
         return value if plain is value else kept(plain, depth)
@@ -100,9 +119,18 @@ def _is_table(kind: type) -> bool:
     return hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")
 
 
+def _is_missing(kind: type) -> bool:
+    """Whether it is that of pandas.NA or pandas.NaT."""
+    return kind.__name__ in ("NAType", "NaTType") and kind.__module__.startswith("pandas.")
+
+
 def _is_replaced(kind: type) -> bool:
     return (
-        issubclass(kind, Iterator | np.void | np.matrix) or issubclass(kind, _wide_types()) or _is_table(kind)
+        issubclass(kind, Iterator | np.void | np.matrix)
+        or issubclass(kind, _wide_types())
+        or _is_table(kind)
+        or _members(kind) is not None
+        or _is_missing(kind)
     )
 
 

@@ -119,8 +119,6 @@ def _layout_of_array(array: Any) -> Content:
         element_of(array.dtype)  # raises
     if isinstance(array, np.ndarray) and not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    if isinstance(array, np.ndarray) and array.dtype == np.float16:
-        array = array.astype(np.float32)
     if isinstance(array, np.ndarray) and array.dtype.kind == "T":
         return _layout_of_list(array.tolist())
     return _converted(lambda: ak.to_layout(array, regulararray=True))

@@ -22,6 +22,7 @@ from colonnade.errors import (
     TypeMismatchError,
     UnsupportedError,
     UsageError,
+    locate,
     warn_left_out,
 )
 from colonnade.misuse import (
@@ -914,8 +915,14 @@ def _open_files(
 
 
 def _source_of(batch: Batch) -> _core.FrameSource:
-    # Expressions have one kind of texts: bytes are no other alternative of a variant.
-    return _core.array_source([(name, values_of(as_texts(each))) for name, each in batch.columns.items()])
+    columns = []
+    for name, content in batch.columns.items():
+        try:
+            # Expressions have one kind of texts: bytes are no other alternative of a variant.
+            columns.append((name, values_of(as_texts(content))))
+        except Error as error:
+            raise locate(error, field=name) from error.__cause__
+    return _core.array_source(columns)
 
 
 def _other_side(

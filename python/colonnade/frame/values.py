@@ -217,6 +217,8 @@ def _plain(content: Content) -> Content:
         content = content.to_IndexedOptionArray64().project()
     if content.is_indexed:
         content = content.project()
+    if content.is_numpy and content.dtype == np.float16:
+        content = ak.contents.NumpyArray(np.asarray(content.data).astype(np.float32))
     if content.is_numpy and len(content.shape) > 1:
         content = content.to_RegularArray()
     return content

@@ -16,7 +16,7 @@ from colonnade import _core
 from colonnade._core import ArrayRole, ElementType, FieldKind
 from colonnade.arrays.columns import PathArray, dtype_of, members_problem
 from colonnade.arrays.lazy import numpy as np
-from colonnade.arrays.plain import kept
+from colonnade.arrays.plain import as_mapping, kept
 from colonnade.errors import ConversionError, Error, TypeMismatchError
 from colonnade.floating_point import with_standard_floating_point
 
@@ -429,7 +429,8 @@ def _plain(value: Any) -> Any:
         if value.dtype.kind in "mM":  # tolist() makes integers of nanoseconds: what is their unit?
             return list(value) if value.ndim else value
         return value.tolist() if value.ndim else value
-    return value.to_list() if hasattr(value, "to_list") else value
+    members = as_mapping(value)
+    return members if members is not None else value.to_list() if hasattr(value, "to_list") else value
 
 
 def _items(cell: _Cell, value: Any) -> Iterable[Any]:

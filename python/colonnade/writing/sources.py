@@ -12,7 +12,7 @@ from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.lazy import numpy as np
 from colonnade.arrays.objects import is_changed, layout_of_objects
-from colonnade.arrays.plain import kept_items
+from colonnade.arrays.plain import as_mapping, kept_items
 from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageError, locate
 
 __all__ = ["Batch", "has_items", "to_batch"]
@@ -61,9 +61,10 @@ def to_batch(data: Any, by_value: Collection[str] = ()) -> Batch:
         return _from_columns(columns, by_value)._replace(entries=len(data))
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _from_arrow(data)
-    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
-        names = dict.fromkeys(name for row in data for name in row)
-        return _from_columns(((name, [row.get(name) for row in data]) for name in names), by_value)
+    rows = [as_mapping(row) for row in data] if isinstance(data, list) else []
+    if rows and None not in rows:
+        names = dict.fromkeys(name for row in rows for name in row)
+        return _from_columns(((name, [row.get(name) for row in rows]) for name in names), by_value)
     raise _without_columns(data)
 
 
@@ -79,7 +80,7 @@ def _package(values: Any) -> str:
 
 
 def _from_awkward(data: ak.Array) -> Batch:
-    layout = ak.to_layout(data)
+    layout = _of_awkward(data)
     if layout.is_indexed and not layout.is_option:
         layout = layout.project()
     if not layout.is_record or layout.is_tuple:
@@ -143,8 +144,8 @@ def _column(name: str, values: Any, *, by_value: bool) -> _Column:
         array = _as_arrow(values)
         if array is None:
             objects = _objects(values)
-            content = _layout(values) if objects is None else layout_of_objects(objects)
-            if objects is None or not _has_times(content):
+            content = _layout(values) if objects is None else _layout_without_zones(objects)
+            if content is not None and (objects is None or not _has_times(content)):
                 units: dict[str, str] = {}
                 return _Column(_as_integers(content, name, units), units=units, values=objects)
             listed, objects = objects, None
@@ -172,6 +173,18 @@ def _column(name: str, values: Any, *, by_value: bool) -> _Column:
             "convert them to an array of numbers, texts, lists or records",
             field=name,
         ) from error
+
+
+def _layout_without_zones(values: Sequence[Any]) -> Content | None:
+    """The layout of a list; None for times with zones, which Awkward (2.14) does not take."""
+    try:
+        return layout_of_objects(values)
+    except TypeError as error:
+        if "aware" in str(
+            error
+        ):  # "can't subtract offset-naive and offset-aware datetimes", and pandas' words
+            return None
+        raise
 
 
 def _without_items(count: int) -> Content:
@@ -344,7 +357,7 @@ def _objects(values: Any) -> Sequence[Any] | None:
         return None
     if _package(values) != "pandas":
         return kept_items(list(values))
-    return [None if missing else value for value, missing in zip(values, values.isna(), strict=True)]
+    return kept_items([None if no else value for value, no in zip(values, values.isna(), strict=True)])
 
 
 def _first_refused(values: Sequence[Any]) -> int:
@@ -363,12 +376,17 @@ def _first_refused(values: Sequence[Any]) -> int:
 def _layout(values: Any) -> Content:
     """The layout of an array of Awkward or NumPy, or of a list."""
     if isinstance(values, ak.Array):
-        return ak.to_layout(values)
+        return _of_awkward(values)
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise TypeMismatchError(f"a {type(values).__name__} is not an array of values")
+        raise TypeMismatchError(
+            f"a {type(values).__name__} is not an array of values",
+            "a list or an array, as list(values) gives",
+        )
     if isinstance(values, set | frozenset):
         raise TypeMismatchError("the values of a set have no order", "sorted(values), or a list")
-    if _package(values) == "pandas" or isinstance(values, np.matrix):
+    if isinstance(values, np.matrix) or (
+        hasattr(values, "__array__") and not isinstance(values, np.ndarray)  # of pandas, JAX, PyTorch
+    ):
         values = np.asarray(values)
     if not isinstance(values, np.ndarray):
         return layout_of_objects(values)
@@ -383,6 +401,13 @@ def _layout(values: Any) -> Content:
     if values.ndim == 1 and values.dtype.char in _NUMBERS and type(values) is np.ndarray:
         return ak.contents.NumpyArray(values)  # what Awkward makes of it, in a tenth of the time
     return ak.to_layout(values, regulararray=True)
+
+
+def _of_awkward(array: ak.Array) -> Content:
+    layout = ak.to_layout(array)
+    if layout.backend.name == "typetracer":
+        raise TypeMismatchError("an array of Awkward's typetracer has no values", "compute() first")
+    return ak.to_backend(layout, "cpu", highlevel=False)
 
 
 def _in_shape(content: Content, shape: tuple[int, ...]) -> Content:
