@@ -333,6 +333,8 @@ POINTS = [{"x": 1, "near": [{"n": 2}]}, {"x": 3, "near": []}]
         ([((1, 2, 3), None), ((4, 5, 6), 7)], [((1, 2, 3), None), ((4, 5, 6), 7)]),
         ([1, pd.NA, 3], [1, None, 3]),
         ([[pd.NaT, pd.Timestamp(7, unit="us")], []], [[None, 7], []]),
+        (pd.Series([[pd.NaT, pd.Timestamp(7, unit="us")], []]), [[None, 7], []]),
+        (pd.Series([["a", math.nan], [pd.NA]]), [["a", None], [None]]),
         (np.array([[1.5, np.inf]], ">f2"), [[1.5, math.inf]]),
         (np.ma.array([1.5, 2], mask=[1, 0], dtype="f2"), [None, 2.0]),
         (pa.array([[1.5, None], None], pa.list_(pa.float16())), [[1.5, None], None]),
@@ -369,6 +371,16 @@ TEXTS_AND_BYTES = {
         pd.Series([[b"ab", "c"], []]),
         "std::vector<std::variant<std::vector<std::byte>,std::string>>",
         [[[97, 98], "c"], []],
+    ),
+    "lists of pandas with a text first": (
+        pd.Series([["c", b"ab"], []]),
+        "std::vector<std::variant<std::string,std::vector<std::byte>>>",
+        [["c", [97, 98]], []],
+    ),
+    "tuples of pandas": (
+        pd.Series([("c", b"ab")]),
+        "std::tuple<std::string,std::vector<std::byte>>",
+        [("c", [97, 98])],
     ),
     "records": ([{"a": b"ab"}, {"a": "c"}], "record", [{"a": [97, 98]}, {"a": "c"}]),
     "tuples": (
@@ -556,6 +568,10 @@ def test_columns_of_other_libraries_that_cannot_be_stored(tmp_path, data, error,
         ([True, 2], "std::variant<bool,std::int64_t>"),
         ([0.5, True, None], "std::variant<double,bool>"),
         ([(1, "a")], "std::tuple<std::int64_t,std::string>"),
+        ([[0.5, True], []], "std::vector<std::variant<double,bool>>"),
+        ([[0.5, math.nan], []], "std::vector<double>"),
+        ([{"a": [None, math.nan]}], "record"),
+        ([np.array([math.nan]), None], "std::optional<std::vector<double>>"),
         (["\udcff", None], "std::optional<std::string>"),
     ],
 )
@@ -563,7 +579,8 @@ def test_python_objects_in_lists_numpy_and_pandas(tmp_path, objects, kind):
     array = np.empty(len(objects), object)
     array[:] = objects
     for column in (objects, array, pd.Series(array, dtype=object)):
-        assert repr(write(tmp_path / "f.root", {"x": column})["x"].to_list()) == repr(objects)
+        expected = [each.tolist() if isinstance(each, np.ndarray) else each for each in objects]
+        assert repr(write(tmp_path / "f.root", {"x": column})["x"].to_list()) == repr(expected)
         assert types(tmp_path / "f.root") == {"x": kind}
 
 

@@ -64,7 +64,7 @@ def layout_of_objects(values: Any) -> Content:
 
 
 def is_changed(values: Collection[Any], content: Content) -> bool:
-    """Whether the layout of a list has texts for bytes, bytes for texts, or rounded integers."""
+    """Whether the layout of a list has texts for bytes, bytes for texts, rounded integers, or numbers for flags."""
     if content.is_union:
         return any(is_changed(values, part) for part in content.contents)
     if content.is_option or content.is_indexed:
@@ -73,7 +73,10 @@ def is_changed(values: Collection[Any], content: Content) -> bool:
         kinds = set(map(type, values))
         return any(issubclass(each, str) for each in kinds) and any(issubclass(each, bytes) for each in kinds)
     if content.is_numpy and content.dtype.kind == "f":
-        if not any(issubclass(each, int | np.integer) for each in set(map(type, values))):
+        kinds = set(map(type, values))
+        if any(issubclass(each, bool | np.bool_) for each in kinds):
+            return True
+        if not any(issubclass(each, int | np.integer) for each in kinds):
             return False
         whole = (each for each in values if isinstance(each, int | np.integer))
         return any(int(each) != float(each) for each in whole)
@@ -96,7 +99,9 @@ def is_changed(values: Collection[Any], content: Content) -> bool:
 
 
 def _has_items(value: Any) -> bool:
-    if isinstance(value, str | bytes | Mapping):
+    if isinstance(value, str | bytes | Mapping) or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    ):
         return False
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0
 

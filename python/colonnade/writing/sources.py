@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import Any, NamedTuple
@@ -247,11 +249,19 @@ def _of_objects(series: Any) -> Any:
         if kind == "mixed-integer-float" or "exactly representable" in str(error):
             raise
         return None
+    if array.type.num_fields:
+        # NaN and NaT in lists are missing values for Arrow, or NaN is a number, and others are refused.
+        with contextlib.suppress(ValueError, TypeError, pa.ArrowException):
+            array = pa.array(series.to_numpy(), mask=series.isna().to_numpy(), from_pandas=False)
     if kind in ("mixed", "mixed-integer") and pa.types.is_floating(array.type):
         return None  # truth values among the numbers, which Arrow would make numbers
-    if "binary" in str(array.type) and is_changed(series, _from_arrow_array(array)):
-        return None  # texts among the bytes, which Arrow would make bytes
-    return _checked_times(array, series) if series.dtype == object else array
+    # Arrow makes texts of bytes among them, or the other way round, and numbers of truth values in lists.
+    if ("binary" in str(array.type) or array.type.num_fields) and is_changed(
+        series, _from_arrow_array(array)
+    ):
+        return None
+    may_have_times = series.dtype == object and re.search("int|date|time|duration", str(array.type))
+    return _checked_times(array, series) if may_have_times else array
 
 
 def _times_of(values: Sequence[Any]) -> Any:
