@@ -105,6 +105,16 @@ Function either_of_two(const std::string& name, Operation operation, const Loops
   return {name, fmt::format("{}(a, b)", name), std::move(bind)};
 }
 
+Function by_count(std::string name, std::string signature, std::vector<Function> functions,
+                  std::size_t fewest) {
+  const std::size_t most = fewest + functions.size() - 1;
+  auto bind = [functions = std::move(functions), fewest, most](const Call& call) -> Bound {
+    if (auto refused = refuse(call, fewest, most)) return *refused;
+    return functions[call.arguments.size() - fewest].bind(call);
+  };
+  return {std::move(name), std::move(signature), std::move(bind)};
+}
+
 }  // namespace math
 
 namespace {
@@ -306,8 +316,10 @@ std::vector<Function> math_functions() {
   add_remainders(table);
   add_rounding(table);
   add_predicates(table);
-  std::vector<Function> more = tmath_functions();
-  std::move(more.begin(), more.end(), std::back_inserter(table));
+  for (const auto part : {tmath_functions, distribution_functions}) {
+    std::vector<Function> more = part();
+    std::move(more.begin(), more.end(), std::back_inserter(table));
+  }
   return table;
 }
 

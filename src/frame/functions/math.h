@@ -20,6 +20,8 @@ namespace colonnade::frame {
 
 // TMath's functions and constants (functions/tmath.cpp); math_functions() has them, too.
 std::vector<Function> tmath_functions();
+// Gamma functions and distributions of TMath and ROOT::Math (functions/distributions.cpp); likewise.
+std::vector<Function> distribution_functions();
 
 namespace math {
 
@@ -81,6 +83,10 @@ Function of_double_kernel(const std::string& name, std::size_t count, Mathematic
 Function exact(const std::string& name, Operation operation);
 // The smaller or the larger of two numbers. Floating-point numbers may have loops of their own.
 Function either_of_two(const std::string& name, Operation operation, const Loops& own = {});
+
+// One of several functions by the number of arguments, of which there are at least `fewest`.
+Function by_count(std::string name, std::string signature, std::vector<Function> functions,
+                  std::size_t fewest);
 
 }  // namespace math
 

@@ -61,6 +61,10 @@ constexpr std::array constants = {
     Constant{"Na", 6.02214076e+23},
     Constant{"G", 6.67430e-11},
     Constant{"Gn", 9.80665},
+    Constant{"R", 1.380649e-23 * 6.02214076e+23},
+    Constant{"Sigma", 5.670373e-8},
+    Constant{"Qe", 1.602176634e-19},
+    Constant{"EulerGamma", 0.577215664901532860606512090082402431042},
     Constant{"Infinity", std::numeric_limits<double>::infinity()},
     Constant{"QuietNaN", std::numeric_limits<double>::quiet_NaN()},
 };
@@ -158,29 +162,18 @@ struct Gauss {
 
 // ---- Functions of several numbers of arguments, and of mixed types
 
-// Selects one of several functions by the number of arguments: omitted ones have defaults.
-Function by_count(std::string name, std::string signature, std::vector<Function> functions,
-                  std::size_t fewest) {
-  const std::size_t most = fewest + functions.size() - 1;
-  auto bind = [functions = std::move(functions), fewest, most](const Call& call) -> Bound {
-    if (auto refused = math::refuse(call, fewest, most)) return *refused;
-    return functions[call.arguments.size() - fewest].bind(call);
-  };
-  return {std::move(name), std::move(signature), std::move(bind)};
-}
-
 Function gauss_function() {
   const std::string name = "TMath::Gaus";
-  return by_count(name, "TMath::Gaus(x, mean = 0, sigma = 1, normalised = false)",
-                  {of_batches<Gauss, double>(name), of_batches<Gauss, double, double>(name),
-                   of_batches<Gauss, double, double, double>(name),
-                   of_batches<Gauss, double, double, double, double>(name)},
-                  1);
+  return math::by_count(name, "TMath::Gaus(x, mean = 0, sigma = 1, normalised = false)",
+                        {of_batches<Gauss, double>(name), of_batches<Gauss, double, double>(name),
+                         of_batches<Gauss, double, double, double>(name),
+                         of_batches<Gauss, double, double, double, double>(name)},
+                        1);
 }
 
 Function breit_wigner_function() {
   const std::string name = "TMath::BreitWigner";
-  return by_count(
+  return math::by_count(
       name, "TMath::BreitWigner(x, mean = 0, gamma = 1)",
       {of_doubles<1>(name, [](double x) { return breit_wigner(x, 0, 1); }),
        of_doubles<2>(name, [](double x, double mean) { return breit_wigner(x, mean, 1); }),
@@ -331,16 +324,33 @@ void add_angles(std::vector<Function>& table) {
 }
 
 void add_predicates(std::vector<Function>& table) {
+  table.push_back(of_doubles<3>("TMath::AreEqualAbs", [](double a, double b, double epsilon) {
+    return a == b || std::abs(a - b) < epsilon || std::abs(a - b) < std::numeric_limits<double>::min();
+  }));
+  table.push_back(of_doubles<3>("TMath::AreEqualRel", [](double a, double b, double precision) {
+    return a == b || std::abs(a - b) <= 0.5 * precision * (std::abs(a) + std::abs(b)) ||
+           std::abs(a - b) < std::numeric_limits<double>::min();
+  }));
   table.push_back(of_doubles<1>("TMath::IsNaN", [](double x) { return std::isnan(x); }));
   table.push_back(
       of_doubles<1>("TMath::Finite", [](double x) { return static_cast<std::int32_t>(std::isfinite(x)); }));
   table.push_back(of_doubles<1>("TMath::SignBit", [](double x) { return std::signbit(x); }));
 }
 
+// std::nan(""), whose text may be any.
+Function not_a_number() {
+  return {"nan", "nan(\"\")", [](const Call& call) -> Bound {
+            if (call.arguments.size() != 1 || !call.arguments[0].type.is_string())
+              return {nullptr, "needs a text"};
+            return {std::make_shared<ConstantKernel>("nan", std::numeric_limits<double>::quiet_NaN()), {}};
+          }};
+}
+
 }  // namespace
 
 std::vector<Function> tmath_functions() {
   std::vector<Function> table;
+  table.push_back(not_a_number());
   for (const Constant& entry : constants) table.push_back(constant(entry));
   add_elementary(table);
   add_rounding(table);

@@ -290,6 +290,16 @@ struct Log {
     });
   }
 };
+// What Log leaves of the logarithm of positive finite numbers: the sum of both is right to about 68 bits.
+struct LogRest {
+  static HWY_INLINE V run(V x) {
+    const V rounded = Log::run(x);
+    return of_any_size(x, [&](const Reduced& reduced) HWY_ATTR {
+      const DD l = precise_natural(reduced);
+      return (l.hi - rounded) + l.lo;
+    });
+  }
+};
 struct Log2 {
   static HWY_INLINE V run(V x) {
     return of_any_size(x, [](const Reduced& reduced) HWY_ATTR {

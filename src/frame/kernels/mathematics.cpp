@@ -125,6 +125,7 @@ void fill(MathLoops& table) {
   add<Erfc>(table, erfc);
   add<Tgamma>(table, tgamma);
   add<Lgamma>(table, lgamma);
+  add<LogRest>(table, log_rest);
   add<Atan2, 2>(table, atan2);
   add<Pow, 2, ShortPow>(table, pow);
   add<Hypot, 2, ShortHypot>(table, hypot);

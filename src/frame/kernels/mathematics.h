@@ -44,9 +44,10 @@ enum class Mathematics : std::uint8_t {
   atan2,
   pow,
   hypot,
-  hypot3
+  hypot3,
+  log_rest  // log(x) less its rounded value
 };
-inline constexpr std::size_t mathematics_count = static_cast<std::size_t>(Mathematics::hypot3) + 1;
+inline constexpr std::size_t mathematics_count = static_cast<std::size_t>(Mathematics::log_rest) + 1;
 
 struct MathLoops {
   std::array<ElementLoop, mathematics_count> of_double{};
@@ -55,6 +56,14 @@ struct MathLoops {
 
 // For float32 or float64.
 ElementLoop math_loop(Mathematics function, ElementType element) noexcept;
+
+// Of single numbers of double precision.
+inline double single(Mathematics function, double x) {
+  const Operand operand{&x, false};
+  double result = 0;
+  math_loop(function, ElementType::float64)(1, &operand, &result);
+  return result;
+}
 
 // For tests: the loops of each instruction set of this processor, the simplest one last. Must not run
 // concurrently with other threads.

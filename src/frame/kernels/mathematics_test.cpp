@@ -157,6 +157,7 @@ TEST(Mathematics, EveryInstructionSetGivesTheSameBits) {
   const std::vector<MathLoops> tables = all_math_loops();
   std::vector<Subject> all = subjects();
   all.push_back({"hypot3", Mathematics::hypot3, 3, -10, 10, nullptr, nullptr});
+  all.push_back({"log_rest", Mathematics::log_rest, 1, 0, 100, nullptr, nullptr});
   const std::uint64_t seed = seed_of_arguments();
   SCOPED_TRACE(seed);
   for (const Subject& subject : all) {
@@ -300,6 +301,26 @@ TEST(Mathematics, LogGammaOfNegativeNumbersIsCloseToo) {
     const double last_place = std::max(std::abs(truth) * 0x1p-53, 0x1p-56);
     EXPECT_NEAR(values[i], truth, last_place * 2) << x[i];
   }
+}
+
+TEST(Mathematics, LogarithmsAndTheirRestsHaveMoreBits) {
+  std::mt19937_64 random(12);
+  std::uniform_real_distribution<double> exponent(-700, 700);
+  std::uniform_real_distribution<double> near(0.5, 2);
+  std::vector<double> x;
+  for (int i = 0; i < 2000; ++i) x.push_back(i % 2 == 0 ? std::exp(exponent(random)) : near(random));
+  const auto logarithms = computed(all_math_loops().front(), Mathematics::log, x, x);
+  const auto rests = computed(all_math_loops().front(), Mathematics::log_rest, x, x);
+  mpfr_t truth;
+  mpfr_init2(truth, 200);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    mpfr_set_d(truth, x[i], MPFR_RNDN);
+    mpfr_log(truth, truth, MPFR_RNDN);
+    mpfr_sub_d(truth, truth, logarithms[i], MPFR_RNDN);
+    mpfr_sub_d(truth, truth, rests[i], MPFR_RNDN);
+    EXPECT_LE(std::abs(mpfr_get_d(truth, MPFR_RNDN)), std::abs(logarithms[i]) * 0x1p-64) << x[i];
+  }
+  mpfr_clear(truth);
 }
 
 TEST(Mathematics, AnglesOfManyTurnsAreExact) {
