@@ -17,6 +17,11 @@ std::optional<std::string_view> assigned_by(const Token& token) {
   return std::nullopt;
 }
 
+constexpr std::string_view setters_of_vectors[] = {
+    "SetPt",   "SetEta",  "SetPhi",   "SetM",       "SetE",        "SetPx",         "SetPy",
+    "SetPz",   "SetX",    "SetY",     "SetZ",       "SetT",        "SetVect",       "RotateX",
+    "RotateY", "RotateZ", "SetVectM", "SetVectMag", "SetPtEtaPhi", "SetMagThetaPhi"};
+
 bool is_step(const Token& token) {
   return token.is("++") || token.is("--");
 }
@@ -24,6 +29,8 @@ bool is_step(const Token& token) {
 }  // namespace
 
 bool is_changing_method(const Token& method) {
+  for (const std::string_view name : setters_of_vectors)
+    if (method.is_name(name)) return true;
   for (const std::string_view name :
        {"push_back",  "emplace_back", "pop_back", "clear",  "resize",         "reserve",      "insert",
         "erase",      "emplace",      "assign",   "fill",   "append",         "SetPtEtaPhiM", "SetPtEtaPhiE",

@@ -117,6 +117,7 @@ class Binder {
                            const std::vector<ExpressionId>& arguments);
   ExpressionId number(std::int64_t value) { return pool_.constant(make_constant(1, value)); }
   ExpressionId boosted(const SyntaxNode& node, const ValueType& vector, ExpressionId object);
+  std::optional<ExpressionId> with_part(const SyntaxNode& node, const ValueType& vector, ExpressionId object);
   ExpressionId set_vector(const SyntaxNode& node, const ValueType& vector, std::string_view made);
 
   void store(const SyntaxNode& node, NodeIndex target, ExpressionId value);

@@ -9,6 +9,7 @@
 #include "frame/expression/changes.h"
 #include "frame/expression/maps.h"
 #include "frame/expression/members.h"
+#include "frame/functions/physics.h"
 
 namespace colonnade::frame {
 
@@ -79,9 +80,7 @@ namespace {
 
 // The class that is made of the arguments of a method that sets a vector.
 std::string_view class_of_setter(std::string_view method, const ValueType& vector) {
-  constexpr std::string_view prefix = "ROOT::Math::";
-  if (method == "SetCoordinates" && vector.is_record() && vector.class_name().starts_with(prefix))
-    return std::string_view(vector.class_name()).substr(prefix.size());
+  if (const auto parts = parts_of_vector(vector); method == "SetCoordinates" && parts) return parts->made;
   constexpr std::pair<std::string_view, std::string_view> setters[] = {
       {"SetPtEtaPhiM", "PxPyPzMVector"}, {"SetPtEtaPhiE", "PxPyPzEVector"}, {"SetXYZ", "XYZVector"},
       {"SetPxPyPzE", "PxPyPzEVector"},   {"SetXYZT", "PxPyPzEVector"},      {"SetXYZM", "PxPyPzMVector"}};
@@ -111,6 +110,56 @@ ExpressionId Binder::set_vector(const SyntaxNode& node, const ValueType& vector,
   }
   const ExpressionId value = call(fmt::format("ROOT::Math::{}", made), arguments);
   return at(node.mark, [&] { return pool_.convert(value, vector); });
+}
+
+// v.SetPt(pt), v.RotateZ(angle), v.SetVectM(w, mass) and similar ones; empty for other methods.
+std::optional<ExpressionId> Binder::with_part(const SyntaxNode& node, const ValueType& vector,
+                                              ExpressionId object) {
+  const auto parts = parts_of_vector(vector);
+  if (!parts) return std::nullopt;
+  const std::string_view method = node.text;
+  const auto call = [&](std::string_view function, const std::vector<ExpressionId>& of) {
+    return apply_named(node, function, of);
+  };
+  std::vector<ExpressionId> given;
+  for (const NodeIndex argument : std::span(node.children).subspan(1)) given.push_back(bind(argument));
+  const auto made = [&](std::string_view of_class, const std::vector<ExpressionId>& coordinates) {
+    const ExpressionId value = call(fmt::format("ROOT::Math::{}", of_class), coordinates);
+    return at(node.mark, [&] { return pool_.convert(value, vector); });
+  };
+  const bool in_space = parts->names.size() == 3;
+  if (method.starts_with("Rotate") && given.size() == 1)
+    return call(fmt::format("ROOT::Math::VectorUtil::{}", method), {object, given[0]});
+  if (method.starts_with("SetVect") && !in_space && given.size() == (method == "SetVect" ? 1 : 2)) {
+    std::vector<ExpressionId> coordinates;
+    for (const std::string_view name : {".X", ".Y", ".Z"}) coordinates.push_back(call(name, {given[0]}));
+    coordinates.push_back(given.size() == 1 ? call(".E", {object}) : given[1]);
+    return made(given.size() == 1 ? "PxPyPzEVector" : "PxPyPzMVector", coordinates);
+  }
+  if (in_space && given.size() == 3 && (method == "SetPtEtaPhi" || method == "SetMagThetaPhi")) {
+    const bool has_theta = method == "SetMagThetaPhi";
+    const ExpressionId size = call("fabs", {given[0]});
+    const ExpressionId theta =
+        has_theta ? given[1]
+                  : call("operator*", {pool_.constant(make_constant<double>(1, 2)),
+                                       call("atan", {call("exp", {call("unary-", {given[1]})})})});
+    const ExpressionId across = has_theta ? call("operator*", {size, call("sin", {theta})}) : size;
+    const ExpressionId along =
+        call(has_theta ? "operator*" : "operator/", {size, call(has_theta ? "cos" : "tan", {theta})});
+    return made("XYZVector", {call("operator*", {across, call("cos", {given[2]})}),
+                              call("operator*", {across, call("sin", {given[2]})}), along});
+  }
+  if (!method.starts_with("Set") || given.size() != 1) return std::nullopt;
+  std::string_view name = method.substr(3);
+  constexpr std::pair<std::string_view, std::string_view> synonyms[] = {
+      {"X", "Px"}, {"Y", "Py"}, {"Z", "Pz"}, {"T", "E"}};
+  for (const auto& [other, own] : synonyms)
+    if (!in_space && name == other) name = own;
+  if (std::ranges::find(parts->names, name) == parts->names.end()) return std::nullopt;
+  std::vector<ExpressionId> coordinates;
+  for (const std::string_view each : parts->names)
+    coordinates.push_back(each == name ? given[0] : call(fmt::format(".{}", each), {object}));
+  return made(parts->made, coordinates);
 }
 
 // v.Boost(b), v.Boost(bx, by, bz)
@@ -198,6 +247,12 @@ ExpressionId Binder::changed(const SyntaxNode& node, ExpressionId object) {
   const ValueType list = type(object);
   if (const auto made = class_of_setter(node.text, list); !made.empty()) return set_vector(node, list, made);
   if (node.text == "Boost" && list.is_record()) return boosted(node, list, object);
+  if (const auto made = with_part(node, list, object)) return *made;
+  const std::string_view method = node.text;
+  if (method == "Boost" || method.starts_with("Set") || method.starts_with("Rotate"))
+    fail(ErrorKind::type, node.mark,
+         fmt::format("'{}' with {} argument{} does not change {}", method, node.children.size() - 1,
+                     node.children.size() == 2 ? "" : "s", list.name()));
   if (is_map(list)) return changed_map(node, object);
   if (list.is_string()) return changed_text(node, object);
   if (!list.is_list() || list.is_optional())

@@ -129,6 +129,9 @@ std::string_view replacement(std::string_view name) {
       {"copy_if", "it as a statement of its own"},
       {"transform", "Map(list, [](auto v) { return v * 2; })"},
       {"TMath::Mean", "Mean(list)"},
+      {"TVector2", "TVector3(x, y, 0), whose length is Pt()"},
+      {"ROOT::Math::Boost", "ROOT::Math::VectorUtil::boost(vector, velocity)"},
+      {"bitset", "(number >> bit) & 1"},
       {"Form", "std::to_string(number), and texts with +"}};
   for (const auto& [unknown, instead] : known)
     if (unknown == name) return instead;

@@ -3,6 +3,7 @@
 #define COLONNADE_FRAME_FUNCTIONS_PHYSICS_H
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -21,11 +22,18 @@ Bound vector_delta_r(const Call& call);
 Bound vector_delta_r2(const Call& call);
 Bound vector_angle(const Call& call);
 Bound vector_mass(const Call& call);
+Bound vector_dot(const Call& call);
 bool has_vectors(const Call& call);
 
 // The record of a class by its name, "Math::PtEtaPhiMVector" or "Math::LorentzVector<...>", with or without
 // "ROOT::".
 std::optional<ValueType> vector_class_of_name(std::string_view name);
+// What the coordinates of a vector are called, and the class with these coordinates of double precision.
+struct VectorParts {
+  std::string_view made;
+  std::span<const std::string_view> names;
+};
+std::optional<VectorParts> parts_of_vector(const ValueType& type);
 // From one kind of vectors to another of as many coordinates, as C++ converts implicitly; null for other
 // types.
 KernelPtr vector_conversion(const ValueType& from, const ValueType& to);

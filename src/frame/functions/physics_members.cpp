@@ -48,12 +48,18 @@ struct ClassName {
   ElementType scalar;
 };
 
+constexpr std::string_view float_pt_eta_phi_m = "LorentzVector<ROOT::Math::PtEtaPhiM4D<float>>";
+constexpr std::string_view float_pt_eta_phi_e = "LorentzVector<ROOT::Math::PtEtaPhiE4D<float>>";
+constexpr std::string_view float_px_py_pz_m = "LorentzVector<ROOT::Math::PxPyPzM4D<float>>";
 constexpr ClassName class_names[] = {
     {"PtEtaPhiMVector", "PtEtaPhiMVector", System::pt_eta_phi_m, ElementType::float64},
     {"PtEtaPhiEVector", "PtEtaPhiEVector", System::pt_eta_phi_e, ElementType::float64},
     {"PxPyPzEVector", "PxPyPzEVector", System::px_py_pz_e, ElementType::float64},
     {"XYZTVector", "PxPyPzEVector", System::px_py_pz_e, ElementType::float64},
     {"XYZTVectorF", "XYZTVectorF", System::px_py_pz_e, ElementType::float32},
+    {float_pt_eta_phi_m, float_pt_eta_phi_m, System::pt_eta_phi_m, ElementType::float32},
+    {float_pt_eta_phi_e, float_pt_eta_phi_e, System::pt_eta_phi_e, ElementType::float32},
+    {float_px_py_pz_m, float_px_py_pz_m, System::px_py_pz_m, ElementType::float32},
     {"PxPyPzMVector", "PxPyPzMVector", System::px_py_pz_m, ElementType::float64},
     {"XYZVector", "XYZVector", System::xyz, ElementType::float64},
     {"XYZVectorF", "XYZVectorF", System::xyz, ElementType::float32},
@@ -431,15 +437,15 @@ struct MemberName {
 };
 
 constexpr MemberName member_names[] = {
-    {"Px", Member::px, true, false},
+    {"Px", Member::px, true, true},
     {"px", Member::px, true, false},
     {"X", Member::px, true, true},
     {"x", Member::px, true, true},
-    {"Py", Member::py, true, false},
+    {"Py", Member::py, true, true},
     {"py", Member::py, true, false},
     {"Y", Member::py, true, true},
     {"y", Member::py, true, true},
-    {"Pz", Member::pz, true, false},
+    {"Pz", Member::pz, true, true},
     {"pz", Member::pz, true, false},
     {"Z", Member::pz, true, true},
     {"z", Member::pz, true, true},
@@ -458,7 +464,7 @@ constexpr MemberName member_names[] = {
     {"R", Member::p, true, true},
     {"r", Member::p, true, true},
     {"P2", Member::p2, true, false},
-    {"Pt", Member::pt, true, false},
+    {"Pt", Member::pt, true, true},
     {"pt", Member::pt, true, false},
     {"Rho", Member::pt, true, true},
     {"rho", Member::pt, true, true},
@@ -483,8 +489,8 @@ constexpr MemberName member_names[] = {
     {"Gamma", Member::gamma, true, false},
     {"Mag", Member::p, true, true},
     {"Perp", Member::pt, true, true},
-    {"PseudoRapidity", Member::eta, true, false},
-    {"Mag2", Member::mag2, false, true},
+    {"PseudoRapidity", Member::eta, true, true},
+    {"Mag2", Member::mag2, true, true},
     {"mag2", Member::mag2, true, true},
 };
 

@@ -244,6 +244,7 @@ Bound record_operator(const Call& call) {
   if (left && right) {
     if (call.name == "operator+" || call.name == "operator-")
       return bind_addition(call, call.name == "operator-");
+    if (call.name == "operator*") return vector_dot(call);
     if (call.name == "operator==" || call.name == "operator!=")
       return bind_equality(call, call.name == "operator==");
   } else if (call.arguments.size() == 2) {

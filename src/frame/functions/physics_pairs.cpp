@@ -76,6 +76,22 @@ struct CosTheta {
     return cosine < -1.0 ? -1.0 : cosine;
   }
 };
+// The square of the component of the first vector across the second one, and that component.
+struct Perp2 : CosTheta {
+  template <class S>
+  static double of(S x1, S y1, S z1, S x2, S y2, S z2) {
+    const S square = x2 * x2 + y2 * y2 + z2 * z2;
+    const S dot = x1 * x2 + y1 * y2 + z1 * z2;
+    const S whole = x1 * x1 + y1 * y1 + z1 * z1;
+    return square > 0 ? whole - dot * dot / square : whole;
+  }
+};
+struct Perp : CosTheta {
+  template <class S>
+  static double of(S x1, S y1, S z1, S x2, S y2, S z2) {
+    return std::sqrt(Perp2::of(x1, y1, z1, x2, y2, z2));
+  }
+};
 // The arc of that cosine: see angles().
 struct Angle : CosTheta {};
 // The method of TVector3: 0 for a vector without a length.
@@ -249,6 +265,123 @@ Bound bind_cross(const Call& call) {
   return bind_vectors(call, ".Cross", call.arguments[0].type.innermost(), arrays);
 }
 
+// The component of a vector along another one, or across it.
+Bound bind_component(const Call& call, const char* name, bool along) {
+  const Pair pair = pair_of(call);
+  if (!pair.why_not.empty()) return why_not(pair.why_not);
+  if (pair.first.size() != 3) return why_not("needs a vector in space");
+  const auto arrays = [pair, along](BlockMemory& memory, const Flat& flat) -> Arrays {
+    Arrays in = cartesian_of(memory, pair.first, *flat.arguments[0]);
+    const Arrays other = cartesian_of(memory, pair.second, *flat.arguments[1]);
+    for (std::size_t k = 0; k < 3; ++k) in.push_back(as_scalar(memory, other[k], pair.first.scalar));
+    return with_scalar(pair.first.scalar, [&]<class S>() {
+      const std::array<ValuesPtr, 6> both = {in[0], in[1], in[2], in[3], in[4], in[5]};
+      const auto part = [&](std::size_t axis) {
+        return map_arrays<S, S, 6>(memory, flat.count, both, [&](S x, S y, S z, S u, S v, S w) {
+          const S square = u * u + v * v + w * w;
+          const double factor = square == 0 ? 0. : static_cast<double>((x * u + y * v + z * w) / square);
+          const std::array<S, 3> own = {x, y, z};
+          const S component = static_cast<S>(std::array<S, 3>{u, v, w}[axis] * factor);
+          return along ? component : own[axis] - component;
+        });
+      };
+      return Arrays{part(0), part(1), part(2)};
+    });
+  };
+  return bind_vectors(call, name, call.arguments[0].type.innermost(), arrays);
+}
+
+// ---- A vector and a number
+
+enum class Axis : std::uint8_t { x, y, z };
+
+// Of a vector and a number: F makes new x, y, z (and e) of the old ones, for `count` rows.
+template <class F>
+Bound bind_with_number(const Call& call, const std::string& name, std::size_t fewest, const F& changed) {
+  const auto vector =
+      call.arguments.size() == 2 ? vector_type(call.arguments[0].type.innermost()) : std::nullopt;
+  if (!vector || vector->size() < fewest || !lists::is_number(call.arguments[1].type.innermost()))
+    return why_not(fmt::format("needs a {} and a number", fewest == 4 ? "four-vector" : "vector"));
+  if (auto text = misshape(call); !text.empty()) return why_not(std::move(text));
+  const ValueType type = call.arguments[0].type.innermost();
+  std::vector<KernelPtr> conversions(2);
+  conversions[1] =
+      lists::convert(call.arguments[1].type, call.arguments[1].type.with_innermost(ElementType::float64));
+  const auto body = [=, vector = *vector](const CallContext& context, Arguments arguments) {
+    const Flat flat = flatten(context, arguments, name);
+    const Arrays in = cartesian_of(context.memory, vector, *flat.arguments[0]);
+    Arrays made = with_scalar(vector.scalar, [&]<class S>() {
+      return changed.template operator()<S>(context.memory, flat.count, in, flat.arguments[1]);
+    });
+    return flat.wrap(
+        make_vectors(type, flat.count, from_cartesian(context.memory, vector, flat.count, std::move(made))));
+  };
+  return lists::make_bound({name, wrapped_type(call, type), std::move(conversions), body, true});
+}
+
+// In a frame that moves along an axis.
+Bound bind_boost_along(const Call& call, const std::string& name, Axis axis) {
+  const auto k = static_cast<std::size_t>(axis);
+  return bind_with_number(
+      call, name, 4,
+      [k]<class S>(BlockMemory& memory, std::size_t count, const Arrays& in, const ValuesPtr& by) {
+        // With the energy, or the coordinate, multiplied by the velocity.
+        const auto part = [&](const ValuesPtr& multiplied, const ValuesPtr& own) {
+          return map_arrays<double, double, 3>(memory, count,
+                                               {as_scalar(memory, multiplied, ElementType::float64),
+                                                as_scalar(memory, own, ElementType::float64), by},
+                                               [](double x, double y, double beta) {
+                                                 const double gamma = 1 / std::sqrt(1 - beta * beta);
+                                                 return beta * beta >= 1 ? 0 : gamma * beta * x + gamma * y;
+                                               });
+        };
+        const auto kept = [&](const ValuesPtr& own) {
+          return map_arrays<double, double, 2>(
+              memory, count, {as_scalar(memory, own, ElementType::float64), by},
+              [](double x, double beta) { return beta * beta >= 1 ? 0 : x; });
+        };
+        Arrays out;
+        for (std::size_t i = 0; i < 3; ++i) out.push_back(i == k ? part(in[3], in[k]) : kept(in[i]));
+        out.push_back(part(in[k], in[3]));
+        for (auto& array : out) array = as_scalar(memory, array, element_of<S>());
+        return out;
+      });
+}
+
+// Turned around an axis by an angle.
+Bound bind_rotation(const Call& call, const std::string& name, Axis axis) {
+  const auto k = static_cast<std::size_t>(axis);
+  return bind_with_number(
+      call, name, 3,
+      [k]<class S>(BlockMemory& memory, std::size_t count, const Arrays& in, const ValuesPtr& angles) {
+        const auto of_angles = [&](Mathematics function) {
+          auto [out, owner] = memory.array<double>(angles->size);
+          const Operand operand{angles->as<double>(), angles->constant};
+          math_loop(function, ElementType::float64)(angles->size, &operand, out);
+          return make_scalars(ElementType::float64, angles->size, out, std::move(owner));
+        };
+        const ValuesPtr sines = of_angles(Mathematics::sin);
+        const ValuesPtr cosines = of_angles(Mathematics::cos);
+        const auto part = [&](const ValuesPtr& a, const ValuesPtr& by_a, const ValuesPtr& b,
+                              const ValuesPtr& by_b, double sign) {
+          return as_scalar(memory,
+                           map_arrays<double, double, 4>(memory, count,
+                                                         {as_scalar(memory, a, ElementType::float64), by_a,
+                                                          as_scalar(memory, b, ElementType::float64), by_b},
+                                                         [sign](double x, double s, double y, double t) {
+                                                           return x * s + sign * (y * t);
+                                                         }),
+                           element_of<S>());
+        };
+        Arrays out = in;
+        const std::size_t first = (k + 1) % 3;
+        const std::size_t second = (k + 2) % 3;
+        out[first] = part(in[first], cosines, in[second], sines, -1);
+        out[second] = part(in[second], cosines, in[first], sines, 1);
+        return out;
+      });
+}
+
 // .Vect(), .BoostToCM(), .BoostVector() and .Unit(): of x, y, z and one more member of the vector.
 template <class F>
 Bound bind_in_space(const Call& call, const char* name, bool of_four, Member member, F formula) {
@@ -354,6 +487,9 @@ Bound vector_delta_r2(const Call& call) {
 Bound vector_angle(const Call& call) {
   return bind_pair<Angle>(call, "VectorUtil::Angle");
 }
+Bound vector_dot(const Call& call) {
+  return bind_dot(call);
+}
 Bound vector_mass(const Call& call) {
   return bind_pair<InvariantMass>(call, "VectorUtil::InvariantMass");
 }
@@ -375,10 +511,24 @@ std::vector<Function> pair_functions() {
   add("DeltaRapidityPhi",
       [](const Call& call) { return bind_pair<DeltaRapidityPhi>(call, "VectorUtil::DeltaRapidityPhi"); });
   add("boost", bind_boost);
+  add("Perp", [](const Call& call) { return bind_pair<Perp>(call, "VectorUtil::Perp"); });
+  add("Perp2", [](const Call& call) { return bind_pair<Perp2>(call, "VectorUtil::Perp2"); });
+  add("ProjVector", [](const Call& call) { return bind_component(call, "VectorUtil::ProjVector", true); });
+  add("PerpVector", [](const Call& call) { return bind_component(call, "VectorUtil::PerpVector", false); });
+  for (const auto& [letter, axis] :
+       {std::pair("X", Axis::x), std::pair("Y", Axis::y), std::pair("Z", Axis::z)}) {
+    const std::string boost = fmt::format("ROOT::Math::VectorUtil::boost{}", letter);
+    all.push_back({boost, boost + "(vector, beta)",
+                   [boost, axis](const Call& call) { return bind_boost_along(call, boost, axis); }});
+    const std::string rotate = fmt::format("ROOT::Math::VectorUtil::Rotate{}", letter);
+    all.push_back({rotate, rotate + "(vector, angle)",
+                   [rotate, axis](const Call& call) { return bind_rotation(call, rotate, axis); }});
+  }
   all.push_back({".Dot", "vector.Dot(vector)", bind_dot});
   all.push_back({".Cross", "vector.Cross(vector)", bind_cross});
-  all.push_back({".DeltaR", "vector.DeltaR(vector)",
-                 [](const Call& call) { return bind_pair<DeltaRMethod>(call, ".DeltaR"); }});
+  for (const std::string name : {".DeltaR", ".DrEtaPhi"})
+    all.push_back({name, "vector" + name + "(vector)",
+                   [](const Call& call) { return bind_pair<DeltaRMethod>(call, ".DeltaR"); }});
   all.push_back({".DeltaPhi", "vector.DeltaPhi(vector)",
                  [](const Call& call) { return bind_pair<DeltaPhiMethod>(call, ".DeltaPhi"); }});
   all.push_back({".Vect", "vector.Vect()", bind_vect});

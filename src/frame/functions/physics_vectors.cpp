@@ -30,16 +30,25 @@ std::string class_of(std::string_view name) {
   for (const std::string_view prefix : {"ROOT::Math::", "Math::"})
     if (text.starts_with(prefix)) text.erase(0, prefix.size());
   if (text == "TLorentzVector") return "PxPyPzEVector";
-  if (text == "TVector3") return "XYZVector";
+  constexpr std::string_view in_space[] = {"TVector3",        "XYZPoint",      "XYZPointD",    "XYZVectorD",
+                                           "RhoEtaPhiVector", "RhoZPhiVector", "Polar3DVector"};
+  if (std::ranges::find(in_space, text) != std::end(in_space)) return "XYZVector";
+  if (text == "XYZPointF") return "XYZVectorF";
   constexpr std::pair<std::string_view, std::string_view> systems[] = {
-      {"PtEtaPhiM4D<double>", "PtEtaPhiMVector"}, {"PtEtaPhiE4D<double>", "PtEtaPhiEVector"},
-      {"PxPyPzE4D<double>", "PxPyPzEVector"},     {"PxPyPzM4D<double>", "PxPyPzMVector"},
+      {"PtEtaPhiM4D<double>", "PtEtaPhiMVector"},
+      {"PtEtaPhiE4D<double>", "PtEtaPhiEVector"},
+      {"PxPyPzE4D<double>", "PxPyPzEVector"},
+      {"PxPyPzM4D<double>", "PxPyPzMVector"},
       {"PxPyPzE4D<float>", "XYZTVectorF"},
+      {"PtEtaPhiM4D<float>", ""},
+      {"PtEtaPhiE4D<float>", ""},
+      {"PxPyPzM4D<float>", ""},
   };
   for (const auto& [system, name_of_class] : systems)
     if (text == fmt::format("LorentzVector<ROOT::Math::{}>", system) ||
         text == fmt::format("LorentzVector<{}>", system))
-      return std::string(name_of_class);
+      return name_of_class.empty() ? fmt::format("LorentzVector<ROOT::Math::{}>", system)
+                                   : std::string(name_of_class);
   return text;
 }
 
@@ -114,7 +123,50 @@ Bound bind_constructor(const Call& call, const ValueType& type) {
   return bind_from_numbers(call, type);
 }
 
+// Other coordinates of vectors in space, which are Cartesian here.
+struct SpaceSystem {
+  std::string_view name;
+  Batch<double> (*z)(const Batch<double>& first, const Batch<double>& second);
+  bool has_theta;  // instead of the transverse component
+};
+using Coordinate = Batch<double>;
+constexpr SpaceSystem space_systems[] = {
+    {"RhoEtaPhiVector",
+     [](const Coordinate& rho, const Coordinate& eta) {
+       return coordinates::Cylindrical<double>{rho, eta, rho}.pz();
+     },
+     false},
+    {"RhoZPhiVector", [](const Coordinate&, const Coordinate& z) { return z; }, false},
+    {"Polar3DVector", [](const Coordinate& r, const Coordinate& theta) { return r * cos(theta); }, true}};
+
+Bound bind_in_system(const Call& call, const SpaceSystem& system) {
+  const ValueType type = *vector_class("XYZVector");
+  if (call.arguments.size() < 2) return bind_constructor(call, type);
+  const Bound numbers = bind_constructor(call, type);
+  if (numbers.kernel == nullptr) return numbers;
+  const auto body = [kernel = numbers.kernel, &system, type](const CallContext& context,
+                                                             Arguments arguments) {
+    const ValuesPtr given = kernel->run(context, arguments);
+    const Flat flat = flatten(context, {&given, 1}, type.class_name());
+    const Arrays from = coordinates_of(*flat.arguments[0]);
+    const Reader<coordinates::Xyz<double>> in(from);
+    ComponentWriter<coordinates::Xyz<double>> out(context.memory, flat.count);
+    for_batches(flat.count, [&](std::size_t i, std::size_t n) {
+      const Coordinate first = in.get(0, i, n);
+      const Coordinate second = in.get(1, i, n);
+      const Coordinate phi = coordinates::within_turn(in.get(2, i, n));
+      const Coordinate across = system.has_theta ? first * sin(second) : first;
+      out.put(i, {{across * cos(phi), across * sin(phi), system.z(first, second)}});
+    });
+    return flat.wrap(make_vectors(type, flat.count, out.take()));
+  };
+  return make_bound({fmt::format("ROOT::Math::{}", system.name), wrapped_type(call, type), {}, body, true});
+}
+
 Bound bind_class(const Call& call, std::string_view written) {
+  for (const SpaceSystem& system : space_systems)
+    if (written == system.name || written == fmt::format("ROOT::Math::{}", system.name))
+      return bind_in_system(call, system);
   const auto type = vector_class(class_of(written));
   if (!type) return why_not(fmt::format("knows no class {}", written));
   return bind_constructor(call, *type);
@@ -133,10 +185,39 @@ Bound bind_construct(const Call& call) {
 const char* const class_names[] = {"PtEtaPhiMVector", "PtEtaPhiEVector", "PxPyPzEVector", "XYZTVector",
                                    "XYZTVectorF",     "PxPyPzMVector",   "XYZVector",     "XYZVectorF"};
 
+std::string signature_of(std::string_view name) {
+  if (name.starts_with("XYZVector")) return "(x, y, z)";
+  const bool in_space = std::ranges::find(space_systems, name, &SpaceSystem::name) != std::end(space_systems);
+  return in_space ? "(three coordinates)" : "(four coordinates)";
+}
+
 }  // namespace
 
 std::optional<ValueType> vector_class_of_name(std::string_view name) {
   return vector_class(class_of(name));
+}
+
+std::optional<VectorParts> parts_of_vector(const ValueType& type) {
+  using Names = std::array<std::string_view, 4>;
+  static constexpr Names pt_eta_phi_m = {"Pt", "Eta", "Phi", "M"};
+  static constexpr Names pt_eta_phi_e = {"Pt", "Eta", "Phi", "E"};
+  static constexpr Names px_py_pz_m = {"Px", "Py", "Pz", "M"};
+  static constexpr Names px_py_pz_e = {"Px", "Py", "Pz", "E"};
+  static constexpr std::array<std::string_view, 3> x_y_z = {"X", "Y", "Z"};
+  const auto vector = vector_type(type);
+  if (!vector) return std::nullopt;
+  switch (vector->system) {
+    case System::pt_eta_phi_m:
+      return VectorParts{"PtEtaPhiMVector", pt_eta_phi_m};
+    case System::pt_eta_phi_e:
+      return VectorParts{"PtEtaPhiEVector", pt_eta_phi_e};
+    case System::px_py_pz_m:
+      return VectorParts{"PxPyPzMVector", px_py_pz_m};
+    case System::xyz:
+      return VectorParts{"XYZVector", x_y_z};
+    default:
+      return VectorParts{"PxPyPzEVector", px_py_pz_e};
+  }
 }
 
 KernelPtr vector_conversion(const ValueType& from, const ValueType& to) {
@@ -151,11 +232,11 @@ KernelPtr vector_conversion(const ValueType& from, const ValueType& to) {
 std::vector<Function> vector_functions() {
   auto all = member_functions();
   std::ranges::move(pair_functions(), std::back_inserter(all));
-  for (const std::string name : class_names) {
-    const char* signature = name.starts_with("XYZVector") ? "(x, y, z)" : "(four coordinates)";
-    all.push_back({"ROOT::Math::" + name, "ROOT::Math::" + name + signature,
+  std::vector<std::string> names(std::begin(class_names), std::end(class_names));
+  for (const SpaceSystem& system : space_systems) names.emplace_back(system.name);
+  for (const std::string& name : names)
+    all.push_back({"ROOT::Math::" + name, "ROOT::Math::" + name + signature_of(name),
                    [name](const Call& call) { return bind_class(call, name); }});
-  }
   all.push_back({"ROOT::Math::LorentzVector", "ROOT::Math::LorentzVector<system>(four coordinates)",
                  [](const Call& call) {
                    if (call.template_types.size() != 1) return why_not("needs a coordinate system");

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <iterator>
+#include <optional>
 
 #include "colonnade/error.h"
 #include "frame/functions/lists.h"
@@ -46,6 +48,11 @@ class Row {
           fmt::format("position {} is outside of a string of {} characters, in entry {}", at, size, entry_),
           "leave such entries out with a filter, or guard the operation with ?: or &&");
     return static_cast<std::size_t>(at);
+  }
+  [[noreturn]] void fail_to_convert(std::string_view type) const {
+    throw Error(ErrorKind::usage,
+                fmt::format("'{}' does not begin with {}, in entry {}", text(0), type, entry_),
+                "leave such entries out with a filter, or guard the operation with ?: or &&");
   }
   // Like std::string: -1 is npos, everything that is left.
   std::size_t count(std::size_t i) const {
@@ -305,6 +312,26 @@ std::int64_t ends_with(const Row& row) {
 std::int64_t length(const Row& row) {
   return static_cast<std::int64_t>(row.text(0).size());
 }
+// The integer that a text begins with, behind white space; empty if it has none, or a larger one.
+std::optional<std::int64_t> leading_integer(const Row& row) {
+  std::string_view text = row.text(0);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  std::int64_t number = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (end.ec != std::errc()) return std::nullopt;
+  return number;
+}
+template <class T>
+std::int64_t integer_of(const Row& row) {
+  const auto number = leading_integer(row);
+  if (!number || *number != static_cast<T>(*number))
+    row.fail_to_convert(sizeof(T) == 4 ? "an int" : "a long");
+  return *number;
+}
+std::int64_t integer_or_zero(const Row& row) {
+  return leading_integer(row).value_or(0);
+}
 void same_text(const Row& row, std::string& out) {
   out += row.text(0);
 }
@@ -334,6 +361,10 @@ constexpr std::array methods = {
     Method{".AsString", ".AsString()", 1, 0, 0, uint64, nullptr, same_text},
     Method{".c_str", ".c_str()", 1, 0, 0, uint64, nullptr, same_text},
     Method{".Data", ".Data()", 1, 0, 0, uint64, nullptr, same_text},
+    Method{"strcmp", "strcmp(text, text)", 2, 0, 0, int32, compare, nullptr},
+    Method{"stoi", "stoi(text)", 1, 0, 0, int32, integer_of<std::int32_t>, nullptr, true},
+    Method{"stol", "stol(text)", 1, 0, 0, int64, integer_of<std::int64_t>, nullptr, true},
+    Method{"atoi", "atoi(text)", 1, 0, 0, int32, integer_or_zero, nullptr},
 };
 
 // Like std::to_string: floating-point numbers with six decimals.
