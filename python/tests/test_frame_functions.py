@@ -352,7 +352,219 @@ MATH = {
         math.exp(-0.5 * ((r.d - 1) / 2) ** 2) / (math.sqrt(2 * math.pi) * 2)
     ),
     "TMath::BreitWigner(d, 1, 2)": lambda r: 2 / ((r.d - 1) ** 2 + 1) / (2 * math.pi),
+    "TMath::AreEqualAbs(d, p, 2.)": lambda r: abs(r.d - r.p) < 2,
+    "TMath::AreEqualRel(d, p, 0.5)": lambda r: abs(r.d - r.p) <= 0.25 * (abs(r.d) + r.p),
+    'std::isnan(std::nan(""))': lambda r: True,
 }
+
+
+# ---- Distributions
+
+
+def sum_of(first, ratio):
+    """first + first * ratio(0) + first * ratio(0) * ratio(1) + ..."""
+    terms = [first]
+    while abs(terms[-1]) > 1e-18 * abs(math.fsum(terms)) and len(terms) < 5000:
+        terms.append(terms[-1] * ratio(len(terms) - 1))
+    return math.fsum(terms)
+
+
+def gamma_below(a, x):
+    """The integral of the gamma distribution up to x."""
+    if x <= 0:
+        return 0.0
+    return sum_of(math.exp(a * math.log(x) - x - math.lgamma(a + 1)), lambda n: x / (a + n + 1))
+
+
+def beta_function(a, b):
+    return math.exp(math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b))
+
+
+def beta_below(x, a, b):
+    """The integral of the beta distribution up to x."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > a / (a + b):
+        return 1 - beta_below(1 - x, b, a)
+    term = x**a * (1 - x) ** b / beta_function(a, b) / a
+    return sum_of(term, lambda n: x * (a + b + n) / (a + 1 + n))
+
+
+def normal_below(x, sigma=1.0):
+    return math.erfc(-x / sigma / math.sqrt(2)) / 2
+
+
+def normal_at(x, sigma=1.0):
+    return math.exp(-((x / sigma) ** 2) / 2) / math.sqrt(2 * math.pi) / sigma
+
+
+def gamma_at(x, a):
+    return math.exp((a - 1) * math.log(x) - x - math.lgamma(a))
+
+
+def poisson_at(k, mean):
+    return math.exp(k * math.log(mean) - mean - math.lgamma(k + 1))
+
+
+def binomial_at(k, p, n):
+    return math.comb(n, k) * p**k * (1 - p) ** (n - k) if 0 <= k <= n else 0.0
+
+
+def student_at(t, n):
+    return (1 + t * t / n) ** (-(n + 1) / 2) / math.sqrt(n) / beta_function(n / 2, 0.5)
+
+
+def student_below(t, n):
+    tail = beta_below(n / (n + t * t), n / 2, 0.5) / 2
+    return 1 - tail if t > 0 else tail
+
+
+def fisher_at(x, n, m):
+    share = n * x / (m + n * x)
+    return share ** (n / 2) * (1 - share) ** (m / 2) / beta_function(n / 2, m / 2) / x
+
+
+def fisher_below(x, n, m):
+    return beta_below(n * x / (m + n * x), n / 2, m / 2)
+
+
+def cauchy_at(x, b):
+    return b / math.pi / (x * x + b * b)
+
+
+def cauchy_below(x, b):
+    return 0.5 + math.atan(x / b) / math.pi
+
+
+def crystal_ball(x, alpha, n, sigma):
+    z = x / sigma
+    if z > -alpha:
+        return math.exp(-z * z / 2)
+    return math.exp(-alpha * alpha / 2) * (n / alpha / (n / alpha - alpha - z)) ** n
+
+
+def inverse(function, value, low, high):
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(middle) < value else (low, middle)
+    return low
+
+
+def kolmogorov(z):
+    return math.fsum(2 * (-1) ** (j - 1) * math.exp(-2 * j * j * z * z) for j in range(1, 30))
+
+
+def complement_of(function):
+    return lambda r: 1 - function(r)
+
+
+DISTRIBUTIONS = {
+    "TMath::Prob(p, k)": lambda r: 1 - gamma_below(r.k / 2, r.p / 2),
+    "TMath::Freq(d / 4)": lambda r: normal_below(r.d / 4),
+    "TMath::Poisson(p, k)": lambda r: poisson_at(r.p, r.k),
+    "TMath::PoissonI(p, k)": lambda r: poisson_at(int(r.p), r.k),
+    "TMath::Gamma(p)": lambda r: math.gamma(r.p) if r.p < 20 else None,
+    "TMath::Gamma(k, p)": lambda r: gamma_below(r.k, r.p),
+    "TMath::LnGamma(p)": lambda r: math.lgamma(r.p),
+    "TMath::Beta(p, k)": lambda r: beta_function(r.p, r.k),
+    "TMath::BetaIncomplete(0.3, p, k)": lambda r: beta_below(0.3, r.p, r.k),
+    "TMath::BetaDist(0.3, p, k)": lambda r: 0.3 ** (r.p - 1) * 0.7 ** (r.k - 1) / beta_function(r.p, r.k),
+    "TMath::BetaDistI(0.3, p, k)": lambda r: beta_below(0.3, r.p, r.k),
+    "TMath::ErfInverse(u * 0.99)": lambda r: inverse(math.erf, r.u * 0.99, -2, 2),
+    "TMath::ErfcInverse(1 - u * 0.99)": lambda r: inverse(math.erf, r.u * 0.99, -2, 2),
+    "TMath::NormQuantile(0.5 + u * 0.49)": lambda r: inverse(normal_below, 0.5 + r.u * 0.49, -3, 3),
+    "TMath::Factorial(k)": lambda r: math.factorial(int(r.k)),
+    "TMath::Binomial(25, k)": lambda r: math.comb(25, int(r.k)),
+    "TMath::BinomialI(0.3, 25, k)": lambda r: math.fsum(binomial_at(i, 0.3, 25) for i in range(int(r.k), 26)),
+    "TMath::Student(d, k)": lambda r: student_at(r.d, r.k),
+    "TMath::StudentI(d, k)": lambda r: student_below(r.d, r.k),
+    "TMath::FDist(p, k, 7)": lambda r: fisher_at(r.p, r.k, 7),
+    "TMath::FDistI(p, k, 7)": lambda r: fisher_below(r.p, r.k, 7),
+    "TMath::GammaDist(p + 1, k, 1, 2)": lambda r: gamma_at(r.p / 2, r.k) / 2,
+    "TMath::LaplaceDist(d, 1, p)": lambda r: math.exp(-abs((r.d - 1) / r.p)) / (2 * r.p),
+    "TMath::LaplaceDistI(d, 1, p)": lambda r: (
+        math.exp((r.d - 1) / r.p) / 2 if r.d <= 1 else 1 - math.exp((1 - r.d) / r.p) / 2
+    ),
+    "TMath::LogNormal(p + 1, 2, 1, 3)": lambda r: normal_at(math.log(r.p) - math.log(3), 2) / r.p,
+    "TMath::CauchyDist(d, 1, p)": lambda r: cauchy_at(r.d - 1, r.p),
+    "TMath::BreitWignerRelativistic(d, p, 2)": lambda r: (
+        2
+        * math.sqrt(2)
+        / math.pi
+        * r.p
+        * 2
+        * math.sqrt(r.p**2 * (r.p**2 + 4))
+        / math.sqrt(r.p**2 + math.sqrt(r.p**2 * (r.p**2 + 4)))
+        / ((r.d**2 - r.p**2) ** 2 + 4 * r.p**2)
+    ),
+    "TMath::KolmogorovProb(p)": lambda r: kolmogorov(r.p),
+    "ROOT::Math::erf(d)": lambda r: math.erf(r.d),
+    "ROOT::Math::erfc(d)": lambda r: math.erfc(r.d),
+    "ROOT::Math::expm1(u)": lambda r: math.expm1(r.u),
+    "ROOT::Math::log1p(p)": lambda r: math.log1p(r.p),
+    "ROOT::Math::tgamma(k)": lambda r: math.gamma(r.k),
+    "ROOT::Math::lgamma(p)": lambda r: math.lgamma(r.p),
+    "ROOT::Math::inc_gamma(k, p)": lambda r: gamma_below(r.k, r.p),
+    "ROOT::Math::inc_gamma_c(k, p)": lambda r: 1 - gamma_below(r.k, r.p),
+    "ROOT::Math::beta(p, k)": lambda r: beta_function(r.p, r.k),
+    "ROOT::Math::inc_beta(0.3, p, k)": lambda r: beta_below(0.3, r.p, r.k),
+    "ROOT::Math::normal_pdf(d, p, 1)": lambda r: normal_at(r.d - 1, r.p),
+    "ROOT::Math::gaussian_pdf(x)": lambda r: [normal_at(each) for each in r.x],
+    "ROOT::Math::lognormal_pdf(p, 1, 2)": lambda r: normal_at(math.log(r.p) - 1, 2) / r.p,
+    "ROOT::Math::exponential_pdf(p, 2)": lambda r: 2 * math.exp(-2 * r.p),
+    "ROOT::Math::chisquared_pdf(p, k)": lambda r: gamma_at(r.p / 2, r.k / 2) / 2,
+    "ROOT::Math::gamma_pdf(p, k, 2)": lambda r: gamma_at(r.p / 2, r.k) / 2,
+    "ROOT::Math::poisson_pdf(k, p)": lambda r: poisson_at(r.k, r.p),
+    "ROOT::Math::binomial_pdf(k, 0.3, 15)": lambda r: binomial_at(int(r.k), 0.3, 15),
+    "ROOT::Math::beta_pdf(0.3, p, k)": lambda r: (
+        0.3 ** (r.p - 1) * 0.7 ** (r.k - 1) / beta_function(r.p, r.k)
+    ),
+    "ROOT::Math::breitwigner_pdf(d, 3, 1)": lambda r: cauchy_at(r.d - 1, 1.5),
+    "ROOT::Math::cauchy_pdf(d, p)": lambda r: cauchy_at(r.d, r.p),
+    "ROOT::Math::tdistribution_pdf(d, k)": lambda r: student_at(r.d, r.k),
+    "ROOT::Math::fdistribution_pdf(p, k, 7)": lambda r: fisher_at(r.p, r.k, 7),
+    "ROOT::Math::uniform_pdf(d, -1, 3)": lambda r: 0.25 if -1 <= r.d < 3 else 0.0,
+    "ROOT::Math::crystalball_function(d, 1.5, k, 2)": lambda r: crystal_ball(r.d, 1.5, r.k, 2),
+    "ROOT::Math::crystalball_pdf(d, 1.5, k + 1, 2)": lambda r: (
+        crystal_ball(r.d, 1.5, r.k + 1, 2)
+        / 2
+        / (
+            (r.k + 1) / 1.5 / r.k * math.exp(-(1.5**2) / 2)
+            + math.sqrt(math.pi / 2) * (1 + math.erf(1.5 / math.sqrt(2)))
+        )
+    ),
+    "ROOT::Math::normal_quantile(0.5 + u * 0.49, p)": lambda r: (
+        r.p * inverse(normal_below, 0.5 + r.u * 0.49, -3, 3)
+    ),
+    "ROOT::Math::gaussian_quantile_c(0.5 + u * 0.49, p)": lambda r: (
+        -r.p * inverse(normal_below, 0.5 + r.u * 0.49, -3, 3)
+    ),
+}
+DISTRIBUTIONS["ROOT::Math::normal_quantile_c(0.5 - u * 0.49, p)"] = DISTRIBUTIONS[
+    "ROOT::Math::normal_quantile(0.5 + u * 0.49, p)"
+]
+DISTRIBUTIONS["ROOT::Math::gaussian_quantile(0.5 - u * 0.49, p)"] = DISTRIBUTIONS[
+    "ROOT::Math::gaussian_quantile_c(0.5 + u * 0.49, p)"
+]
+INTEGRALS = {
+    "normal(d, p, 1)": lambda r: normal_below(r.d - 1, r.p),
+    "lognormal(p, 1, 2)": lambda r: normal_below(math.log(r.p) - 1, 2),
+    "exponential(p, 2)": lambda r: -math.expm1(-2 * r.p),
+    "chisquared(p, k)": lambda r: gamma_below(r.k / 2, r.p / 2),
+    "gamma(p, k, 2)": lambda r: gamma_below(r.k, r.p / 2),
+    "poisson(k, p)": lambda r: 1 - gamma_below(r.k + 1, r.p),
+    "binomial(k, 0.3, 15)": lambda r: math.fsum(binomial_at(i, 0.3, 15) for i in range(int(r.k) + 1)),
+    "beta(0.3, p, k)": lambda r: beta_below(0.3, r.p, r.k),
+    "breitwigner(d, 3, 1)": lambda r: cauchy_below(r.d - 1, 1.5),
+    "cauchy(d, p, 1)": lambda r: cauchy_below(r.d - 1, r.p),
+    "tdistribution(d, k)": lambda r: student_below(r.d, r.k),
+    "fdistribution(p, k, 7)": lambda r: fisher_below(r.p, r.k, 7),
+    "uniform(d, -1, 3)": lambda r: min(max((r.d + 1) / 4, 0), 1),
+}
+for text, below in INTEGRALS.items():
+    name, arguments = text.split("(")
+    DISTRIBUTIONS[f"ROOT::Math::{name}_cdf({arguments}"] = below
+    DISTRIBUTIONS[f"ROOT::Math::{name}_cdf_c({arguments}"] = complement_of(below)
 
 CONSTANTS = {
     "Pi": math.pi,
@@ -375,6 +587,10 @@ CONSTANTS = {
     "Na": 6.02214076e23,
     "G": 6.67430e-11,
     "Gn": 9.80665,
+    "R": 8.31446261815324,
+    "Sigma": 5.670373e-8,
+    "Qe": 1.602176634e-19,
+    "EulerGamma": 0.5772156649015329,
     "Infinity": math.inf,
     "QuietNaN": math.nan,
 }
@@ -452,6 +668,10 @@ STRINGS = {
     's.find("b", 2)': lambda r: r.s.encode().find(b"b", 2) % 2**64,
     's.rfind("a")': lambda r: r.s.encode().rfind(b"a") % 2**64,
     's.compare("ab") < 0': lambda r: r.s.encode() < b"ab",
+    'strcmp(s, "ab")': lambda r: (r.s.encode() > b"ab") - (r.s.encode() < b"ab"),
+    'std::stoi(" " + to_string(n))': lambda r: r.n,
+    'std::stol(to_string(n) + "x")': lambda r: r.n,
+    "atoi(s)": lambda r: 0,
     "s.length()": lambda r: len(r.s.encode()),
     "s.Length()": lambda r: len(r.s.encode()),
     's.Contains("tb")': lambda r: "tb" in r.s,
@@ -508,6 +728,39 @@ VECTORS = {
         for getter in GETTERS[name]
         if getter not in ("r", "R", "rho", "Rho")
     },
+    "TVector3(d, f, p).Pt()": lambda r: math.hypot(r.d, r.f),
+    "TVector3(d, f, p) * TVector3(p, d, u)": lambda r: r.d * r.p + r.f * r.d + r.p * r.u,
+    "TLorentzVector(d, f, p, k).Mag2()": lambda r: float(r.k) ** 2 - r.d**2 - r.f**2 - r.p**2,
+    f"{V}.DrEtaPhi({W})": lambda r: math.sqrt(delta_r2(v(r), w(r))),
+    "ROOT::Math::XYZPoint(d, f, p).Z()": lambda r: r.p,
+    "ROOT::Math::RhoEtaPhiVector(p, u, d).Z()": lambda r: r.p * math.sinh(r.u),
+    "ROOT::Math::RhoEtaPhiVector(x * x, y / 9, y).Y()": lambda r: r.x * r.x * np.sin(r.y),
+    "ROOT::Math::RhoZPhiVector v(p, d, u); return v.X() + v.Z();": lambda r: r.p * math.cos(r.u) + r.d,
+    "ROOT::Math::RhoZPhiVector(p, x, y).Phi()": lambda r: np.remainder(r.y + np.pi, 2 * np.pi) - np.pi,
+    "ROOT::Math::Polar3DVector(p, u + 1, d).Rho()": lambda r: r.p * math.sin(r.u + 1),
+    "ROOT::Math::Polar3DVector(p, u + 1, d).Theta()": lambda r: r.u + 1,
+    "ROOT::Math::LorentzVector<ROOT::Math::PtEtaPhiM4D<float>>(p, u, u, k).M()": lambda r: r.k,
+    "ROOT::Math::VectorUtil::Perp(TVector3(d, f, p), TVector3(0, 0, p))": lambda r: math.hypot(r.d, r.f),
+    "ROOT::Math::VectorUtil::Perp2(TVector3(d, f, p), TVector3(0, p, 0))": lambda r: r.d**2 + r.p**2,
+    "ROOT::Math::VectorUtil::ProjVector(TVector3(d, f, p), TVector3(p, p, 0)).X()": lambda r: (r.d + r.f) / 2,
+    "ROOT::Math::VectorUtil::PerpVector(TVector3(d, f, p), TVector3(0, 0, p)).Mag()": lambda r: math.hypot(
+        r.d, r.f
+    ),
+    **{
+        f"ROOT::Math::VectorUtil::boost{axis}({V}, u * 0.9).E()": lambda r, n=name: (
+            (v(r).e + r.u * 0.9 * getattr(v(r), n)) / math.sqrt(1 - (r.u * 0.9) ** 2)
+        )
+        for axis, name in (("X", "px"), ("Y", "py"), ("Z", "pz"))
+    },
+    "ROOT::Math::VectorUtil::RotateX(TVector3(d, f, p), u).Z()": lambda r: (
+        r.p * math.cos(r.u) + r.f * math.sin(r.u)
+    ),
+    "ROOT::Math::VectorUtil::RotateY(TVector3(d, f, p), u).X()": lambda r: (
+        r.d * math.cos(r.u) + r.p * math.sin(r.u)
+    ),
+    "ROOT::Math::VectorUtil::RotateZ(TVector3(d, f, p), x).X()": lambda r: (
+        r.d * np.cos(r.x) - r.f * np.sin(r.x)
+    ),
     "ROOT::Math::XYZVector(d, f, p).R()": lambda r: math.hypot(r.d, r.f, r.p),
     "ROOT::Math::XYZVector(d, f, p).r()": lambda r: math.hypot(r.d, r.f, r.p),
     "ROOT::Math::XYZVector(d, f, p).Mag2()": lambda r: r.d**2 + r.f**2 + r.p**2,
@@ -644,12 +897,13 @@ GROUPS = {
     "lambdas": LAMBDAS,
     "operators": OPERATORS,
     "math": MATH,
+    "distributions": DISTRIBUTIONS,
     "lists": LISTS,
     "strings": STRINGS,
     "vectors": VECTORS,
     "physics": PHYSICS,
 }
-LOOSE = {"vectors": (1e-8, 1e-6), "physics": (1e-8, 1e-4)}
+LOOSE = {"vectors": (1e-8, 1e-6), "physics": (1e-8, 1e-4), "distributions": (1e-10, 1e-12)}
 """Differences of large numbers lose digits: relative and absolute tolerance."""
 
 
@@ -687,6 +941,133 @@ def test_expressions(group, rows):
                 expected = reference(reference_row(row))
                 assert_same(expression, value, row, expected, LOOSE.get(group, (1e-12, 1e-13)))
     assert frame.num_runs == 1
+
+
+# Computed with 50 digits.
+EXACT = {
+    "TMath::Prob(2.5, 3)": 0.4752910833430206,
+    "TMath::Prob(500.0, 20)": 2.91026687302731e-93,
+    "TMath::Prob(990.0, 1000)": 0.5829461463551487,
+    "TMath::Prob(1200.0, 1000)": 1.2255942330622905e-05,
+    "TMath::Gamma(0.125, 0.25)": 0.8696646545502864,
+    "ROOT::Math::inc_gamma_c(0.125, 0.25)": 0.13033534544971365,
+    "TMath::Poisson(3.5, 2.25)": 0.15482175150718894,
+    "TMath::Poisson(1000, 900)": 5.9269532854189e-05,
+    "TMath::Freq(-10.0)": 7.619853024160525e-24,
+    "TMath::BetaIncomplete(0.25, 30.5, 0.5)": 5.068339393406974e-20,
+    "TMath::BetaIncomplete(0.5, 2000, 2100)": 0.9408529223392286,
+    "TMath::BetaIncomplete(0.75, 3, 0.5)": 0.20703125,
+    "ROOT::Math::beta_cdf_c(0.875, 7, 40)": 3.2298320608117544e-30,
+    "TMath::Beta(150.5, 130)": 2.3142833127389937e-85,
+    "TMath::Student(3.5, 400)": 0.0009417891826321436,
+    "ROOT::Math::tdistribution_cdf_c(6.5, 30)": 1.7390235439860114e-07,
+    "ROOT::Math::fdistribution_cdf_c(8.0, 3, 50)": 0.00018761891014009002,
+    "ROOT::Math::binomial_pdf(300, 0.25, 1000)": 4.566114740563204e-05,
+    "TMath::ErfInverse(0.75)": 0.8134198475976185,
+    "TMath::ErfcInverse(1e-200)": 21.37478304902626,
+    "ROOT::Math::normal_quantile(0.125, 1)": -1.150349380376008,
+    "TMath::Gamma(-2.5)": -0.9453087204829419,
+    "TMath::LnGamma(1000.25)": 5906.9472682711175,
+}
+
+
+@pytest.mark.parametrize(("expression", "value"), EXACT.items())
+def test_distributions_are_exact(expression, value):
+    found = DataFrame(1).take(expression).value[0]
+    assert abs(found - value) <= 4e-15 * abs(value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        # As in ROOT.
+        ("TMath::Prob(-1.0, 2)", 0),
+        ("TMath::Prob(0.0, 2)", 1),
+        ("TMath::Prob(1.0, 0)", 0),
+        ("TMath::Gamma(-1.0)", math.inf),
+        ("TMath::Gamma(-0.5, 1.0)", 1),
+        ("TMath::Poisson(-1.0, 2.0)", 0),
+        ("TMath::Poisson(2.0, -1.0)", math.nan),
+        ("TMath::Poisson(3.0, 0.0)", 0),
+        ("TMath::PoissonI(-0.5, 0.0)", 1),
+        ("TMath::ErfInverse(1.0)", 0),
+        ("TMath::NormQuantile(1.5)", 0),
+        ("TMath::BetaIncomplete(2.0, 3.0, 4.0)", 1),
+        ("TMath::BetaIncomplete(0.5, -3.0, 4.0)", 0),
+        ("TMath::Student(1.0, 0.5)", 0),
+        ("TMath::StudentI(2.0, 0.0)", 1),
+        ("TMath::Binomial(5, 6)", math.nan),
+        ("TMath::Factorial(200)", math.inf),
+        ("TMath::KolmogorovProb(0.1)", 1),
+        ("ROOT::Math::normal_quantile(0.0, 1.0)", -math.inf),
+        ("ROOT::Math::normal_cdf(1.0, -1.0)", 0.15865525393145705),
+        ("ROOT::Math::poisson_cdf(3, -1.0)", 1),
+        ("ROOT::Math::chisquared_pdf(0.0, 2.0)", 0.5),
+        ("ROOT::Math::beta_pdf(0.0, 0.5, 2.0)", math.inf),
+        # ROOT has NaN, because something overflows on the way.
+        ("TMath::Prob(TMath::Infinity(), 2)", 0),
+        ("TMath::Gamma(0.5, TMath::Infinity())", 1),
+        ("ROOT::Math::binomial_pdf(0, 0.0, 3)", 1),
+    ],
+)
+def test_distributions_at_the_edge(expression, value):
+    np.testing.assert_allclose(DataFrame(1).take(expression).value[0], value, rtol=1e-15)
+
+
+def test_setters_of_vectors_change_one_part():
+    of_class = {
+        "ROOT::Math::PtEtaPhiMVector": ("Pt", "Eta", "Phi", "M"),
+        "ROOT::Math::PtEtaPhiEVector": ("Pt", "Eta", "Phi", "E"),
+        "ROOT::Math::PxPyPzMVector": ("Px", "Py", "Pz", "M"),
+        "TLorentzVector": ("Px", "Py", "Pz", "E"),
+    }
+    frame = DataFrame(1)
+    for name, parts in of_class.items():
+        for part in parts:
+            text = f"{name} v(1, 2, 3, 4); v.Set{part}(0.5); return std::vector<double>{{"
+            text += ", ".join(f"v.{each}()" for each in parts) + "};"
+            expected = [0.5 if each == part else k for k, each in enumerate(parts, 1)]
+            assert frame.take(text).value.to_list() == [expected], text
+    space = "TVector3 v(1, 2, 3); {} return std::vector<double>{{v.X(), v.Y(), v.Z()}};"
+    four = "TLorentzVector v(1, 2, 3, 4); {} return std::vector<double>{{v.X(), v.Y(), v.Z(), v.T()}};"
+    for text, changed in {
+        space.format("v.SetY(5);"): [1, 5, 3],
+        space.format("v.RotateZ(TMath::PiOver2());"): [-2, 1, 3],
+        space.format("v.SetPtEtaPhi(-2, 0, 0);"): [2, 0, 0],
+        space.format("v.SetMagThetaPhi(2, TMath::PiOver2(), TMath::PiOver2());"): [0, 2, 0],
+        four.format("v.RotateX(TMath::PiOver2());"): [1, -3, 2, 4],
+        four.format("v.SetVect(TVector3(5, 6, 7));"): [5, 6, 7, 4],
+        four.format("v.SetVectM(TVector3(3, 4, 0), 12);"): [3, 4, 0, 13],
+    }.items():
+        np.testing.assert_allclose(frame.take(text).value.to_list()[0], changed, rtol=1e-14, atol=1e-15)
+    for text, problem in {
+        "TLorentzVector v(1, 2, 3, 4); v.SetPt(2); return v.Pt();": "does not change ROOT::Math::PxPyPzEVector",
+        "TVector3 v(1, 2, 3); v.RotateX(1, 2); return v;": "'RotateX' with 2 arguments does not change",
+        "std::vector<int> v{1}; v.SetX(3); return v;": "'SetX' with 1 argument does not change",
+    }.items():
+        with pytest.raises(colonnade.Error, match=problem):
+            frame.take(text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "instead"),
+    [
+        ("TVector2(1, 2).Mod()", "TVector3(x, y, 0)"),
+        ("ROOT::Math::Boost(0.1, 0.1, 0.1)(v)", "ROOT::Math::VectorUtil::boost(vector, velocity)"),
+        ("std::bitset<8>(3).count()", "(number >> bit) & 1"),
+    ],
+)
+def test_unknown_classes_have_a_way_out(expression, instead):
+    with pytest.raises(colonnade.Error, match=re.escape(f"; write {instead}")):
+        DataFrame(1).take(expression)
+
+
+def test_texts_that_are_no_integers_name_the_entry():
+    frame = DataFrame.from_arrays({"s": ak.Array(["12", "x"])})
+    with pytest.raises(colonnade.Error, match="'x' does not begin with an int, in entry 1"):
+        frame.take("std::stoi(s)").value  # noqa: B018
+    with pytest.raises(colonnade.Error, match="'3000000000' does not begin with an int"):
+        DataFrame(1).take('std::stoi("3000000000")').value  # noqa: B018
 
 
 @pytest.mark.parametrize(("name", "value"), CONSTANTS.items())
