@@ -272,7 +272,9 @@ TEST(Vectors, Scale) {
   expect_close(member(scaled, "Px"), 0x1.909261fe86a39p+5);
   expect_close(member(scaled, "E"), -120.);
   EXPECT_EQ(member(result_of("operator/", {vector_c(), make_constant(1, 2.F)}), "E"), 2);
-  EXPECT_EQ(why_not("operator*", {vector_a(), vector_b()}),
+  EXPECT_EQ(*result_of("operator*", {vector_a(), vector_b()})->as<double>(),
+            *result_of(".Dot", {vector_a(), vector_b()})->as<double>());
+  EXPECT_EQ(why_not("operator/", {vector_a(), vector_b()}),
             "is not defined for ROOT::Math::PtEtaPhiMVector and ROOT::Math::PtEtaPhiEVector");
 }
 
@@ -320,6 +322,12 @@ TEST(Vectors, InSpace) {
   EXPECT_EQ(*result_of(".Angle", {v, space_vector(2, 4, 4)})->as<double>(), 0);
   EXPECT_EQ(*result_of(".Angle", {v, space_vector(0, 0, 0)})->as<double>(), 0);
   EXPECT_THAT(why_not(".Mt", {v}), HasSubstr("has no such member"));
+  EXPECT_EQ(member(v, "Pt"), member(v, "Rho"));
+  const auto up = result_of("ROOT::Math::VectorUtil::PerpVector", {v, space_vector(0, 0, 7)});
+  EXPECT_EQ(member(up, "Y"), 2);
+  EXPECT_EQ(member(up, "Z"), 0);
+  EXPECT_EQ(why_not("ROOT::Math::VectorUtil::boostX", {v, make_constant(1, 0.5)}),
+            "needs a four-vector and a number");
   EXPECT_EQ(why_not("operator+", {v, vector_a()}), "needs two four-vectors or two vectors in space");
 }
 
