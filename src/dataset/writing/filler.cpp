@@ -170,8 +170,9 @@ void Filler::set_target() {
                            ? static_cast<double>(uncompressed_total_) / static_cast<double>(compressed_total_)
                            : 1;
   const double target = static_cast<double>(options.approximate_cluster_size) * ratio;
-  uncompressed_target_ =
-      static_cast<std::size_t>(std::min(target, static_cast<double>(options.max_uncompressed_cluster_size)));
+  // As a double the limit may be 2^64, beyond all sizes.
+  const std::size_t most = options.max_uncompressed_cluster_size;
+  uncompressed_target_ = target < static_cast<double>(most) ? static_cast<std::size_t>(target) : most;
   until_check_ = 1;
 }
 

@@ -1,5 +1,6 @@
 // Every write option, every container, and various shapes of data sets: none may change a value.
 #include <fstream>
+#include <limits>
 
 #include "base/test_folder.h"
 #include "dataset/test_round_trip.h"
@@ -136,6 +137,14 @@ TEST(WriteOptions, ClusterSizesAreKept) {
     for (const ClusterDescriptor& cluster : reader->descriptor().clusters)
       EXPECT_LE(cluster.entries * 8, 55000u);
   }
+}
+
+TEST(WriteOptions, ClustersWithoutALimitEndWhereTheyAreCommitted) {
+  const std::size_t most = std::numeric_limits<std::size_t>::max();
+  const MemoryFile file;
+  write_values(file.uri(), random_values<int>(70),
+               {.approximate_cluster_size = most, .max_uncompressed_cluster_size = most}, 10);
+  EXPECT_EQ(Reader::open("Data", file)->descriptor().clusters.size(), 7u);
 }
 
 TEST(WriteOptions, LowCompressionPagesStayBelowTheMaximum) {
