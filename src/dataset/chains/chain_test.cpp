@@ -139,6 +139,8 @@ TEST_F(ChainReaderTest, VectorsInBulk) {
   EXPECT_THAT(block.offsets, ElementsAre(0, 2, 2, 3));
   EXPECT_THAT(block.values, ElementsAre(1, 2, 3));
   EXPECT_THAT(view(3), ElementsAre(4, 5));
+  EXPECT_THAT(view.bulk(2, 2).offsets, ElementsAre(0, 1, 3));
+  EXPECT_THAT(view.bulk(2, 2).values, ElementsAre(3, 4, 5));
   auto lists = chain->collection("v");
   EXPECT_EQ(lists(3).first(), 3u);
   EXPECT_EQ(lists(3).size(), 2u);

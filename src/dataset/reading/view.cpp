@@ -163,18 +163,26 @@ void ViewCore::read_collections(std::uint64_t first, std::uint64_t count, std::s
   offsets.clear();
   offsets.push_back(0);
   items.clear();
-  if (!counting_->ends)
-    throw Error(ErrorKind::usage, "bulk() of collections needs a field that is stored as a collection", "",
+  // Arrays have no column of ends.
+  const std::uint64_t each = source_->descriptor().fields[disk_field_].array_size;
+  if (!counting_->ends && each == 0)
+    throw Error(ErrorKind::usage,
+                "bulk() of collections needs a field that is stored as a collection or an array", "",
                 {.uri = source_->uri(), .field = source_->descriptor().path_of(disk_field_)});
   Field& item = *field_->children().front();
   std::vector<std::uint64_t> ends;
   while (count > 0) {
     const ClusterIndex at = locate(first);
     const std::uint64_t step = std::min(count, cluster_count_ - at.index);
-    const std::uint64_t begin =
-        at.index == 0 ? 0 : counting_->ends->at<std::uint64_t>(at.cluster, at.index - 1);
+    std::uint64_t begin = 0;
     ends.resize(step);
-    counting_->ends->read(at.cluster, at.index, step, ends.data());
+    if (counting_->ends) {
+      if (at.index > 0) begin = counting_->ends->at<std::uint64_t>(at.cluster, at.index - 1);
+      counting_->ends->read(at.cluster, at.index, step, ends.data());
+    } else {
+      begin = field::first_part(at.index, each);
+      for (std::uint64_t k = 0; k < step; ++k) ends[k] = begin + (k + 1) * each;
+    }
     dataset::check_ends(*source_, disk_field_, at.cluster, begin, ends, item.reader(0).elements(at.cluster));
     const std::uint64_t base = offsets.back();
     for (const std::uint64_t end : ends) offsets.push_back(base + end - begin);

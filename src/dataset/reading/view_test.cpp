@@ -186,13 +186,20 @@ TEST_F(Views, BulkVectorsCrossPagesAndClusters) {
   EXPECT_EQ(error_of([&] { values.bulk(60, 1); }).kind(), ErrorKind::usage);
 }
 
-TEST_F(Views, BulkVectorsOfWhatIsNoCollectionAreRefused) {
+TEST_F(Views, BulkVectorsOfArraysCrossClusters) {
   const MemoryFile file;
-  testing::write_values<std::array<float, 2>>(file.uri(), {{1.f, 2.f}}, {});
+  const std::deque<std::array<float, 2>> arrays = {{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}};
+  testing::write_values(file.uri(), arrays, {}, 3);
   auto view = Reader::open("Data", file)->view<std::vector<float>>("x");
-  EXPECT_EQ(view(0), (std::vector<float>{1, 2}));
-  EXPECT_EQ(error_of([&] { view.bulk(0, 1); }).problem(),
-            "bulk() of collections needs a field that is stored as a collection");
+  for (std::uint64_t first = 0; first <= arrays.size(); ++first) {
+    const auto block = view.bulk(first, arrays.size() - first);
+    ASSERT_EQ(block.offsets.size(), arrays.size() - first + 1);
+    for (std::uint64_t k = first; k < arrays.size(); ++k) {
+      EXPECT_EQ(block.offsets[k - first + 1], 2 * (k - first + 1));
+      EXPECT_EQ(block.values[2 * (k - first) + 1], arrays[k][1]);
+    }
+  }
+  EXPECT_EQ(error_of([&] { view.bulk(4, 2); }).kind(), ErrorKind::usage);
 }
 
 TEST_F(Views, BulkReadsTakeFewRequests) {
