@@ -285,6 +285,8 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
         colonnade.merge(made[0], made, overwrite=True)
     with pytest.raises(colonnade.UsageError, match="nothing to merge"):
         colonnade.merge(out, [])
+    with pytest.raises(colonnade.UsageError, match="name of an input is empty"):
+        colonnade.merge(out, [made[0], ""])
     with pytest.raises(colonnade.FileMissingError, match=r"no such|No such|does not exist"):
         colonnade.merge(out, [made[0], tmp_path / "none.root"])
     with pytest.raises(colonnade.FileMissingError, match="no file matches"):

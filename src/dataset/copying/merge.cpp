@@ -88,6 +88,7 @@ class Merge {
     if (inputs_.empty()) throw Error(ErrorKind::usage, "there is nothing to merge", "name the inputs");
     std::set<std::string> files;
     for (const std::string& input : inputs_) {
+      if (input.empty()) throw Error(ErrorKind::usage, "the name of an input is empty", "a path or a URI");
       if (io::is_same_place(input, output_))
         throw Error(ErrorKind::usage, "the output is one of the inputs", "merge into another file",
                     {.uri = output_});
