@@ -5,6 +5,7 @@ And what is said when something is wrong with a worker: the version, a package, 
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import importlib
 import itertools
@@ -22,7 +23,14 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, InvalidStateError, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import (
+    CancelledError,
+    Executor,
+    Future,
+    InvalidStateError,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -36,7 +44,15 @@ from shuffled_engine import Shuffled
 import colonnade
 from colonnade import DataFrame, _core, distributed
 from colonnade.distributed import Failure, Task, dask
-from colonnade.distributed.engines import Futures, Processes, WorkerLostError, _Pool, _Process, _Sent
+from colonnade.distributed.engines import (
+    Futures,
+    Processes,
+    WorkerLostError,
+    _Pool,
+    _Process,
+    _Sent,
+    engine_of,
+)
 from colonnade.distributed.partials import Counters
 from colonnade.distributed.spark import _error
 from colonnade.distributed.tail import Tail
@@ -156,6 +172,39 @@ def test_a_script_that_its_processes_run_again(file: str, tmp_path: Path) -> Non
     assert 'try: if __name__ == "__main__":' in ran.stderr
 
 
+def test_a_script_from_the_standard_input(file: str) -> None:
+    script = (
+        "from colonnade import DataFrame\n"
+        f"print(DataFrame('Events', {file!r}, executor=1).define('y', lambda x: 0 * x + 1, ['x']).sum('y').value)\n"
+    )
+    ran = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True, check=False)
+    assert ran.stdout == f"{float(ENTRIES)}\n", ran.stderr
+
+
+def test_processes_within_processes(file: str, tmp_path: Path) -> None:
+    """One of multiprocessing waits at its end for those that it has started; a daemon may start none."""
+    script = tmp_path / "client.py"
+    script.write_text(
+        "import multiprocessing\n"
+        "from colonnade import DataFrame\n"
+        "def work():\n"
+        "    try:\n"
+        f"        print(DataFrame('Events', {file!r}, executor=1).count().value, flush=True)\n"
+        "    except Exception as error:\n"
+        "        print(type(error).__name__, error, flush=True)\n"
+        "if __name__ == '__main__':\n"
+        "    for daemon in (False, True):\n"
+        "        process = multiprocessing.get_context('fork').Process(target=work, daemon=daemon)\n"
+        "        process.start()\n"
+        "        process.join()\n"
+    )
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    lines = ran.stdout.splitlines()
+    assert len(lines) == 2, ran.stderr
+    assert lines[0] == str(ENTRIES)
+    assert lines[1].startswith("UsageError this process may not start others, because it is a daemon")
+
+
 def test_workers_that_come_when_there_is_work(cluster: Any, file: str) -> None:
     from distributed import Client
 
@@ -243,6 +292,93 @@ def test_tasks_that_fail_when_dask_repeats_them(
         pytest.raises(StorageError, match="gone"),
     ):
         DataFrame("Events", file, executor=client, npartitions=npartitions).sum("x").value  # noqa: B018
+
+
+def test_what_stands_for_a_cluster_of_dask(file: str) -> None:
+    from distributed import Client
+
+    class Mine(Client):  # type: ignore[misc]
+        pass
+
+    async def run_asynchronously(address: str) -> None:
+        async with Client(address, asynchronous=True) as client:
+            with pytest.raises(UsageError, match="client of Dask is asynchronous"):
+                DataFrame("Events", file, executor=client)
+
+    with Mine(processes=False, n_workers=1, dashboard_address=":0") as client:
+        for executor, engine in ((client, dask.Dask), (client.get_executor(), Futures)):
+            assert type(engine_of(executor)) is engine
+            assert DataFrame("Events", file, executor=executor).count().value == ENTRIES
+        with pytest.raises(UsageError, match="LocalCluster cannot run tasks"):
+            DataFrame("Events", file, executor=client.cluster)
+        asyncio.run(run_asynchronously(client.scheduler.address))
+
+
+@pytest.mark.parametrize("how", ["close", "restart"])
+def test_a_client_of_dask_that_gives_up_tasks(how: str, file: str, tmp_path: Path) -> None:
+    from distributed import Client
+
+    with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
+        begun = tmp_path / "begun"
+
+        def tell(x: Any) -> Any:
+            begun.touch()
+            return slow_pid(x)
+
+        def give_up() -> None:
+            while not begun.exists():
+                time.sleep(0.01)
+            getattr(client, how)()
+
+        thread = threading.Thread(target=give_up)
+        thread.start()
+        told = DataFrame("Events", file, executor=client, npartitions=40).define("y", tell, ["x"]).sum("y")
+        with pytest.raises(WorkerLostError, match="Dask has given up all tasks of the run"):
+            told.value  # noqa: B018
+        thread.join()
+        if how == "restart":
+            assert DataFrame("Events", file, executor=client).count().value == ENTRIES
+
+
+def test_results_that_dask_loses_when_they_are_there(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import Client
+
+    expected = DataFrame("Events", file, threads=1).sum("x").value
+    with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
+        take = dask._Futures.take
+
+        def lose_merged(run: Any, future: Any, piecemeal: bool) -> Any:
+            if run.running[future][0] is None:
+                future._state.lose()  # and Dask computes it again
+            return take(run, future, piecemeal)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(dask._Futures, "take", lose_merged)
+            df = DataFrame("Events", file, executor=client, npartitions=12)
+            assert df.sum("x").value == expected
+        gather, failures = client.gather, [OSError("gone")]
+
+        def gather_later(future: Any) -> Any:
+            if failures:
+                raise failures.pop()
+            return gather(future)
+
+        monkeypatch.setattr(client, "gather", gather_later)
+        df = DataFrame("Events", file, executor=client, npartitions=12, checkpoint=tmp_path / "kept")
+        assert df.sum("x").value == expected
+        failures = [dask._TaskFailedError([Failure(Task("", 0, 1, (0,)), StorageError("gone"))], Counters())]
+        with pytest.raises(StorageError, match="gone"):
+            DataFrame("Events", file, executor=client).sum("x").value  # noqa: B018
+
+
+def test_passwords_are_in_no_log(file: str) -> None:
+    """Dask logs tasks that fail, with their errors and arguments."""
+    uri = "https://me:hidden@host/f.root?token=hidden"
+    task = Task("plan", 0, 1, (0,), uris=(uri,))
+    assert "hidden" not in repr(dask._TaskFailedError([Failure(task, StorageError("gone"))], Counters()))
+    assert "hidden" not in repr(dask._Plans(plan=uri.encode()))
 
 
 # ---- Spark
@@ -613,6 +749,68 @@ def test_tasks_of_an_executor_that_breaks_are_not_cancelled(file: str) -> None:
         DataFrame("Events", file, executor=executor).sum("x").value  # noqa: B018
     assert executor.over.wait(60)
     assert executor.refused == []
+
+
+class Odd(Executor):
+    """An executor that does not tell its size, cannot cancel, and loses or cancels tasks."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+        self.most = self.running = 0
+        self.pool = ThreadPoolExecutor(2)
+
+    def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+        if isinstance(self.error, SystemExit):
+            raise self.error
+        self.running += 1
+        self.most = max(self.most, self.running)
+        future = self.pool.submit(self._call, function, *arguments)
+        future.cancel = cannot_cancel  # type: ignore[method-assign]
+        if isinstance(self.error, LookupError):
+            future.exception = raise_lookup_error  # type: ignore[method-assign]
+        return future
+
+    def _call(self, function: Any, plan: Any, task: Task) -> Any:
+        time.sleep(0.02)
+        self.running -= 1
+        if self.error is not None and (task.first, task.attempt) == (0, 0):
+            raise self.error
+        return function(plan, task)
+
+
+def cannot_cancel() -> bool:
+    raise NotImplementedError
+
+
+def raise_lookup_error(timeout: float | None = None) -> None:
+    raise LookupError("no result")
+
+
+class ManagerLost(Exception):  # noqa: N818
+    """Of Parsl."""
+
+
+@pytest.mark.parametrize("error", [None, CancelledError(), ManagerLost("gone")])
+def test_executors_of_few_abilities(
+    error: Exception | None, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    executor = Odd(error)
+    with executor.pool:
+        df = DataFrame("Events", file, executor=executor, npartitions=40)
+        assert df.sum("x").value == DataFrame("Events", file).sum("x").value
+        assert executor.most > 20  # there may be hundreds of workers
+        with pytest.raises(ZeroDivisionError):
+            df.define("y", lambda x: x + 1 // 0, ["x"], returns="double").sum("y").value  # noqa: B018
+    assert ignored == []
+
+
+@pytest.mark.parametrize("error", [SystemExit(), LookupError()])
+def test_executors_that_fail_are_not_waited_for(error: BaseException, file: str) -> None:
+    executor = Odd(error)
+    with executor.pool, pytest.raises((SystemExit, LookupError)):
+        DataFrame("Events", file, executor=executor).sum("x").value  # noqa: B018
 
 
 def die_while_answering() -> None:

@@ -57,6 +57,13 @@ class _TaskFailedError(Exception):
         self.failures, self.counters = failures, counters
 
 
+class _Plans(dict[str, bytes]):
+    """The plans of a run by fingerprint."""
+
+    def __repr__(self) -> str:  # Dask may log it, and URIs in plans may have passwords
+        return f"<{len(self)} plans>"
+
+
 def _same(plans: dict[str, bytes]) -> dict[str, bytes]:
     return plans
 
@@ -104,7 +111,8 @@ class Dask:
                 run.submit(tasks)
             yield from run.rest()
         finally:
-            self._client.cancel(list(run.running), force=True)
+            if run.running and not _is_closed(self._client):
+                self._client.cancel(list(run.running), force=True)
 
 
 class _Futures:
@@ -112,7 +120,7 @@ class _Futures:
 
     def __init__(self, client: Any, plans: Sequence[Work], slots: int) -> None:
         self._client = client
-        by_fingerprint = {plan.fingerprint: plan.to_bytes() for plan in plans}
+        by_fingerprint = _Plans({plan.fingerprint: plan.to_bytes() for plan in plans})
         # The result of a task: the scheduler keeps it for workers that come later, when all of today's are gone, and
         # can wait for the first one.
         self._plans = client.submit(_same, by_fingerprint, pure=False)
@@ -153,7 +161,7 @@ class _Futures:
             try:
                 future = self._ended.get(timeout=_LOOK_EVERY if pause is None else min(pause, _LOOK_EVERY))
             except queue.Empty:
-                self._workers.look()
+                self._look()
                 if pause is not None:
                     return None
                 continue
@@ -163,22 +171,25 @@ class _Futures:
     def take(self, future: Any, piecemeal: bool) -> Iterator[Partial]:
         """Yield the outcome of a future that has ended, keep its result, or have it merged."""
         task, part, level = self.running.pop(future)
-        failed = future.status != "finished"
+        # What was lost since it was there, Dask computes again.
+        failed = future.status in ("error", "cancelled")
         if task is not None:
             if not self._tail.ends(task, failed):
                 return
             self._cancel_copies(task)
         if failed:
+            self._check_plans()
             if task is None:
-                raise _error_of(future)
-            reason = future.exception() if future.status == "error" else None
-            if isinstance(reason, _TaskFailedError):
-                yield Partial(failures=reason.failures, counters=reason.counters)
-            else:
-                yield Partial(failures=[Failure(task, _lost(reason))])
+                raise _error_of(_reason(future))
+            yield _failed(task, _reason(future))
             return
         if piecemeal:
-            yield self._client.gather(future)
+            try:
+                found = self._client.gather(future)
+            except Exception as error:  # its worker was lost meanwhile, and Dask has repeated the task
+                self._check_plans()
+                found = _failed(task, error)
+            yield found
             return
         if task is not None:
             # The counters are known when everything is merged; until then they are those planned.
@@ -217,14 +228,28 @@ class _Futures:
             ended = threading.Event()
             future.add_done_callback(lambda _, ended=ended: ended.set())
             while not ended.wait(_LOOK_EVERY):
-                self._workers.look()
-            if future.status != "finished":
-                raise _error_of(future)
-            whole: Partial = self._client.gather(future)
+                self._look()
+            try:
+                whole: Partial = self._client.gather(future)
+            except Exception as error:
+                self._check_plans()
+                raise _error_of(error) from None
             whole.counters.tasks = whole.counters.entries = 0  # they were counted one by one
             if wanted == 0:
                 whole.counters.bytes -= self._planned
             yield whole
+
+    def _look(self) -> None:
+        self._check_plans()
+        self._workers.look()
+
+    def _check_plans(self) -> None:
+        """Raise an error if the scheduler does not know the run any longer: no other attempt can succeed."""
+        if self._plans.status == "cancelled" or _is_closed(self._client):
+            raise WorkerLostError(
+                "Dask has given up all tasks of the run: its client was closed or restarted, or lost the scheduler",
+                "the same again with a client that is connected",
+            )
 
     def _merging(self, futures: list[Any]) -> Any:
         return self._client.submit(_merge, self._plans, *futures, pure=False)
@@ -234,9 +259,23 @@ class _Futures:
         future.add_done_callback(self._ended.put)
 
 
-def _error_of(future: Any) -> BaseException:
+def _is_closed(client: Any) -> bool:
+    return client.status in ("closing", "closed")
+
+
+def _reason(future: Any) -> BaseException | None:
+    error: BaseException | None = future.exception() if future.status == "error" else None
+    return error
+
+
+def _failed(task: Task, reason: BaseException | None) -> Partial:
+    if isinstance(reason, _TaskFailedError):
+        return Partial(failures=reason.failures, counters=reason.counters)
+    return Partial(failures=[Failure(task, _lost(reason))])
+
+
+def _error_of(reason: BaseException | None) -> BaseException:
     """The error of a merge. If a worker is lost, Dask repeats the tasks that it needs, which may fail now."""
-    reason = future.exception() if future.status == "error" else None
     return reason.failures[0].error if isinstance(reason, _TaskFailedError) else _lost(reason)
 
 

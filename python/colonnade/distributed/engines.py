@@ -8,20 +8,21 @@ not begun.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import multiprocessing.connection
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from multiprocessing.util import Finalize
 from queue import Empty, SimpleQueue
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -78,7 +79,11 @@ class Futures:
 
     def __init__(self, executor: Executor, slots: int | None = None) -> None:
         self._executor = executor
-        self.slots = slots or _slots_of(executor)
+        known = slots or _slots_of(executor)
+        self.slots = known or len(os.sched_getaffinity(0))
+        # Only as many tasks as keep workers busy, so that an interrupted run ends soon. Parsl and some versions of
+        # mpi4py do not tell how many workers there are, perhaps hundreds.
+        self._most = 2 * known + 2 if known else sys.maxsize
 
     def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
         """Yield the partial result of each task, as they come."""
@@ -88,8 +93,7 @@ class Futures:
         running = 0
         try:
             while running or tasks:
-                # Only as many as keep workers busy, so that an interrupted run ends soon.
-                while tasks and running < 2 * self.slots + 2:
+                while tasks and running < self._most:
                     task = tasks.popleft()
                     calls.begin(task, sent.of(task))
                     tail.begin(task)
@@ -158,7 +162,7 @@ class _Calls:
         while (call := self._begun.get()) is not None:
             try:
                 future = self._executor.submit(attempt, call[1], call[0])
-            except Exception as error:
+            except BaseException as error:  # else the run would wait for the task for good
                 self._is_broken = self._is_broken or isinstance(error, BrokenExecutor)
                 self._ended.put(error)
                 continue
@@ -169,13 +173,14 @@ class _Calls:
             # with an InvalidStateError (Python 3.11), and the processes that are left stay.
             if self._is_broken:
                 break
-            future.cancel()
+            with suppress(Exception):  # Parsl cannot cancel
+                future.cancel()
 
     def _note(self, task: Task, future: Future[Partial]) -> None:
         self._running.discard(future)
-        if not future.cancelled() and isinstance(future.exception(), BrokenExecutor):
-            self._is_broken = True
         try:
+            if not future.cancelled() and isinstance(future.exception(), BrokenExecutor):
+                self._is_broken = True
             self._ended.put((task, _outcome(future, task)))
         except BaseException as error:  # else the run would wait for the task for good
             self._ended.put(error)
@@ -248,7 +253,7 @@ class Processes:
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
-            atexit.unregister(self.close)
+            self._at_exit.cancel()
             pool.shutdown(cancel_futures=True)
 
     def _started(self, run: object) -> _Pool:
@@ -266,7 +271,8 @@ class Processes:
             if self._pool is None:
                 self._started_with = now
                 self._pool = _Pool(self.slots)
-                atexit.register(self.close)
+                # At exit a process waits for those that it has started. One of multiprocessing calls nothing of atexit.
+                self._at_exit = Finalize(None, self.close, exitpriority=100)
             return self._pool
 
 
@@ -324,6 +330,14 @@ class _Process:
     """Those that have not been ended."""
 
     def __init__(self) -> None:
+        if multiprocessing.current_process().daemon:
+            raise UsageError(
+                "this process may not start others, because it is a daemon of multiprocessing",
+                "threads=; or a process that is none: daemon=False, or a ProcessPoolExecutor instead of a Pool",
+            )
+        main = sys.modules["__main__"]
+        if getattr(main, "__file__", None) == "<stdin>":  # which the process would look for
+            del main.__file__
         context = multiprocessing.get_context("spawn")  # not forked: this process may have threads
         with _starting_process():
             self._connection, of_process = context.Pipe()
@@ -443,19 +457,22 @@ def engine_of(executor: Any) -> Engine:
     """
     if isinstance(executor, int) and not isinstance(executor, bool):
         return Processes.shared(executor)
-    module = type(executor).__module__.partition(".")[0]
-    if module in ("distributed", "dask"):
+    packages = {each.__module__.partition(".")[0] for each in type(executor).__mro__}
+    can_submit = callable(getattr(executor, "submit", None))
+    if "distributed" in packages and can_submit and not isinstance(executor, Executor):
+        if executor.asynchronous:
+            raise UsageError("the client of Dask is asynchronous", "Client(...) without asynchronous=True")
         from .dask import Dask
 
         return Dask(executor)
-    if module == "pyspark":
+    if "pyspark" in packages:
         from .spark import Spark
 
         return Spark(executor)
     if callable(getattr(executor, "run", None)) and hasattr(executor, "slots"):
         engine: Engine = executor
         return engine
-    if callable(getattr(executor, "submit", None)):
+    if can_submit:
         return Futures(executor)
     raise UsageError(
         f"a {type(executor).__name__} cannot run tasks",
@@ -463,12 +480,12 @@ def engine_of(executor: Any) -> Engine:
     )
 
 
-def _slots_of(executor: Executor) -> int:
-    for name in ("_max_workers", "max_workers"):
+def _slots_of(executor: Executor) -> int | None:
+    for name in ("_max_workers", "max_workers", "num_workers"):
         number = getattr(executor, name, None)
         if isinstance(number, int) and number > 0:
             return number
-    return len(os.sched_getaffinity(0))
+    return None
 
 
 def _outcome(future: Future[Partial], task: Task) -> Partial:
@@ -476,7 +493,11 @@ def _outcome(future: Future[Partial], task: Task) -> Partial:
         return future.result()
     except (BrokenExecutor, WorkerLostError) as error:
         return _lost(task, error)
+    except CancelledError:  # by the executor or its user
+        return _lost(task, WorkerLostError("the executor cancelled the task"))
     except Exception as error:
+        if type(error).__name__ in ("ManagerLost", "WorkerLost"):  # of Parsl
+            return _lost(task, error)
         return Partial(failures=[Failure(task, error)], counters=Counters(tasks=1))
 
 

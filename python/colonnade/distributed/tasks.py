@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from colonnade._core import redacted
 
@@ -29,7 +29,7 @@ class Task:
     attempt: int = 0
     tried: tuple[str, ...] = ()
     """The workers where it failed, which may be the reason."""
-    uris: tuple[str, ...] = ()
+    uris: tuple[str, ...] = field(default=(), repr=False)  # with passwords, and Dask logs what failed
     """The first files that it reads, so that a task stays small."""
     bytes: int = 0
     """The approximate stored bytes of the columns in use."""
