@@ -97,6 +97,8 @@ class Dask:
     @property
     def slots(self) -> int:
         """The threads of all current workers."""
+        if _is_closed(self._client):
+            raise WorkerLostError("the client of Dask is closed", "a new one")
         return max(sum(int(each) for each in self._client.nthreads().values()), 1)
 
     def run(self, plans: Sequence[Work], tasks: deque[Task], piecemeal: bool) -> Generator[Partial]:
