@@ -572,6 +572,33 @@ def test_a_worker_that_stands_still_is_not_waited_for(file: str) -> None:
         engine.close()
 
 
+def wait_for(path: Path) -> None:
+    path.with_suffix(".begun").touch()
+    while not path.exists():
+        time.sleep(0.01)
+
+
+def test_processes_for_another_environment_do_not_wait_for_earlier_ones(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Processes(1)
+    df = DataFrame("Events", file, executor=engine)
+    assert df.count().value == ENTRIES
+    pool = engine._pool
+    assert pool is not None
+    earlier = pool.submit(wait_for, tmp_path / "end")
+    while not (tmp_path / "end.begun").exists():
+        time.sleep(0.01)
+    monkeypatch.setenv("COLONNADE_TEST_OTHER", "1")
+    found = DataFrame("Events", file, executor=engine).filter("x > 0 || x <= 0").count().value
+    assert (found, earlier.done()) == (ENTRIES, False)
+    (tmp_path / "end").touch()
+    earlier.result()
+    pool.shutdown()
+    engine.close()
+    assert pool._free == []
+
+
 # ---- What is said
 
 

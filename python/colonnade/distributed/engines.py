@@ -246,15 +246,15 @@ class Processes:
         finally:
             runs.discard(run)
 
-    def close(self) -> None:
-        """End the processes after their current tasks."""
+    def close(self, wait: bool = True) -> None:
+        """End the processes after their current tasks; `wait` for that."""
         if self._client != os.getpid():
             return
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
             self._at_exit.cancel()
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait, cancel_futures=True)
 
     def _started(self, run: object) -> _Pool:
         # Credentials may be newer, and file names are relative to the current folder.
@@ -265,7 +265,7 @@ class Processes:
                 "the current folder, where processes start, has been removed", "os.chdir()"
             ) from error
         if not self._runs and now != self._started_with:
-            self.close()
+            self.close(wait=False)  # one may have stood still since an earlier run
         with self._lock:
             self._runs.add(run)
             if self._pool is None:
@@ -286,6 +286,7 @@ class _Pool(ThreadPool):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self._free: list[_Process] = []
+        self._is_over = False
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
         return super().submit(self._call, fn, args, kwargs)
@@ -296,6 +297,8 @@ class _Pool(ThreadPool):
             return process.call(call)
         finally:
             self._free.append(process)
+            if self._is_over:
+                self._end_free()
 
     def _free_process(self) -> _Process:
         while self._free:
@@ -308,8 +311,13 @@ class _Pool(ThreadPool):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         super().shutdown(wait, cancel_futures=cancel_futures)
-        while self._free:
-            self._free.pop().end()
+        self._is_over = True
+        self._end_free()
+
+    def _end_free(self) -> None:
+        with suppress(IndexError):  # another thread took it
+            while self._free:
+                self._free.pop().end()
 
 
 @contextmanager
