@@ -227,6 +227,7 @@ class _Futures:
                 for future in alike
             ]
             future = left[0] if len(left) == 1 else self._merging(left)
+            self.running[future] = None, wanted, 0  # so that Ctrl-C cancels it, too
             ended = threading.Event()
             future.add_done_callback(lambda _, ended=ended: ended.set())
             while not ended.wait(_LOOK_EVERY):
@@ -236,6 +237,7 @@ class _Futures:
             except Exception as error:
                 self._check_plans()
                 raise _error_of(error) from None
+            del self.running[future]
             whole.counters.tasks = whole.counters.entries = 0  # they were counted one by one
             if wanted == 0:
                 whole.counters.bytes -= self._planned
