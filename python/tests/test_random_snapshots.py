@@ -257,10 +257,12 @@ def test_a_client_is_killed_at_any_moment(
 
 
 INTERRUPTED = """
-    import json, sys
+    import signal, sys
     from colonnade import DataFrame
 
     if __name__ == "__main__":
+        # Processes in the background of a shell are started with SIGINT ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         file, target = sys.argv[1:]
         df = DataFrame("Events", file, executor=2, npartitions=12, progress=False)
         df.count().value
