@@ -83,12 +83,13 @@ def put(table: pa.Table, path: Path, seed: int = 0) -> Path:
     if path.suffix == ".parquet":
         pq.write_table(table, path, row_group_size=50, write_statistics=seed % 3 != 1)
     else:
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        new = pa.ipc.new_stream if path.suffix == ".arrows" else pa.ipc.new_file
+        with pa.OSFile(str(path), "wb") as sink, new(sink, table.schema) as writer:
             writer.write_table(table, max_chunksize=40)
     return path
 
 
-@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".arrows"])
 @pytest.mark.parametrize("seed", range(40))
 def test_random_tables(tmp_path: Path, seed: int, ending: str) -> None:
     table = a_table(seed)
@@ -350,6 +351,19 @@ def test_runs_with_missing_values(tmp_path: Path) -> None:
     assert colonnade.open(tmp_path / "f.root")["r"].to_list() == ["a", "a", None]
 
 
+@pytest.mark.parametrize("ending", ["arrow", "arrows"])
+def test_damaged_arrow_files_are_refused(tmp_path: Path, ending: str) -> None:
+    """Their offsets may lead anywhere."""
+    source = put(pa.table({"s": ["text"] * 40}), tmp_path / f"t.{ending}")
+    data = bytearray(source.read_bytes())
+    offsets = np.arange(0, 164, 4, np.int32).tobytes()
+    place = data.index(offsets)
+    data[place + 40 : place + 44] = b"\xff\xff\xff\x7f"
+    source.write_bytes(data)
+    with pytest.raises(colonnade.FormatError, match="cannot be read as arrow"):
+        colonnade.import_table(source, tmp_path / "f.root")
+
+
 def test_lists_of_unions_in_a_batch_of_empty_ones(tmp_path: Path) -> None:
     """Arrow's count of their bytes ended the process."""
     unions = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
@@ -511,6 +525,10 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
     other = put(pa.table({"x": [1.0], "y": [2]}), tmp_path / "other.parquet")
     torn = tmp_path / "torn.parquet"
     torn.write_bytes(good.read_bytes()[:-20])
+    (tmp_path / "torn.arrows").write_bytes(
+        put(pa.table({"x": [1.0] * 99}), tmp_path / "t.arrows").read_bytes()[:-200]
+    )
+    (tmp_path / "none.arrow").write_bytes(b"none")
     ragged = tmp_path / "ragged.csv"
     ragged.write_text("x,y\n1\n")
     header = tmp_path / "header.csv"
@@ -524,6 +542,8 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
     cases: list[tuple[Any, type[colonnade.Error], str, dict[str, Any]]] = [
         (tmp_path / "none.parquet", colonnade.FileMissingError, "no such file", {}),
         (torn, colonnade.FormatError, "cannot be read as parquet: Parquet magic", {}),
+        (tmp_path / "torn.arrows", colonnade.FormatError, "cannot be read as arrow: Expected to", {}),
+        (tmp_path / "none.arrow", colonnade.FormatError, "cannot be read as arrow: ", {}),
         (ragged, colonnade.FormatError, "cannot be read as csv: CSV parse error: Row #2", {}),
         (header, colonnade.SchemaError, "the file has no rows", {}),
         (tmp_path / "latin.csv", colonnade.FormatError, "'utf-8' codec can't decode", {}),

@@ -28,6 +28,7 @@ _FORMATS: dict[str, TableFormat] = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".arrows": "arrow",
     ".orc": "orc",
     ".csv": "csv",
     ".tsv": "csv",
@@ -108,7 +109,7 @@ class TableFiles:
         files, self.kind = _found(sources, kind)
         options = _text_options(self.kind, delimiter, encoding)
         check_threads(pa.cpu_count() + pa.io_thread_count())  # pyarrow 26 needs all that it asks for
-        self.parts = [_PARTS[self.kind](file, self.kind, options) for file in files]
+        self.parts = [_part(file, self.kind, options) for file in files]
         for folder in filter(os.path.isdir, dict.fromkeys(sources)):
             _add_keys([part for part in self.parts if part.path.startswith(os.path.join(folder, ""))], folder)
         self.schema: pa.Schema = _common([(part.path, part.whole_schema()) for part in self.parts])
@@ -122,6 +123,8 @@ class TableFiles:
             own = pa.schema([_own(part.schema, field) for field in chosen if field.name not in part.keys])
             with part.reading():
                 for batch in part.batches(own, batch_size):
+                    if self.kind in ("arrow", "json"):  # which pyarrow does not check: it would crash
+                        batch.validate(full=True)
                     arrays = [
                         pa.repeat(pa.scalar(part.keys[field.name], field.type), batch.num_rows)
                         if field.name in part.keys
@@ -334,6 +337,23 @@ class _Fragment(_Part):
         return int(self.fragment.count_rows())
 
 
+class _Stream(_Part):
+    """A stream of Arrow in a file."""
+
+    def _open(self) -> Any:
+        import pyarrow as pa
+
+        return pa.ipc.open_stream(pa.memory_map(self.path))
+
+    def _schema(self) -> pa.Schema:
+        return self._open().schema
+
+    def batches(self, schema: pa.Schema, batch_size: int) -> Iterator[pa.RecordBatch]:
+        """See `_Part`."""
+        for batch in self._open():
+            yield from _steps(batch.select(schema.names), batch_size)
+
+
 class _Csv(_Part):
     """A CSV file.
 
@@ -455,9 +475,7 @@ class _Json(_Part):
         known = [schema.field(one.name) if one.name in schema.names else one for one in self.schema]
         with self._open(pa.schema(known)) as reader:
             for batch in reader:
-                chosen = batch.select(schema.names)
-                chosen.validate(full=True)
-                yield from _steps(chosen, batch_size)
+                yield from _steps(batch.select(schema.names), batch_size)
 
 
 def _with_unsigned(kind: Any) -> Iterator[Any]:
@@ -480,10 +498,8 @@ def _steps(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
     return (batch.slice(first, size) for first in range(0, batch.num_rows, size))
 
 
-_PARTS: dict[TableFormat, type[_Part]] = {
-    "parquet": _Fragment,
-    "arrow": _Fragment,
-    "orc": _Fragment,
-    "csv": _Csv,
-    "json": _Json,
-}
+def _part(path: str, kind: TableFormat, options: _TextOptions) -> _Part:
+    if kind == "arrow":
+        with open(path, "rb") as file:
+            return (_Fragment if file.read(6) == b"ARROW1" else _Stream)(path, kind, options)
+    return {"csv": _Csv, "json": _Json}.get(kind, _Fragment)(path, kind, options)
