@@ -187,6 +187,22 @@ def test_arrow_arrays_of_any_layout(tmp_path, seed):
     assert repr(colonnade.open(tmp_path / "t.root")["x"].to_list()) == repr(expected)
 
 
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()])
+def test_views_of_missing_texts_may_be_anything(tmp_path, kind):
+    """A cast of Arrow's followed them, which ended the process."""
+    whole = pa.array([b"x" * 20, None, b"b", b"y" * 20, None, b"c"], kind)
+    present, views, *data = whole.buffers()
+    words = np.frombuffer(views, np.int32).copy().reshape(-1, 4)
+    words[[1, 4]] = [-(2**24), 0, 0, 0]
+    array = pa.Array.from_buffers(kind, 6, [present, pa.py_buffer(words), *data])
+    array.validate(full=True)
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": "std::optional<std::string>"}) as writer:
+        for piece in (array, array.slice(3), array.slice(2, 1)):
+            writer.extend({"x": piece})
+    texts = ["x" * 20, None, "b", "y" * 20, None, "c"]
+    assert colonnade.open(tmp_path / "f.root")["x"].to_list() == [*texts, *texts[3:], "b"]
+
+
 def test_unions_with_decreasing_offsets_are_refused(tmp_path):
     codes, places = pa.array([0, 1, 0], pa.int8()), pa.array([1, 0, 0], pa.int32())
     union = pa.UnionArray.from_dense(codes, places, [pa.array([1, 2]), pa.array(["a"])])

@@ -615,9 +615,9 @@ def _from_plain(array: Any) -> Content:
     if types.is_temporal(kind):
         array = array.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
     elif types.is_string_view(kind):  # as from Polars
-        array = array.cast(pa.large_utf8())
+        array = _without_views_of_missing(array).cast(pa.large_utf8())
     elif types.is_binary_view(kind):
-        array = array.cast(pa.large_binary())
+        array = _without_views_of_missing(array).cast(pa.large_binary())
     elif types.is_fixed_size_binary(kind) and not kind.byte_width:  # of which Awkward takes no item
         array = pa.array([b""] * len(array), pa.large_binary())
     # Awkward takes the whole buffer of an empty array, and validity bits from the beginning of theirs.
@@ -626,3 +626,15 @@ def _from_plain(array: Any) -> Content:
     buffers = [None, *array.buffers()[1:]]
     plain = pa.Array.from_buffers(array.type, len(array), buffers, offset=array.offset)
     return ak.to_layout(ak.from_arrow(plain))
+
+
+def _without_views_of_missing(array: Any) -> Any:
+    """The array with empty texts for missing ones, whose views may be anything: Arrow (26) follows them in a cast."""
+    import pyarrow as pa
+
+    if not array.null_count:
+        return array
+    _, views, *data = array.buffers()
+    words = np.frombuffer(views, np.uint64, 2 * len(array), 16 * array.offset).reshape(-1, 2)
+    kept = words * np.asarray(array.is_valid()).astype(np.uint64)[:, np.newaxis]
+    return pa.Array.from_buffers(array.type, len(array), [None, pa.py_buffer(kept), *data])
