@@ -529,6 +529,8 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
         put(pa.table({"x": [1.0] * 99}), tmp_path / "t.arrows").read_bytes()[:-200]
     )
     (tmp_path / "none.arrow").write_bytes(b"none")
+    named = put(pa.table({"abcdefgh": [1.0]}), tmp_path / "named.arrow")
+    named.write_bytes(named.read_bytes().replace(b"abcdefgh", b"abc\xffefgh"))
     ragged = tmp_path / "ragged.csv"
     ragged.write_text("x,y\n1\n")
     header = tmp_path / "header.csv"
@@ -543,6 +545,7 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
         (tmp_path / "none.parquet", colonnade.FileMissingError, "no such file", {}),
         (torn, colonnade.FormatError, "cannot be read as parquet: Parquet magic", {}),
         (tmp_path / "torn.arrows", colonnade.FormatError, "cannot be read as arrow: Expected to", {}),
+        (named, colonnade.FormatError, "cannot be read as arrow: 'utf-8' codec can't decode", {}),
         (tmp_path / "none.arrow", colonnade.FormatError, "cannot be read as arrow: ", {}),
         (ragged, colonnade.FormatError, "cannot be read as csv: CSV parse error: Row #2", {}),
         (header, colonnade.SchemaError, "the file has no rows", {}),

@@ -268,6 +268,7 @@ class _Part(ABC):
         self.keys: dict[str, Any] = {}
         with self.reading():
             self.schema = self._schema()
+            list(self.schema.names)  # raises where they are not UTF-8
 
     def whole_schema(self) -> pa.Schema:
         """The columns of the file, and those of its folders."""
