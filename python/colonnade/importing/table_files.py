@@ -262,6 +262,8 @@ class _Part(ABC):
     """One file, and the columns that names of its folders tell."""
 
     types_of_keys: pa.Schema
+    fragment: Any
+    """Of pyarrow.dataset, if there is one."""
 
     def __init__(self, path: str, kind: TableFormat, options: _TextOptions) -> None:
         self.path, self._kind, self._options = path, kind, options
