@@ -32,7 +32,8 @@ def as_mapping(value: Any) -> Mapping[str, Any] | None:
     """Return a mapping, and that of the members of an object of a data class or of pydantic; None for others."""
     if isinstance(value, Mapping):
         return value
-    members = _members(type(value))
+    kind: Any = type(value)
+    members = _members(kind)
     return None if members is None else {name: getattr(value, name) for name in members}
 
 
@@ -124,7 +125,7 @@ def _is_missing(kind: type) -> bool:
     return kind.__name__ in ("NAType", "NaTType") and kind.__module__.startswith("pandas.")
 
 
-def _is_replaced(kind: type) -> bool:
+def _is_replaced(kind: Any) -> bool:
     return (
         issubclass(kind, Iterator | np.void | np.matrix)
         or issubclass(kind, _wide_types())

@@ -185,7 +185,7 @@ class _Futures:
                 raise _error_of(_reason(future))
             yield _failed(task, _reason(future))
             return
-        if piecemeal:
+        if piecemeal and task is not None:
             try:
                 found = self._client.gather(future)
             except Exception as error:  # its worker was lost meanwhile, and Dask has repeated the task

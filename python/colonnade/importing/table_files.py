@@ -105,10 +105,10 @@ class TableFiles:
     def __init__(
         self, sources: Sequence[str], kind: TableFormat | None, delimiter: str | None, encoding: str | None
     ) -> None:
-        pa = _pyarrow()
+        arrow = _pyarrow()
         files, self.kind = _found(sources, kind)
         options = _text_options(self.kind, delimiter, encoding)
-        check_threads(pa.cpu_count() + pa.io_thread_count())  # pyarrow 26 needs all that it asks for
+        check_threads(arrow.cpu_count() + arrow.io_thread_count())  # pyarrow 26 needs all that it asks for
         self.parts = [_part(file, self.kind, options) for file in files]
         for folder in filter(os.path.isdir, dict.fromkeys(sources)):
             _add_keys([part for part in self.parts if part.path.startswith(os.path.join(folder, ""))], folder)

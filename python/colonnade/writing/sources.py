@@ -63,8 +63,9 @@ def to_batch(data: Any, by_value: Collection[str] = ()) -> Batch:
         return _from_columns(columns, by_value)._replace(entries=len(data))
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return _from_arrow(data)
-    rows = [as_mapping(row) for row in data] if isinstance(data, list) else []
-    if rows and None not in rows:
+    items = data if isinstance(data, list) else []
+    rows = [members for row in items if (members := as_mapping(row)) is not None]
+    if rows and len(rows) == len(items):
         names = dict.fromkeys(name for row in rows for name in row)
         return _from_columns(((name, [row.get(name) for row in rows]) for name in names), by_value)
     raise _without_columns(data)
@@ -150,7 +151,8 @@ def _column(name: str, values: Any, *, by_value: bool) -> _Column:
             if content is not None and (objects is None or not _has_times(content)):
                 units: dict[str, str] = {}
                 return _Column(_as_integers(content, name, units), units=units, values=objects)
-            listed, objects = objects, None
+            listed: Sequence[Any] = objects or []
+            objects = None  # their times are all of them: no value is taken one by one
             array = _times_of(listed)
         content = _from_arrow_array(array)
         # NaN of NumPy's types is a number; pandas' own types are optional, even if none is missing.
