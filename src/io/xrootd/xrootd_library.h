@@ -35,7 +35,7 @@ class XrdAnswer {
  private:
   class Holder;
   Holder* holder_;
-  const std::type_info* type_;
+  [[maybe_unused]] const std::type_info* type_;
   bool owns_;
 };
 
