@@ -262,6 +262,8 @@ large.set_epoch(0)
 assert float(next(iter(large)).features["large"][9]) == 9e306
 big.set_epoch(0)
 assert int(next(iter(big)).features["big"][1]) == 1 - 3000000000
+written = colonnade.DataFrame.from_arrays({"a": jax.numpy.arange(3)}).take("a").value
+assert np.array_equal(written, [0, 1, 2])
 """
 
 

@@ -8,7 +8,6 @@ import math
 import random
 
 import awkward as ak
-import jax
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -300,6 +299,16 @@ class Model(pydantic.BaseModel):
     n: int
 
 
+class Tensor:
+    """An array of which only NumPy's protocol tells, as of those of JAX and PyTorch."""
+
+    def __len__(self):
+        return 3
+
+    def __array__(self, dtype=None, copy=None):
+        return np.arange(3, dtype=dtype)
+
+
 @dataclasses.dataclass
 class Point:
     x: int
@@ -354,7 +363,7 @@ POINTS = [{"x": 1, "near": [{"n": 2}]}, {"x": 3, "near": []}]
         (np.array([[1.5, np.inf]], ">f2"), [[1.5, math.inf]]),
         (np.ma.array([1.5, 2], mask=[1, 0], dtype="f2"), [None, 2.0]),
         (pa.array([[1.5, None], None], pa.list_(pa.float16())), [[1.5, None], None]),
-        (jax.numpy.arange(3), [0, 1, 2]),
+        (Tensor(), [0, 1, 2]),
         ([Point(1, [Model(n=2)]), Point(3, [])], POINTS),
         (pd.Series([Point(1, [Model(n=2)]), Point(3, [])]), POINTS),
         ([Model(n=5)], [{"n": 5}]),

@@ -142,7 +142,7 @@ constexpr SpaceSystem space_systems[] = {
 Bound bind_in_system(const Call& call, const SpaceSystem& system) {
   const ValueType type = *vector_class("XYZVector");
   if (call.arguments.size() < 2) return bind_constructor(call, type);
-  const Bound numbers = bind_constructor(call, type);
+  Bound numbers = bind_constructor(call, type);
   if (numbers.kernel == nullptr) return numbers;
   const auto body = [kernel = numbers.kernel, &system, type](const CallContext& context,
                                                              Arguments arguments) {
