@@ -184,9 +184,8 @@ def _layout_without_zones(values: Sequence[Any]) -> Content | None:
     try:
         return layout_of_objects(values)
     except TypeError as error:
-        if "aware" in str(
-            error
-        ):  # "can't subtract offset-naive and offset-aware datetimes", and pandas' words
+        # "can't subtract offset-naive and offset-aware datetimes", and pandas' words for it
+        if "aware" in str(error):
             return None
         raise
 
