@@ -64,8 +64,9 @@ def write(folder: Path, entries: int) -> None:
     random = np.random.default_rng(1)
     types = {"pt": "std::vector<float>", "eta": "std::vector<float>"}
     # ROOT's threads share a file by its clusters.
-    options = {"compression": "lz4:4", "cluster_size": "8 MB"}
-    with colonnade.create(folder / "events.root", "Events", types, **options) as writer:
+    with colonnade.create(
+        folder / "events.root", "Events", types, compression="lz4:4", cluster_size="8 MB"
+    ) as writer:
         for first in range(0, entries, 500_000):
             sizes = random.poisson(5, min(500_000, entries - first))
             items = int(sizes.sum())
