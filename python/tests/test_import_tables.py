@@ -289,6 +289,11 @@ def test_opening_a_table_names_the_command(tmp_path: Path) -> None:
         for use in (colonnade.open, lambda path: colonnade.DataFrame("Events", path).count().value):
             with pytest.raises(colonnade.FormatError, match="`colonnade import` makes a data set of a table"):
                 use(file)
+    (tmp_path / "of.csv").mkdir()
+    np.save(tmp_path / "of.csv" / "x.npy", np.arange(3))
+    # What the folder is called tells nothing.
+    with pytest.raises(colonnade.FormatError, match=r"from_arrays\(.*numpy.load"):
+        colonnade.open(tmp_path / "of.csv" / "x.npy")
 
 
 def test_opening_other_formats_names_what_takes_them(tmp_path: Path) -> None:

@@ -21,7 +21,10 @@ namespace {
 // What to do with files of other formats, told by their first bytes or, without such, by their name.
 const char* advice_for(ByteSpan first, std::string_view uri) {
   const std::string_view text(reinterpret_cast<const char*>(first.data()), first.size());
-  const auto is_in_name = [&](std::string_view ending) { return uri.find(ending) != std::string_view::npos; };
+  const std::string_view name = uri.substr(uri.rfind('/') + 1);
+  const auto is_in_name = [&](std::string_view ending) {
+    return name.find(ending) != std::string_view::npos;
+  };
   if (text.starts_with("PAR1") || text.starts_with("ARROW1") || text.starts_with("ORC") ||
       is_in_name(".csv") || is_in_name(".tsv") || is_in_name(".json") || is_in_name(".ndjson"))
     return "`colonnade import` makes a data set of a table";
