@@ -237,7 +237,7 @@ def test_projected_fields_may_be_all_that_comes_late(tmp_path):
 
 
 def test_other_threads_run_meanwhile(made, tmp_path):
-    """The interpreter is free while bytes move: nobody takes it from this thread."""
+    """Copying releases the interpreter: the switch interval is too long for another thread to take it."""
     begins, goes_on = threading.Event(), threading.Event()
     thread = threading.Thread(target=lambda: begins.wait() and goes_on.set())
     thread.start()

@@ -122,7 +122,7 @@ def test_ways_to_start_workers(how: str, file: str) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process has not ended; in a container, nobody may ask for its status."""
+    """Whether a process still runs. One that has ended stays as a zombie if no parent collects it, as in containers."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

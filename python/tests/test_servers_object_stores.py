@@ -73,7 +73,7 @@ def assert_equal(array, expected):
 
 @contextmanager
 def bounded():
-    """The block ends because it gave up, not because a patience of a minute and more was over."""
+    """The block ends because it gave up, not because a timeout of a minute or more ran out."""
     before = time.monotonic()
     yield
     assert time.monotonic() - before < BOUND
@@ -390,7 +390,7 @@ def test_server_lost_while_reading(place):
 
 
 def test_server_back_in_time(place, monkeypatch):
-    """Who has patience does not notice."""
+    """A client with a longer timeout does not notice."""
     monkeypatch.delenv("COLONNADE_S3_TIMEOUT", raising=False)
     data = events()
     with colonnade.create(place.uri, "Events", compression="none") as writer:

@@ -71,10 +71,10 @@ bluestore block size = {size}
 class CephCluster:
     """Start it with `with` or start(); `store` is "memstore" (in memory) or "bluestore" (on a sparse file)."""
 
-    def __init__(self, store: str = "memstore", size: int = 4 << 30, patience: float = 240) -> None:
+    def __init__(self, store: str = "memstore", size: int = 4 << 30, timeout: float = 240) -> None:
         self._store = store
         self._size = size
-        self._patience = patience
+        self._timeout = timeout
         self._folder: Path | None = None
         self._daemons: dict[str, Process] = {}
 
@@ -143,7 +143,7 @@ class CephCluster:
     def ceph(self, *arguments: str) -> Any:
         """Runs the `ceph` tool; what it answers."""
         # The monitor may have been started a moment ago, on a busy machine.
-        within = ["--connect-timeout", f"{self._patience:.0f}"]
+        within = ["--connect-timeout", f"{self._timeout:.0f}"]
         command = ["ceph", "-c", str(self.configuration), *within, *arguments, "-f", "json"]
         answer = self._run(command)
         return json.loads(answer) if answer.strip() else None
@@ -188,7 +188,7 @@ class CephCluster:
             (pool,) = (pool for pool in self.ceph("osd", "pool", "ls", "detail") if pool["pool_name"] == POOL)
             return ("full" in pool["flags_names"].split(",")) == full
 
-        self._daemons["osd"].wait_until(is_so, self._patience)
+        self._daemons["osd"].wait_until(is_so, self._timeout)
 
     def _start_monitor(self) -> None:
         folder, port = self.folder, free_port()
@@ -219,7 +219,7 @@ class CephCluster:
         def is_up() -> bool:
             return any(osd["up"] == 1 and osd["in"] == 1 for osd in self.ceph("osd", "dump")["osds"])
 
-        self._daemons["osd"].wait_until(is_up, self._patience)
+        self._daemons["osd"].wait_until(is_up, self._timeout)
 
     def _spawn(self, daemon: str) -> None:
         name = {"mon": "a", "osd": "0"}[daemon]
@@ -231,7 +231,7 @@ class CephCluster:
         program, *arguments = command
         found = [find_program(program), *arguments]
         try:
-            done = subprocess.run(found, capture_output=True, text=True, timeout=self._patience, check=False)
+            done = subprocess.run(found, capture_output=True, text=True, timeout=self._timeout, check=False)
         except subprocess.TimeoutExpired as error:
             raise ServerError(f"{' '.join(command)}: no answer\n{self._logs()}") from error
         if done.returncode != 0:

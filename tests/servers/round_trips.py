@@ -20,9 +20,9 @@ from processes import HOST, Server
 STEP = 0.03
 """Seconds between two looks."""
 QUIET = 5
-"""Looks in a row at which nobody had anything to do."""
+"""This many looks in a row must find everybody idle."""
 LONGEST = 20.0
-"""Seconds after which it is not waited for threads that have something to do."""
+"""Seconds after which answers go on even if somebody is still at work."""
 
 
 def is_at_work(folder: Path) -> bool:
