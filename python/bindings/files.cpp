@@ -84,6 +84,19 @@ std::uint64_t sum_of_file(const std::string& uri) {
   return sum.value();
 }
 
+// The content of a local file becomes that of a new one, which appears with it.
+void put_file(io::WritableFile& file, const std::string& path) {
+  constexpr std::uint64_t step = std::uint64_t{8} << 20;
+  const std::unique_ptr<io::RandomAccessFile> from = io::open_for_reading(path);
+  Bytes bytes(static_cast<std::size_t>(std::min(step, from->size())));
+  for (std::uint64_t begin = 0; begin < from->size(); begin += step) {
+    const auto part = MutableByteSpan(bytes).first(std::min(step, from->size() - begin));
+    from->read(begin, part);
+    file.write(begin, part);
+  }
+  file.close();
+}
+
 void remove_file(const std::string& uri) {
   const io::Transport& transport = io::transport_for(uri);
   if (transport.file_system == nullptr)
@@ -113,6 +126,18 @@ void register_files(nb::module_& module) {
           "Entity tag or time of the last change; empty where there is neither.")
       .def("read", &read_bytes, nb::arg("begin"), nb::arg("end"), "Those that are there of a range.")
       .def("read_ranges", &read_ranges, nb::arg("ranges"), "The same of several ranges, in few requests.");
+  nb::class_<io::WritableFile>(module, "WritableFile", "A new file, wherever it is.")
+      .def("put", &put_file, nb::arg("path"), nb::call_guard<Interruptible>(),
+           "Gives it the content of a local file, and its name.")
+      .def("discard", &io::WritableFile::discard, nb::call_guard<nb::gil_scoped_release>(),
+           "Leaves nothing behind.");
+  module.def(
+      "new_file",
+      [](const std::string& uri, bool replace) {
+        return io::open_for_writing(uri, replace ? io::OpenMode::create : io::OpenMode::create_new);
+      },
+      nb::arg("uri"), nb::arg("replace"), nb::call_guard<Interruptible>(),
+      "Begins a file, which has no name before it is complete.");
   module.def(
       "open_bytes", [](const std::string& uri) { return io::open_for_reading(uri); }, nb::arg("uri"),
       nb::call_guard<Interruptible>(), "Opens a file for its bytes.");

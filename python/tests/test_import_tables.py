@@ -567,7 +567,7 @@ def test_what_cannot_be_imported(tmp_path: Path) -> None:
         (good, colonnade.UsageError, "no column 'z'", {"columns": ["z"]}),
         (good, colonnade.UsageError, "no columns are named", {"columns": []}),
         (tmp_path / "f.txt", colonnade.UsageError, "do not say which format to read", {}),
-        ("s3://bucket/x.parquet", colonnade.UnsupportedError, "local files", {}),
+        ("obj:///s/x.parquet", colonnade.UnsupportedError, "store", {}),
         ([], colonnade.UsageError, "nothing to import", {}),
         (good, colonnade.UsageError, "batch_size=0", {"batch_size": 0}),
         (put(pa.table({"x": pa.nulls(3)}), tmp_path / "n.parquet"), colonnade.SchemaError, "missing", {}),

@@ -259,7 +259,10 @@ def test_the_facade_knows_the_other_order_and_the_other_names(path, tmp_path):
         (lambda file: colonnade.open([file]).save_index(""), "'' is not the name of a file"),
         (lambda file: colonnade.collect_garbage(""), "the name of the store, file or folder is empty"),
         (lambda file: colonnade.collect_garbage(".", older_than=timedelta(-1)), "-86400.0 is not a time"),
-        (lambda file: colonnade.export(file, "s3://b/x.csv"), "this is not a path of the local file system"),
+        (
+            lambda file: colonnade.export(file, "obj:///x/x.csv"),
+            "an object store cannot be written as a file",
+        ),
         (
             lambda file: colonnade.create("b.root", "E", {"x": int}, clusters_per_group=0),
             "clusters_per_group=0 is not a number of clusters; try: 1024",

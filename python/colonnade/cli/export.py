@@ -49,7 +49,8 @@ def export(
 ) -> None:
     """Write the data set of FILE to DESTINATION: x.parquet, x.arrow, x.csv or x.npz (NumPy).
 
-    FILE may have wildcards: 'run*.root' exports the entries of all these files.
+    FILE may have wildcards: 'run*.root' exports the entries of all these files. DESTINATION may be a URI:
+    https://host/x.parquet, s3://bucket/x.parquet.
     """
     with (
         open_data_set(file_and_name(file, name), missing=missing) as data_set,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import re
 from abc import ABC, abstractmethod
@@ -10,15 +11,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from colonnade.errors import FileMissingError, FormatError, SchemaError, UnsupportedError, UsageError
+from colonnade import _core
+from colonnade.errors import (
+    Error,
+    FileMissingError,
+    FormatError,
+    SchemaError,
+    UnsupportedError,
+    UsageError,
+)
 from colonnade.misuse import path_text
+from colonnade.reading.elsewhere import TransportFile, file_name, opened
 from colonnade.reading.opening import PathLike
 from colonnade.threads import check_threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TableFiles", "TableFormat", "table_format", "table_name"]
+__all__ = ["TableFiles", "TableFormat", "table_format"]
 
 TableFormat: TypeAlias = Literal["parquet", "arrow", "orc", "csv", "json"]
 
@@ -38,8 +48,11 @@ _FORMATS: dict[str, TableFormat] = {
 }
 """Formats by file name extension."""
 
-_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
-"""Further extensions, of CSV and JSON."""
+_COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+"""Further extensions, of CSV and JSON, and how pyarrow calls their codecs."""
+
+_STEP = 1 << 23
+"""Bytes of a file elsewhere that are read at once where all of it is needed."""
 
 _BLOCK = 1 << 24
 """Bytes of JSON that are parsed at once; a record must fit."""
@@ -50,22 +63,27 @@ _LONG = re.compile(rb"[:\[,]\s*\d{19,20}\s*[,\]}]")
 
 def table_format(path: PathLike) -> TableFormat | None:
     """The format of a file name's extension, or of the first table in a folder; None if it is not a table's."""
-    text = path_text(path)
+    text = _local(path_text(path))
     files = _files_in(text) if os.path.isdir(text) else [text]
     return next(filter(None, map(_format_of, files)), None)
 
 
 def _format_of(path: str) -> TableFormat | None:
-    stem, ending = os.path.splitext(path.lower())
+    stem, ending = os.path.splitext(file_name(path).lower())
     if ending not in _COMPRESSED:
         return _FORMATS.get(ending)
     kind = _FORMATS.get(os.path.splitext(stem)[1])
     return kind if kind in ("csv", "json") else None
 
 
-def table_name(path: str) -> str:
+def _local(source: str) -> str:
+    """The path of a URI of this machine; others as they are."""
+    return _core.local_path(source) if source.startswith("file:") else source
+
+
+def _table_name(path: str) -> str:
     """The name of a file without the extensions of its format, or of a folder."""
-    stem, ending = os.path.splitext(os.path.basename(os.path.abspath(path)))
+    stem, ending = os.path.splitext(file_name(path))
     return os.path.splitext(stem)[0] if ending.lower() in _COMPRESSED else stem
 
 
@@ -88,7 +106,7 @@ class TableFiles:
     """Files with the same columns.
 
     Args:
-        sources: names of files and folders.
+        sources: names of files and folders, and URIs of files.
         kind: their format; by default from the extensions.
         delimiter: of CSV; by default a comma, of .tsv a tab.
         encoding: of CSV; by default UTF-8.
@@ -98,7 +116,7 @@ class TableFiles:
         FormatError: a file cannot be read.
         SchemaError: the files have different columns, or two of the same name.
         UsageError: the format is unknown, or an option is invalid.
-        UnsupportedError: a file is elsewhere.
+        StorageError: a server cannot be reached.
         ResourceError: pyarrow could not start its threads.
     """
 
@@ -106,7 +124,9 @@ class TableFiles:
         self, sources: Sequence[str], kind: TableFormat | None, delimiter: str | None, encoding: str | None
     ) -> None:
         arrow = _pyarrow()
+        sources = [_local(each) for each in sources]
         files, self.kind = _found(sources, kind)
+        self.name = _table_name(sources[0] if os.path.isdir(sources[0]) else files[0])
         options = _text_options(self.kind, delimiter, encoding)
         check_threads(arrow.cpu_count() + arrow.io_thread_count())  # pyarrow 26 needs all that it asks for
         self.parts = [_part(file, self.kind, options) for file in files]
@@ -160,8 +180,6 @@ def _found(sources: Sequence[str], chosen: TableFormat | None) -> tuple[list[str
     endings = ", ".join(_FORMATS)
     files = []
     for source in sources:
-        if "://" in source:
-            raise UnsupportedError("tables are read from local files", "copy the file here first", uri=source)
         if not os.path.isdir(source):
             files.append(source)
             continue
@@ -180,7 +198,7 @@ def _found(sources: Sequence[str], chosen: TableFormat | None) -> tuple[list[str
             uri=files[0],
         )
     for file in files:
-        if not os.path.isfile(file):
+        if "://" not in file and not os.path.isfile(file):
             raise FileMissingError("there is no such file", uri=file)
     return files, kind
 
@@ -267,6 +285,7 @@ class _Part(ABC):
 
     def __init__(self, path: str, kind: TableFormat, options: _TextOptions) -> None:
         self.path, self._kind, self._options = path, kind, options
+        self._elsewhere = opened(path) if "://" in path else None
         self.keys: dict[str, Any] = {}
         with self.reading():
             self.schema = self._schema()
@@ -285,6 +304,16 @@ class _Part(ABC):
     def batches(self, schema: pa.Schema, batch_size: int) -> Iterator[pa.RecordBatch]:
         """Some columns of the file, in these types."""
 
+    def _text(self) -> Any:
+        """What pyarrow reads from front to end: the name of a local file, or the bytes of another, decompressed."""
+        import pyarrow as pa
+
+        if self._elsewhere is None:
+            return self.path
+        codec = _COMPRESSED.get(os.path.splitext(file_name(self.path).lower())[1])
+        content = io.BufferedReader(TransportFile(self._elsewhere), _STEP)
+        return pa.input_stream(content, compression=codec)
+
     def count_rows(self) -> int:
         """The number of rows."""
         import pyarrow as pa
@@ -298,6 +327,8 @@ class _Part(ABC):
 
         try:
             yield
+        except Error:
+            raise
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeError) as error:
             why = str(error).splitlines()[0].rpartition(f"'{self.path}': ")[2]
             advice = next((advice for text, advice in _ADVICE.items() if text in why), "")
@@ -319,14 +350,19 @@ class _Fragment(_Part):
     """A file with a schema."""
 
     def _schema(self) -> pa.Schema:
+        import pyarrow as pa
         from pyarrow import dataset, fs
 
         forms: dict[str, Callable[[], Any]] = {
-            "parquet": lambda: dataset.ParquetFileFormat(pre_buffer=False),
+            "parquet": lambda: dataset.ParquetFileFormat(pre_buffer=self._elsewhere is not None),
             "arrow": dataset.IpcFileFormat,
             "orc": dataset.OrcFileFormat,
         }
-        self.fragment = forms[self._kind]().make_fragment(self.path, fs.LocalFileSystem())
+        if self._elsewhere is None:
+            self.fragment = forms[self._kind]().make_fragment(self.path, fs.LocalFileSystem())
+        else:
+            content = pa.PythonFile(TransportFile(self._elsewhere), "r")
+            self.fragment = forms[self._kind]().make_fragment(content)
         return self.fragment.physical_schema
 
     def batches(self, schema: pa.Schema, batch_size: int) -> Iterator[pa.RecordBatch]:
@@ -346,7 +382,7 @@ class _Stream(_Part):
     def _open(self) -> Any:
         import pyarrow as pa
 
-        return pa.ipc.open_stream(pa.memory_map(self.path))
+        return pa.ipc.open_stream(pa.memory_map(self.path) if self._elsewhere is None else self._text())
 
     def _schema(self) -> pa.Schema:
         return self._open().schema
@@ -367,10 +403,10 @@ class _Csv(_Part):
     def _open(self, **options: Any) -> Any:
         from pyarrow import csv
 
-        of_name = "\t" if re.search(r"\.tsv(\.\w+)?$", self.path.lower()) else ","
+        of_name = "\t" if re.search(r"\.tsv(\.\w+)?$", file_name(self.path).lower()) else ","
         missing = [text for text in csv.ConvertOptions().null_values if text.lower().lstrip("-") != "nan"]
         return csv.open_csv(
-            self.path,
+            self._text(),
             csv.ReadOptions(use_threads=False, encoding=self._options.encoding),
             csv.ParseOptions(
                 delimiter=self._options.delimiter or of_name,
@@ -450,13 +486,13 @@ class _Json(_Part):
         if schema is not None:
             parse.explicit_schema = schema
             parse.unexpected_field_behavior = "error"
-        return json.open_json(self.path, json.ReadOptions(block_size=_BLOCK), parse)
+        return json.open_json(self._text(), json.ReadOptions(block_size=_BLOCK), parse)
 
     def _schema(self) -> pa.Schema:
         import pyarrow as pa
 
         kind = pa.struct(self._open().schema)
-        with pa.input_stream(self.path) as file:
+        with pa.input_stream(self._text()) as file:
             has_long = _LONG.search(file.read(_BLOCK))
         while has_long and (found := next(filter(self._fits, _with_unsigned(kind)), None)):
             kind = found
@@ -503,6 +539,6 @@ def _steps(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
 
 def _part(path: str, kind: TableFormat, options: _TextOptions) -> _Part:
     if kind == "arrow":
-        with open(path, "rb") as file:
+        with TransportFile(opened(path)) as file:
             return (_Fragment if file.read(6) == b"ARROW1" else _Stream)(path, kind, options)
     return {"csv": _Csv, "json": _Json}.get(kind, _Fragment)(path, kind, options)

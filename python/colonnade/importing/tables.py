@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +36,7 @@ from colonnade.writing.options import CheckpointEvery, Size, check_names, write_
 from colonnade.writing.sources import Batch, to_batch
 
 from .field_names import clean_name, free_name
-from .table_files import TableFiles, TableFormat, table_name
+from .table_files import TableFiles, TableFormat
 from .trees import ImportSettings, data_sets_at, same_arrays
 
 if TYPE_CHECKING:
@@ -94,8 +93,9 @@ def import_table(
     blanks and control characters become underscores.
 
     Args:
-        source: the file; or several with the same columns, whose rows are concatenated; or a folder of such files, in
-            which names of folders tell further columns (year=2024). Names may have wildcards, as in `colonnade.open`.
+        source: the file, here or at a URI; or several with the same columns, whose rows are concatenated; or a folder
+            of such files, in which names of folders tell further columns (year=2024). Names may have wildcards, as in
+            `colonnade.open`.
         destination: the file or object store, or this and the path of the data set, as in `colonnade.create`.
         destination_name: the path of the data set; by default the first file's name without extension, with _ for
             characters that names may not have.
@@ -141,9 +141,7 @@ def import_table(
     files = TableFiles(_core.expand_names(sources), format, delimiter, encoding)
     table = _Table(files, columns, names, batch_size)
     uri, name = split_target(destination, destination_name)
-    name = name.strip("/") or clean_name(
-        table_name(sources[0] if os.path.isdir(sources[0]) else table.files[0])
-    )
+    name = name.strip("/") or clean_name(files.name)
     if any(_core.is_same_place(file, uri) for file in table.files):
         raise UsageError("the destination would replace the source", "import to another place", uri=uri)
     there = data_sets_at(uri, overwrite)

@@ -28,6 +28,7 @@ from colonnade.threads import check_threads
 
 from .aside import written_aside
 from .dataset import DataSet, Fields
+from .elsewhere import file_name, written_elsewhere
 from .opening import PathLike
 from .opening import open as open_data_set
 
@@ -76,7 +77,7 @@ def export(
     Args:
         source: the file; file and data set as "f.root:Events" or ("f.root", "Events"); several files, as
             `colonnade.open` takes them; or an open data set.
-        destination: the file to write. It appears when it is complete.
+        destination: the file to write, here or at a URI. It appears when it is complete.
         name: the path of the data set at the source; optional if there is only one.
         columns: names, paths, wildcards; by default all readable fields.
         format: "parquet", "arrow" (the IPC file format), "csv" or "npz"; by default from the extension of
@@ -90,7 +91,7 @@ def export(
         The number of entries written.
 
     Raises:
-        UsageError: an unknown format or compression; or the destination exists, is no local file, or is the source.
+        UsageError: an unknown format or compression; or the destination exists, is no file, or is the source.
         UnsupportedError: the format cannot hold a column.
         StorageError: the destination cannot be written.
         ResourceError: memory or threads do not suffice.
@@ -107,20 +108,36 @@ def export(
                 overwrite=overwrite,
                 progress=progress,
             )
-    path = Path(_core.local_path(path_text(destination)))
-    chosen = format or FORMATS.get(path.suffix.lower())
+    place = path_text(destination)
+    name = file_name(place)
+    chosen = format or FORMATS.get(Path(name).suffix.lower())
     if chosen not in _WRITERS:
         raise UsageError(
-            f"'{path.name}' does not say which format to write",
+            f"'{name}' does not say which format to write",
             f"a name that ends in {', '.join(FORMATS)}, or format=",
         )
     if compression not in ("zstd", "lz4", "none"):
         raise UsageError(f"exports can be compressed with zstd, lz4 or none, not {compression!r}")
-    _check_place(path, source.files, overwrite)
     report = progress or (lambda done, total: None)
-    with _reported(path), written_aside(path) as aside:
-        _WRITERS[chosen](_Job(source, columns, compression, step_size, report), aside)
+    job = _Job(source, columns, compression, step_size, report)
+    with _reported(place), _new_file(place, source.files, overwrite) as path:
+        _WRITERS[chosen](job, path)
     return source.num_entries
+
+
+@contextmanager
+def _new_file(place: str, files: Iterable[str], overwrite: bool) -> Iterator[Path]:
+    """Provide a path whose file gets its name, or is sent, when it is complete."""
+    if _core.is_local_file(place):
+        path = Path(_core.local_path(place))
+        _check_place(path, files, overwrite)
+        with written_aside(path) as aside:
+            yield aside
+    else:
+        if any(_core.is_same_place(file, place) for file in files):
+            raise UsageError("the destination would replace the source", "another file", uri=place)
+        with written_elsewhere(place, replace=overwrite) as path:
+            yield path
 
 
 class _Job:
@@ -183,7 +200,7 @@ def _check_place(path: Path, files: Iterable[str], overwrite: bool) -> None:
 
 
 @contextmanager
-def _reported(path: Path) -> Iterator[None]:
+def _reported(path: str) -> Iterator[None]:
     """Turn errors of the system into those that name the file."""
     try:
         yield
@@ -194,7 +211,9 @@ def _reported(path: Path) -> Iterator[None]:
             f"there is not enough memory to write '{path}'", "a smaller step_size="
         ) from error
     except OSError as error:
-        raise StorageError(f"'{path}' cannot be written: {error.strerror or error}", uri=str(path)) from error
+        if isinstance(error, Error):
+            raise
+        raise StorageError(f"'{path}' cannot be written: {error.strerror or error}", uri=path) from error
 
 
 def _refuse(error: Exception, what: str) -> UnsupportedError:
