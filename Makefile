@@ -22,7 +22,7 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-cache bench-ml bench-gpu bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations soak $(STAGES)
+.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-cache bench-ml bench-gpu bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations soak arrays-package arrays-package-anew $(STAGES)
 
 help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
@@ -52,12 +52,13 @@ setup-bench:
 test: setup
 	@MAKE='$(MAKE)' tools/run_stages.sh $(STAGES)
 
-# What the package imports is installed while it is compiled.
+# What the package imports is installed while it is compiled. The plot does not wait for the data frame.
 demo:
 	@tools/bootstrap.sh build
-	@tools/bootstrap.sh run & $(MAKE) --no-print-directory python-package && wait $$!
+	@tools/bootstrap.sh run & $(MAKE) --no-print-directory arrays-package && wait $$!
 	@mkdir -p demo
 	.venv/bin/colonnade demo --events $(EVENTS) --output demo
+	@$(MAKE) --no-print-directory python-package
 
 # On a machine that has nothing yet: see tools/fresh.sh. FRESH names other targets than the two.
 SYSTEM ?= debian
@@ -160,15 +161,26 @@ packages: build
 	@cd build/default && cpack >cpack.log || { tail -n 50 cpack.log; exit 1; }
 	@rm -rf dist/_CPack_Packages && ls dist
 
-# With compiler and flags of `build`, so that the compiler cache has most of it; without, those that Python was built with.
+# install(SETTINGS): with compiler and flags of `build`, so that the compiler cache has most of it; without, those that
+# Python was built with.
+install = @mkdir -p build/python; CXX="$${CXX:-c++}" $(PYTHON_ENV) -m pip install . --no-build-isolation --no-deps \
+  --force-reinstall --disable-pip-version-check -v --config-settings=build-dir=build/python \
+  --config-settings=cmake.define.COLONNADE_WERROR=ON $(1) \
+  >build/python/install.log 2>&1 || { tail -n 100 build/python/install.log; exit 1; }
+
 $(PACKAGE_STAMP): $(PACKAGE_INPUTS)
-	@mkdir -p build/python
 	@echo "compiling and installing the Python package; its log is build/python/install.log"
-	@CXX="$${CXX:-c++}" $(PYTHON_ENV) -m pip install . --no-build-isolation --no-deps --force-reinstall \
-	  --disable-pip-version-check -v --config-settings=build-dir=build/python \
-	  --config-settings=cmake.define.COLONNADE_WERROR=ON \
-	  >build/python/install.log 2>&1 || { tail -n 100 build/python/install.log; exit 1; }
+	$(call install)
 	@touch $@
+
+# The package without its data frame, until python-package has compiled that; nothing if it has.
+ARRAYS := --config-settings=build.targets=_core_arrays --config-settings=install.components=arrays
+arrays-package:
+	@$(MAKE) --no-print-directory -q $(PACKAGE_STAMP) || $(MAKE) --no-print-directory arrays-package-anew
+
+arrays-package-anew:
+	@echo "compiling and installing the Python package without its data frame; its log is build/python/install.log"
+	$(call install,$(ARRAYS))
 
 typing: python-package
 	.venv/bin/mypy -p colonnade

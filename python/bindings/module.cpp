@@ -30,10 +30,10 @@ NB_MODULE(_core, module) {
   register_copy(module);
   register_garbage(module);
   register_cache(module);
-  register_frame(module);
   register_batches(module);
   register_texts(module);
-  register_tallies(module);
   register_floating_point(module);
+  for (auto* of_frame : {&register_frame, &register_tallies})
+    if (of_frame != nullptr) of_frame(module);
   find_xrootd();
 }

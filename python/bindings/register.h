@@ -24,10 +24,11 @@ void register_repair(nanobind::module_& module);
 void register_copy(nanobind::module_& module);
 void register_garbage(nanobind::module_& module);
 void register_cache(nanobind::module_& module);
-void register_frame(nanobind::module_& module);
+// Null in the module without the data frame.
+[[gnu::weak]] void register_frame(nanobind::module_& module);
 void register_batches(nanobind::module_& module);
 void register_texts(nanobind::module_& module);
-void register_tallies(nanobind::module_& module);
+[[gnu::weak]] void register_tallies(nanobind::module_& module);
 void register_floating_point(nanobind::module_& module);
 void find_xrootd();
 

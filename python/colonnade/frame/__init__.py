@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from colonnade import _core
+
+if not hasattr(_core, "FrameGraph"):
+    raise ImportError(
+        "this build has no data frame: `make demo` compiles it after the plot; try: make python-package"
+    )
+
 from .corrections import Correction, corrections
 from .dataframe import DataFrame, compute, run_graphs, variations_for
 from .explaining import Explanation, StepCost
