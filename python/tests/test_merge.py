@@ -528,3 +528,52 @@ def test_the_command_line(made, tmp_path):
     assert "Events: 2 inputs were in it already" in done.stdout
     assert colonnade.open(out).num_entries == 40_000
     assert run(out, *made, "-f", "--recompress", "lz4", "--json").returncode == 0
+
+
+def test_files_that_name_their_data_set(tmp_path, run):
+    """ "f.root:Events" was a file of that name here, alone of all commands."""
+    for number in range(2):
+        for name in ("Events", "dir/Other"):
+            mode = "create" if name == "Events" else "update"
+            write(
+                tmp_path / f"in{number}.root",
+                {"x": "int"},
+                [{"x": number}, {"x": len(name)}],
+                name=name,
+                mode=mode,
+            )
+    first, second = (str(tmp_path / f"in{number}.root") for number in range(2))
+    for number, (output, inputs, options) in enumerate(
+        [
+            ("", [f"{first}:Events", f"{second}:Events"], []),
+            ("", [f"{tmp_path}/in?.root:Events/"], []),
+            ("", [f"{first}:Events", second], []),
+            (":Events", [first, second], []),
+            ("", [first, f"{second}:Events"], ["--name", "Events"]),
+        ]
+    ):
+        out = str(tmp_path / f"out{number}.root")
+        status, _, err = run("merge", out + output, *inputs, *options)
+        assert (status, err) == (0, "")
+        assert colonnade.datasets(out) == ["Events"]
+        assert colonnade.open(out)["x"].tolist() == [0, 6, 1, 6]
+        assert run("merge", "--append", out + output, *inputs, *options)[0] == 0
+        assert colonnade.open(out).num_entries == 4
+    for output, inputs, options, other in [
+        ("", [f"{first}:Events", f"{second}:dir/Other"], {}, "in1.root:dir/Other' names another"),
+        (":New", [f"{first}:Events"], {}, "none.root:New' names another data set than Events"),
+        ("", [f"{first}:Events"], {"data_sets": ["Events", "dir/Other"]}, "than Events, dir/Other"),
+        ("", [f"{first}:None"], {}, "data set 'None'|no data set"),
+    ]:
+        with pytest.raises(colonnade.Error, match=other):
+            colonnade.merge(f"{tmp_path}/none.root{output}", inputs, **options)
+        assert not (tmp_path / "none.root").exists()
+
+
+def test_paths_with_colons_are_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "day:1").mkdir()
+    for name in ("day:1/a.root", "b:2.root"):
+        write(name, {"x": "int"}, [{"x": 1}])
+    colonnade.merge("out:3.root", ["day:1/*", "b:2.root:Events"])
+    assert colonnade.open(tmp_path / "out:3.root").num_entries == 2

@@ -48,7 +48,8 @@ def merge(**given: Any) -> None:
     """Merge the data sets of INPUTS into OUTPUT: files, files in S3, object stores.
 
     Data sets of the same name are concatenated in the order of the inputs, page by page as they are stored. Names of
-    inputs may have wildcards. Histograms, trees and other objects are left out and listed.
+    inputs may have wildcards. "f.root:Events" is the data set "Events" alone, as with --name. Histograms, trees and
+    other objects are left out and listed.
     """
     as_json = given.pop("as_json")
     every = given.pop("checkpoint_every")

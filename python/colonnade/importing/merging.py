@@ -18,7 +18,7 @@ from colonnade.importing.copying import (
     verify_depth,
 )
 from colonnade.misuse import chosen_names, files_of, path_text
-from colonnade.reading.opening import PathLike
+from colonnade.reading.opening import PathLike, split_target
 from colonnade.reading.steps import byte_count
 from colonnade.writing.options import Size, check_names, write_options
 
@@ -89,7 +89,8 @@ def merge(
 
     Args:
         output: the file or object store to make.
-        inputs: files, files in S3, object stores; names of files may have wildcards, as in `colonnade.open`.
+        inputs: files, files in S3, object stores; names of files may have wildcards, as in `colonnade.open`. One that
+            is given as "f.root:Events" chooses this data set, as `data_sets` does.
         mode: "strict": all inputs must have the same fields; "filter": the fields that all inputs have; "union": the
             fields of any input, zero or empty in the entries of inputs that lack them.
         data_sets: names of the data sets to merge; by default all.
@@ -119,7 +120,8 @@ def merge(
     Raises:
         FileMissingError: no such file.
         NotFoundError: an input without data sets, or a given name that no input has.
-        UsageError: an input is given twice or is the output, or has changed since it was merged; or the output exists.
+        UsageError: an input is given twice or is the output, or has changed since it was merged; the output exists;
+            or files are given with the names of different data sets.
         SchemaError: the inputs' fields are incompatible in this mode.
         ChecksumError: a page of an input is damaged.
         StorageError: reading or writing failed.
@@ -128,10 +130,13 @@ def merge(
         raise UsageError(f"{jobs} is not a number of jobs", f"1 to {(1 << 16) - 1}")
     check_names(settings, "a merge")
     settings.setdefault("page_buffer_budget", "32 MiB")  # there may be many inputs, but memory is limited
+    given = files_of(inputs, "a file, or a list of files: merge(output, inputs)")
+    path_text(output, "the output comes first: merge(output, inputs)")
+    uris, names = _named([*given, output], chosen_names(data_sets, "data set"))
     report = _core.merge(
-        [path_text(each) for each in files_of(inputs, "a file, or a list of files: merge(output, inputs)")],
-        path_text(output, "the output comes first: merge(output, inputs)"),
-        [name.strip("/") for name in chosen_names(data_sets, "data set")],
+        uris[:-1],
+        uris[-1],
+        names,
         _MODES.index(mode),
         bool(append),
         jobs or 0,
@@ -156,3 +161,25 @@ def merge(
         seconds=report.seconds,
         interrupted=report.interrupted,
     )
+
+
+def _named(files: Sequence[PathLike], chosen: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split files given as "f.root:Events" into their paths and the data sets to merge, none for all."""
+    names = [name.strip("/") for name in chosen]
+    uris = []
+    for each in files:
+        uri, name = _split(each)
+        name = name.strip("/")
+        names = names or ([name] if name else [])
+        if name and names != [name]:
+            raise UsageError(
+                f"'{uri}:{name}' names another data set than {', '.join(names)}: a merge keeps their names",
+                "colonnade import (colonnade.copy), for data sets with different names; or several merges",
+            )
+        uris.append(uri)
+    return uris, names
+
+
+def _split(file: PathLike) -> tuple[str, str]:
+    uri, name = split_target(file) if path_text(file) else ("", "")
+    return (f"{uri}:{name}", "") if _core.has_wildcard(name) else (uri, name)  # "2024:day1/*" is a path
