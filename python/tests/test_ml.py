@@ -727,3 +727,23 @@ def test_children_get_no_data_frame_that_is_in_use(files: list[str]) -> None:
     """A fork waits for the thread that loads the next window: in the child, nobody would release its locks."""
     program = [sys.executable, "-W", "ignore", "-c", FORKED, *files]
     subprocess.run(program, timeout=100, check=True, start_new_session=True)
+
+
+def test_a_column_is_named_once(files: list[str]) -> None:
+    """A matrix of ["x", "y", "x"] had two columns."""
+    frame = colonnade.DataFrame("Events", files)
+    for options, text in (
+        ({"features": ["x", "y", "x"]}, "the feature 'x' is named twice"),
+        ({"features": ["y + 1", "y + 1"], "matrix": True}, r"the feature 'y \+ 1' is named twice"),
+        ({"features": [colonnade.col("x"), "x"]}, "the feature 'x' is named twice"),
+        ({"features": ["y"], "target": ["x", "x"]}, "the target 'x' is named twice"),
+    ):
+        with pytest.raises(colonnade.UsageError, match=text):
+            ml.Batches(frame, **options)  # type: ignore[arg-type]
+    for features, names in ((["x", "[x]*", "y"], ["x", "y"]), (["[x]*", "y*", "x"], ["x", "y"])):
+        batch = next(iter(ml.Batches(frame, features)))
+        assert list(batch.features) == names
+    one = ml.Batches(frame, (name for name in ("x", "y")), target="x", weight="x", matrix=True, shuffle=False)  # type: ignore[arg-type]
+    batch = next(iter(one))
+    assert batch.features[:3].tolist() == [[0, 0], [1, 0.5], [2, 1]]
+    assert batch.target[:3].tolist() == batch.weight[:3].tolist() == [0, 1, 2]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard, TypeVar, cast
 
 import numpy as np
 
@@ -90,7 +90,8 @@ class Batches:
 
     Args:
         data: a DataFrame with its filters and definitions, or a data set.
-        features: columns, wildcards, expressions, or all columns if None; numbers or lists of numbers.
+        features: columns, wildcards, expressions, or all columns if None; numbers or lists of numbers. Each is named
+            once; one that a wildcard matches, too, is there once.
         target: one column of numbers or several, or none.
         weight: a column with one number per row.
         batch_size: rows of a batch.
@@ -112,7 +113,8 @@ class Batches:
     Raises:
         NotFoundError: unknown columns.
         TypeMismatchError: a column that is neither numbers nor lists of numbers, or an argument of the wrong kind.
-        UsageError: contradictory settings, numbers that are too small, or a range of entries above.
+        UsageError: contradictory settings, a column that is named twice, numbers that are too small, or a range of
+            entries above.
         UnsupportedError: the package of `library` is not installed.
         ConversionError: of the iteration: a value that `dtype`, or an integer of JAX without 64 bits, cannot hold.
     """
@@ -532,7 +534,9 @@ def _is_list(columns: object) -> bool:
 
 
 def _listed(target: ExpressionLike | Sequence[ExpressionLike]) -> Sequence[ExpressionLike]:
-    return cast("Sequence[ExpressionLike]", target if _is_list(target) else [target])
+    targets = list(cast("Sequence[ExpressionLike]", target if _is_list(target) else [target]))
+    _check_different(targets, "target")
+    return targets
 
 
 def _inputs(
@@ -543,10 +547,23 @@ def _inputs(
     if not _is_list(features):
         one = str(features) if isinstance(features, str | Expression) else "x"
         raise UsageError("features must be a list of columns", f"[{one!r}]")
-    names: list[ExpressionLike] = []
+    features = list(features)
+    names: dict[str, ExpressionLike] = {}
+    _check_different([each for each in features if not _is_pattern(each)], "feature")
     for each in features:
-        names += frame._select(each) if isinstance(each, str) and any(c in each for c in "*?") else [each]
-    return names
+        names |= {str(one): one for one in (frame._select(each) if _is_pattern(each) else [each])}
+    return list(names.values())
+
+
+def _is_pattern(feature: ExpressionLike) -> TypeGuard[str]:
+    return isinstance(feature, str) and any(c in feature for c in "*?")
+
+
+def _check_different(columns: Sequence[ExpressionLike], what: str) -> None:
+    """Refuse columns that are named twice: a batch has each once, and a matrix fewer columns than were named."""
+    names = list(map(str, columns))
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"the {what} '{twice}' is named twice", "each name once")
 
 
 def _texts(frame: DataFrame, expressions: Sequence[ExpressionLike]) -> dict[str, str]:
