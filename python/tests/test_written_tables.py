@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import math
 import random
+import re
 
 import awkward as ak
 import numpy as np
@@ -876,3 +877,204 @@ def test_times_that_come_late_in_another_zone_are_the_same_numbers(tmp_path):
         pa.table({"x": pa.array([7], pa.timestamp("s", zone))}) for zone in ("UTC", "Europe/Paris")
     )
     assert write(tmp_path / "f.root", here, there)["x"].tolist() == [7, 7]
+
+
+TIMES = {
+    "timestamp[s]": [datetime.datetime(2024, 5, 17, 12), np.datetime64(5, "D"), np.datetime64(-3, "Y")],
+    "timestamp[us, tz=UTC]": [
+        datetime.datetime(1, 1, 1, tzinfo=datetime.UTC),
+        datetime.datetime(2024, 5, 17, 2, tzinfo=datetime.timezone(datetime.timedelta(hours=2))),
+        pd.Timestamp("2024-05-17 12:30:00.000001", tz="Europe/Berlin"),
+        np.datetime64(5, "ns") + np.timedelta64(995, "ns"),
+    ],
+    "timestamp[ns]": [
+        pd.Timestamp(1577836800000000001),
+        datetime.datetime(1970, 1, 1),
+        np.datetime64(7, "us"),
+    ],
+    "date32[day]": [
+        datetime.date(2024, 5, 17),
+        datetime.date(1, 1, 1),
+        np.datetime64("1999-12"),
+        np.datetime64(9, "D"),
+    ],
+    "date64[ms]": [datetime.date(2024, 5, 17), np.datetime64(9, "D")],
+    "time32[s]": [datetime.time(1, 2, 3)],
+    "time64[us]": [datetime.time(23, 59, 59, 999999)],
+    "duration[ms]": [
+        datetime.timedelta(days=-3, milliseconds=5),
+        np.timedelta64(2, "W"),
+        np.timedelta64(10**6, "ns"),
+    ],
+    "duration[ns]": [pd.Timedelta(5, "ns"), pd.Timedelta(-1, "D"), np.timedelta64(7, "ns")],
+}
+
+
+def ticks(value, kind):
+    """The integer of Arrow."""
+    unit = pa.type_for_alias(re.sub(", tz=.*", "]", kind)) if kind != "time32[s]" else pa.time32("s")
+    if isinstance(value, np.datetime64) and kind.startswith("date"):
+        value = value.astype("M8[D]").item()
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.astype(f"{value.dtype.kind}8[{unit.unit}]")
+    return pa.scalar(value, unit).cast(pa.int32() if unit.bit_width == 32 else pa.int64()).as_py()
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_times_one_by_one_are_those_of_arrays(tmp_path, kind):
+    """They were refused by `fill`, which `extend` takes."""
+    values = TIMES[kind]
+    number = "std::int32_t" if "32" in kind else "std::int64_t"
+    schema = {
+        "one": number,
+        "maybe": f"std::optional<{number}>",
+        "many": f"std::vector<{number}>",
+        "fixed": f"std::array<{number},2>",
+        "record": {"t": number, "n": "int"},
+        "either": f"std::variant<std::string,{number}>",
+    }
+    places = ["one", "maybe", "many", "fixed", "record.t", "either._1"]
+    expected = []
+    with colonnade.create(
+        tmp_path / "f.root", "Events", schema, field_descriptions=dict.fromkeys(places, kind)
+    ) as writer:
+        for k, value in enumerate(values):
+            writer.fill(
+                one=value,
+                maybe=[value, pd.NaT, np.datetime64("NaT"), None][k % 4],
+                many=[value] * k,
+                fixed=(value, value),
+                record={"t": value, "n": k},
+                either=value if k % 2 else "text",
+            )
+            n = ticks(value, kind)
+            expected.append(
+                {
+                    "one": n,
+                    "maybe": n if k % 4 == 0 else None,
+                    "many": [n] * k,
+                    "fixed": [n, n],
+                    "record": {"t": n, "n": k},
+                    "either": n if k % 2 else "text",
+                }
+            )
+    assert colonnade.open(tmp_path / "f.root").arrays().to_list() == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        datetime.datetime(2024, 5, 17, 1, tzinfo=datetime.UTC),
+        datetime.date(2024, 5, 17),
+        datetime.time(1, 2),
+        datetime.timedelta(hours=1),
+        pd.Timestamp("2024-05-17 01:00"),
+        np.datetime64(5, "ms"),
+        np.timedelta64(5, "s"),
+    ],
+    ids=lambda value: f"{type(value).__name__}",
+)
+def test_the_first_entry_says_the_unit_of_times(tmp_path, value):
+    files = [tmp_path / "filled.root", tmp_path / "extended.root"]
+    rows = [{"t": value, "r": {"l": [value]}}, {"t": value, "r": {"l": []}}]
+    with colonnade.create(files[0], "Events") as writer:
+        for row in rows:
+            writer.fill(**row)
+    with colonnade.create(files[1], "Events") as writer:
+        writer.extend(rows[:1])
+        writer.extend(rows[1:])
+    filled, extended = map(colonnade.open, files)
+    assert filled.arrays().to_list() == extended.arrays().to_list()
+    assert [filled.schema[path].description for path in ("t", "r.l")] == [
+        extended.schema[path].description for path in ("t", "r.l")
+    ]
+    assert filled.schema["t"].description
+
+
+def test_times_that_are_not_of_the_unit_are_refused(tmp_path):
+    moment = datetime.datetime(2024, 5, 17, 1, 2, 3, 4)
+    with colonnade.create(
+        tmp_path / "f.root",
+        "Events",
+        {"t": "std::int64_t", "n": "std::int64_t", "d": "std::int32_t"},
+        field_descriptions={"t": "timestamp[s]", "d": "date32[day]"},
+    ) as writer:
+        good = {"t": moment.replace(microsecond=0), "n": 1, "d": moment.date()}
+        for name, value, kind, text in (
+            ("t", moment, colonnade.ConversionError, r"not a whole number of timestamp\[s\]"),
+            ("t", np.datetime64(1, "ms"), colonnade.ConversionError, "not a whole number"),
+            ("t", moment.date(), colonnade.TypeMismatchError, r"type date is no timestamp\[s\]"),
+            ("t", np.timedelta64(1, "s"), colonnade.TypeMismatchError, "is no timestamp"),
+            ("t", moment.time(), colonnade.TypeMismatchError, "type time is no timestamp"),
+            ("t", pd.NaT, colonnade.TypeMismatchError, "type NaTType is no timestamp"),
+            ("t", np.datetime64(10**17, "Y"), colonnade.Error, "is no timestamp|does not fit"),
+            ("n", moment, colonnade.TypeMismatchError, r"field_descriptions=\{'n': 'timestamp\[us\]'\}"),
+            ("d", moment, colonnade.TypeMismatchError, r"type datetime is no date32\[day\]"),
+            ("d", np.datetime64(2**40, "D"), colonnade.ConversionError, "does not fit"),
+        ):
+            with pytest.raises(kind, match=text) as caught:
+                writer.fill(**{**good, name: value})
+            assert caught.value.field == name
+        writer.fill(**good)
+    assert colonnade.open(tmp_path / "f.root").arrays().to_list() == [
+        {"t": ticks(good["t"], "timestamp[s]"), "n": 1, "d": ticks(good["d"], "date32[day]")}
+    ]
+
+
+TUPLES = {
+    "of integers": ([(1, 2), (3, 4)], "std::tuple<std::int64_t,std::int64_t>"),
+    "of two kinds": ([(1, 2.5), (3, 4.0)], "std::tuple<std::int64_t,double>"),
+    "in lists": ([[(1, 2)], []], "std::vector<std::tuple<std::int64_t,std::int64_t>>"),
+    "with a missing one": ([None, (1, "a")], "std::optional<std::tuple<std::int64_t,std::string>>"),
+    "with a missing item": (
+        [(1, None), (2, 3)],
+        "std::tuple<std::int64_t,std::optional<std::int64_t>>",
+    ),
+    "of several lengths": ([(1,), (1, 2), ()], "std::vector<std::int64_t>"),
+}
+
+
+def columns_of(values):
+    array = np.empty(len(values), object)
+    array[:] = values
+    return values, array, pd.Series(array, dtype=object)
+
+
+@pytest.mark.parametrize(("values", "kind"), TUPLES.values(), ids=TUPLES)
+def test_tuples_are_tuples_in_lists_numpy_and_pandas(tmp_path, values, kind):
+    """In columns of pandas they were lists of numbers, and integers beside floating-point numbers were rounded."""
+    for number, column in enumerate(columns_of(values)):
+        events = write(tmp_path / f"{number}.root", {"x": column})
+        assert types(tmp_path / f"{number}.root") == {"x": kind}
+        expected = [list(value) for value in values] if "vector<std::int64_t>" in kind else values
+        assert events["x"].to_list() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "spec", "stored"),
+    [
+        ([(1, 2), (3, 4)], "std::pair<int,double>", [(1, 2.0), (3, 4.0)]),
+        ([(1, 2), (3, 4)], "std::array<double,2>", [[1.0, 2.0], [3.0, 4.0]]),
+        ([(1, 2), (3, 4)], "std::vector<float>", [[1.0, 2.0], [3.0, 4.0]]),
+        ([(1,), (), (1, 2.5)], "std::vector<float>", [[1.0], [], [1.0, 2.5]]),
+        ([None, (1, 2)], "std::optional<std::vector<int>>", [None, [1, 2]]),
+        ([[(1, 2), (3,)], []], "std::vector<std::set<int>>", [[[1, 2], [3]], []]),
+        ([[(1, 2)], []], "std::map<int,int>", [[(1, 2)], []]),
+        ([{"a": (1, 2)}], {"a": "std::vector<int>"}, [{"a": [1, 2]}]),
+        ([(1, "a")], "std::vector<float>", None),
+        ([(1, 2, 3)], "std::pair<int,int>", None),
+        ([(1, 2, 3)], "std::array<int,2>", None),
+    ],
+)
+def test_tuples_go_where_fill_takes_them(tmp_path, values, spec, stored):
+    """Lists of them were refused for vectors and arrays, columns of pandas for pairs."""
+    for number, column in enumerate(columns_of(values)):
+        with colonnade.create(tmp_path / f"{number}.root", "Events", {"x": spec}) as writer:
+            if stored is None:
+                with pytest.raises(colonnade.Error):
+                    writer.extend({"x": column})
+                continue
+            writer.extend({"x": column})
+            for value in values:
+                writer.fill(x=value)
+        assert colonnade.open(tmp_path / f"{number}.root")["x"].to_list() == stored * 2

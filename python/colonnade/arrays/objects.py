@@ -13,7 +13,7 @@ from colonnade.errors import ConversionError
 
 from .awkward import layout_of_list
 
-__all__ = ["is_changed", "layout_of_objects"]
+__all__ = ["are_tuples", "has_tuples", "is_changed", "layout_of_objects"]
 
 
 def layout_of_objects(values: Any) -> Content:
@@ -25,7 +25,7 @@ def layout_of_objects(values: Any) -> Content:
     try:
         if not isinstance(values, list | tuple):
             return ak.to_layout(ak.Array(values))
-        values = list(values)
+        values = _lists_for_tuples(values)
         layout = layout_of_list(values)
         if is_changed(values, layout):
             raise ValueError("values of several kinds")
@@ -61,6 +61,27 @@ def layout_of_objects(values: Any) -> Content:
                 [layout_of_objects(part) for part in zip(*values, strict=True)], None
             )
         raise
+
+
+def are_tuples(values: Iterable[Any]) -> bool:
+    """Whether values, missing ones aside, are tuples of one length: those of several lengths are lists."""
+    lengths = {len(value) if isinstance(value, tuple) else 0 for value in values if value is not None}
+    return len(lengths) == 1 and lengths != {0}
+
+
+def _lists_for_tuples(values: Sequence[Any]) -> list[Any]:
+    """The values, with lists for tuples of several lengths, which are none of C++."""
+    if any(not isinstance(value, tuple | None) for value in values) or are_tuples(values):
+        return list(values)
+    return [None if value is None else list(value) for value in values]
+
+
+def has_tuples(content: Content) -> bool:
+    """Whether there are tuples in a layout."""
+    if content.is_record and content.is_tuple:
+        return True
+    inner = content.contents if content.is_union or content.is_record else [getattr(content, "content", None)]
+    return any(each is not None and has_tuples(each) for each in inner)
 
 
 def is_changed(values: Collection[Any], content: Content) -> bool:

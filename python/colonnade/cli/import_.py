@@ -49,6 +49,31 @@ __all__ = ["import_"]
 @click.option("--delimiter", help="Tables: of CSV, by default a comma, and a tab in .tsv files.")
 @click.option("--encoding", help="Tables: of CSV, such as latin-1; by default UTF-8.")
 @click.option(
+    "--decimal",
+    type=click.Choice([".", ","]),
+    default=".",
+    show_default=True,
+    help="Tables: of CSV, what separates the digits of a fraction; with a comma, columns are separated by ;.",
+)
+@click.option("--no-header", is_flag=True, help="Tables: of CSV without names in the first line: f0, f1, ...")
+@fields_option(
+    "--column-names", "Tables: of CSV without names in the first line, those of all columns: time,x."
+)
+@click.option(
+    "--skip-rows",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="COUNT",
+    help="Tables: of CSV, lines to leave out at the beginning of each file.",
+)
+@click.option(
+    "--decimals-as",
+    type=click.Choice(["refuse", "double", "text"]),
+    default="refuse",
+    show_default=True,
+    help="Tables: what becomes of decimal numbers.",
+)
+@click.option(
     "--compression",
     help="Compression, such as zstd:5, lz4, none, or ROOT's 505. Default: RNTuples keep theirs, TTrees get zstd:5.",
 )
@@ -102,10 +127,20 @@ def import_(context: click.Context, /, **given: Any) -> None:
         _refuse_options_of_trees(context)
         _shown(_import_tables(given), given)
         return
-    for name in ("rename", "delimiter", "encoding"):
-        if given[name]:
+    for name in (
+        "rename",
+        "delimiter",
+        "encoding",
+        "decimal",
+        "no_header",
+        "column_names",
+        "skip_rows",
+        "decimals_as",
+    ):
+        if given[name] and context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
             raise UsageError(
-                f"--{name} is for tables", "--format, if the sources are tables of another extension"
+                f"--{name.replace('_', '-')} is for tables",
+                "--format, if the sources are tables of another extension",
             )
     named = [_place(source, given["tree"] or given["name"]) for source in given["sources"]]
     sources = [(file, name) for uri, name in named for file in _core.expand_names([uri])]
@@ -232,6 +267,11 @@ def _import_tables(given: dict[str, Any]) -> TableReport:
             format=given["format"],
             delimiter=given["delimiter"],
             encoding=given["encoding"],
+            decimal=given["decimal"],
+            header=not given["no_header"],
+            column_names=given["column_names"],
+            skip_rows=given["skip_rows"],
+            decimals_as=given["decimals_as"],
             verify=given["verify"] is not None,
             checkpoint_every=None if every is None else number_or_text(every),
             progress=bar.reading,

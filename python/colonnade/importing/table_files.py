@@ -28,7 +28,7 @@ from colonnade.threads import check_threads
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TableFiles", "TableFormat", "table_format"]
+__all__ = ["TableFiles", "TableFormat", "TextOptions", "table_format"]
 
 TableFormat: TypeAlias = Literal["parquet", "arrow", "orc", "csv", "json"]
 
@@ -108,8 +108,7 @@ class TableFiles:
     Args:
         sources: names of files and folders, and URIs of files.
         kind: their format; by default from the extensions.
-        delimiter: of CSV; by default a comma, of .tsv a tab.
-        encoding: of CSV; by default UTF-8.
+        text: how CSV is written.
 
     Raises:
         FileMissingError: there is no such file, or none in a folder.
@@ -120,14 +119,12 @@ class TableFiles:
         ResourceError: pyarrow could not start its threads.
     """
 
-    def __init__(
-        self, sources: Sequence[str], kind: TableFormat | None, delimiter: str | None, encoding: str | None
-    ) -> None:
+    def __init__(self, sources: Sequence[str], kind: TableFormat | None, text: TextOptions) -> None:
         arrow = _pyarrow()
         sources = [_local(each) for each in sources]
         files, self.kind = _found(sources, kind)
         self.name = _table_name(sources[0] if os.path.isdir(sources[0]) else files[0])
-        options = _text_options(self.kind, delimiter, encoding)
+        options = _checked(text, self.kind)
         check_threads(arrow.cpu_count() + arrow.io_thread_count())  # pyarrow 26 needs all that it asks for
         self.parts = [_part(file, self.kind, options) for file in files]
         for folder in filter(os.path.isdir, dict.fromkeys(sources)):
@@ -232,6 +229,7 @@ def _common(schemas: Sequence[tuple[str, pa.Schema]]) -> pa.Schema:
             if name not in first.names or name not in this.names:
                 why = f"'{name}' is not in all of them"
                 raise SchemaError(f"the files have different columns: {why}", _ONE_BY_ONE, uri=path)
+        _check_decimals(first, this, path)
         try:
             first = pa.unify_schemas([first, this], promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -241,6 +239,32 @@ def _common(schemas: Sequence[tuple[str, pa.Schema]]) -> pa.Schema:
 
 
 _ONE_BY_ONE = "import them one by one"
+
+
+def _check_decimals(first: pa.Schema, this: pa.Schema, path: str) -> None:
+    """Refuse decimal numbers beside floating-point numbers: Arrow's common type is the latter, which rounds them."""
+    for name in this.names:
+        kinds = [_leaves(one.field(name).type) for one in (first, this)]
+        for here, there in (kinds, kinds[::-1]):
+            for place in here.keys() & there.keys():
+                if "decimal" in here[place] and there[place] in ("halffloat", "float", "double"):
+                    why = f"'{name}' has decimal and floating-point numbers"
+                    raise SchemaError(f"the files have different columns: {why}", _ONE_BY_ONE, uri=path)
+
+
+def _leaves(kind: pa.DataType, place: tuple[str, ...] = ()) -> dict[tuple[str, ...], str]:
+    """The types of numbers, texts and so on in a type, by place."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        inner = {kind.field(number).name: kind.field(number).type for number in range(kind.num_fields)}
+    elif pa.types.is_map(kind):
+        inner = {"key": kind.key_type, "value": kind.item_type}
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        inner = {"item": kind.value_type}
+    else:
+        return {place: str(kind)}
+    return {k: v for name, one in inner.items() for k, v in _leaves(one, (*place, name)).items()}
 
 
 def _own(schema: pa.Schema, field: pa.Field) -> pa.Field:
@@ -258,22 +282,41 @@ def _cast(values: Any, kind: pa.DataType) -> Any:
 # ---- One file
 
 
-class _TextOptions(NamedTuple):
-    delimiter: str | None
-    encoding: str
+class TextOptions(NamedTuple):
+    """How CSV is written; `import_table` explains them."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str = "."
+    column_names: tuple[str, ...] = ()
+    header: bool = True
+    skip_rows: int = 0
 
 
-def _text_options(kind: TableFormat, delimiter: str | None, encoding: str | None) -> _TextOptions:
-    if kind != "csv" and (delimiter is not None or encoding is not None):
-        raise UsageError("delimiter= and encoding= are for CSV, which these files are not")
-    delimiter = "\t" if delimiter == r"\t" else delimiter  # as shells give it
+def _checked(given: TextOptions, kind: TableFormat) -> TextOptions:
+    if kind != "csv":
+        if given != TextOptions():
+            raise UsageError(f"{_changed(given)}= is for CSV, which these files are not")
+        return given
+    delimiter = "\t" if given.delimiter == r"\t" else given.delimiter  # as shells give it
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise UsageError(f"delimiter={delimiter!r} is not one character of ASCII", r"',', ';' or '\t'")
+    if delimiter == given.decimal:
+        raise UsageError(f"{delimiter!r} separates both columns and the digits of fractions", "delimiter=';'")
+    encoding = given.encoding or "utf-8"
     try:
-        codecs.lookup(encoding or "utf-8")
+        codecs.lookup(encoding)
     except LookupError:
         raise UsageError(f"there is no encoding {encoding!r}", "'latin-1', 'cp1252' or 'utf-16'") from None
-    return _TextOptions(delimiter, encoding or "utf-8")
+    if not 0 <= given.skip_rows < 1 << 31:
+        raise UsageError(f"skip_rows={given.skip_rows} is not a number of lines", "0, 1, ...")
+    return given._replace(delimiter=delimiter, encoding=encoding)
+
+
+def _changed(given: TextOptions) -> str:
+    """The first option that is given."""
+    pairs = zip(given._fields, given, TextOptions(), strict=True)
+    return next(name for name, value, default in pairs if value != default)
 
 
 class _Part(ABC):
@@ -283,7 +326,7 @@ class _Part(ABC):
     fragment: Any
     """Of pyarrow.dataset, if there is one."""
 
-    def __init__(self, path: str, kind: TableFormat, options: _TextOptions) -> None:
+    def __init__(self, path: str, kind: TableFormat, options: TextOptions) -> None:
         self.path, self._kind, self._options = path, kind, options
         self._elsewhere = opened(path) if "://" in path else None
         self.keys: dict[str, Any] = {}
@@ -403,17 +446,29 @@ class _Csv(_Part):
     def _open(self, **options: Any) -> Any:
         from pyarrow import csv
 
-        of_name = "\t" if re.search(r"\.tsv(\.\w+)?$", file_name(self.path).lower()) else ","
+        how = self._options
         missing = [text for text in csv.ConvertOptions().null_values if text.lower().lstrip("-") != "nan"]
         return csv.open_csv(
             self._text(),
-            csv.ReadOptions(use_threads=False, encoding=self._options.encoding),
+            csv.ReadOptions(
+                use_threads=False,
+                encoding=how.encoding,
+                skip_rows=how.skip_rows,
+                column_names=how.column_names or None,
+                autogenerate_column_names=not how.header and not how.column_names,
+            ),
             csv.ParseOptions(
-                delimiter=self._options.delimiter or of_name,
+                delimiter=self._delimiter(),
                 newlines_in_values=True,
                 ignore_empty_lines=not self._has_one_column,
             ),
-            csv.ConvertOptions(null_values=missing, **options),
+            csv.ConvertOptions(null_values=missing, decimal_point=how.decimal, **options),
+        )
+
+    def _delimiter(self) -> str:
+        usual = ";" if self._options.decimal == "," else ","
+        return self._options.delimiter or (
+            "\t" if re.search(r"\.tsv(\.\w+)?$", file_name(self.path).lower()) else usual
         )
 
     def batches(self, schema: pa.Schema, batch_size: int) -> Iterator[pa.RecordBatch]:
@@ -433,10 +488,10 @@ class _Csv(_Part):
         self._has_one_column = False
         schema = self._open().schema
         if len(schema.names) == 1:
-            if self._options.delimiter is None and re.search(r"[;\t|]", schema.names[0]):
-                raise UsageError(
-                    f"the only column is {schema.names[0]!r}", "delimiter=';' (--delimiter)", uri=self.path
-                )
+            line = schema.names[0] if self._options.header else self._first(schema.names[0])
+            others = {";", "\t", "|"} - {self._delimiter()}
+            if self._options.delimiter is None and others & {*line}:
+                raise UsageError(f"the only column is {line!r}", "delimiter=';' (--delimiter)", uri=self.path)
             self._has_one_column = True
             schema = self._open().schema
         for one in schema:
@@ -460,6 +515,14 @@ class _Csv(_Part):
             if pc.all(pc.match_substring_regex(values, r"^-?\d+$")).as_py():
                 schema = schema.set(schema.get_field_index(name), pa.field(name, _integer_of(values)))
         return schema
+
+    def _first(self, name: str) -> str:
+        """The first value of a column, as a text."""
+        import pyarrow as pa
+
+        with self._open(column_types={name: pa.string()}, include_columns=[name]) as reader:
+            values = reader.read_next_batch().column(0)
+        return str(values[0]) if len(values) else ""
 
 
 def _integer_of(values: Any) -> Any:
@@ -537,7 +600,7 @@ def _steps(batch: pa.RecordBatch, size: int) -> Iterator[pa.RecordBatch]:
     return (batch.slice(first, size) for first in range(0, batch.num_rows, size))
 
 
-def _part(path: str, kind: TableFormat, options: _TextOptions) -> _Part:
+def _part(path: str, kind: TableFormat, options: TextOptions) -> _Part:
     if kind == "arrow":
         with TransportFile(opened(path)) as file:
             return (_Fragment if file.read(6) == b"ARROW1" else _Stream)(path, kind, options)

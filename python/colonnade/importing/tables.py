@@ -33,10 +33,10 @@ from colonnade.schema.spec import Spec, build_field, infer
 from colonnade.writing.creating import DataSetWriter
 from colonnade.writing.filling import build_fields
 from colonnade.writing.options import CheckpointEvery, Size, check_names, write_options
-from colonnade.writing.sources import Batch, to_batch
+from colonnade.writing.sources import Batch, Decimals, to_batch
 
 from .field_names import clean_name, free_name
-from .table_files import TableFiles, TableFormat
+from .table_files import TableFiles, TableFormat, TextOptions
 from .trees import ImportSettings, data_sets_at, same_arrays
 
 if TYPE_CHECKING:
@@ -74,6 +74,11 @@ def import_table(
     format: TableFormat | None = None,  # noqa: A002
     delimiter: str | None = None,
     encoding: str | None = None,
+    decimal: Literal[".", ","] = ".",
+    header: bool = True,
+    column_names: Sequence[str] | str | None = None,
+    skip_rows: int = 0,
+    decimals_as: Decimals = "refuse",
     compression: str | int = "zstd:5",
     overwrite: bool = False,
     verify: bool = False,
@@ -102,8 +107,14 @@ def import_table(
         columns: names of columns, or wildcards; by default all.
         rename: names of fields for columns: {"Time (s)": "time"}.
         format: "parquet", "arrow", "orc", "csv" or "json" (a record in each line); by default from the extension.
-        delimiter: of CSV; by default a comma, and a tab in .tsv files.
+        delimiter: of CSV; by default a comma, and a tab in .tsv files; a semicolon with decimal=",".
         encoding: of CSV, such as "latin-1"; by default UTF-8.
+        decimal: of CSV, what separates the digits of a fraction.
+        header: of CSV, False for files whose first line has no names. The columns are called f0, f1, ... then.
+        column_names: of CSV, the names of all columns, for files whose first line has none.
+        skip_rows: of CSV, the number of lines to leave out at the beginning of each file.
+        decimals_as: what becomes of decimal numbers, for which there is no type: "double" rounds each to the nearest
+            `double`, "text" keeps the digits, as `std::string`.
         compression: of the data set.
         overwrite: replace the destination: a file as a whole, in an object store the data set. Without it the data set
             is added to an existing ROOT file or store.
@@ -119,7 +130,8 @@ def import_table(
         ModuleNotFoundError: pyarrow is not installed.
         FileMissingError: no such file.
         FormatError: a file is damaged; or values differ after the import.
-        SchemaError: a type cannot be stored, two fields have the same name, or the files have different columns.
+        SchemaError: a type cannot be stored, as that of decimal numbers without `decimals_as`; two fields have the same
+            name; or the files have different columns.
         UsageError: the data set exists already, a column does not, or an option is invalid.
         ResourceError: pyarrow could not start its threads.
     """
@@ -137,9 +149,11 @@ def import_table(
     options = write_options(**given)
     begin = time.monotonic()
     sources = [path_text(each) for each in files_of(source, "a file of a table, or a list of them")]
-    names = {} if rename is None else name_pairs(mapping_of(rename, 'rename={"Time (s)": "time"}'), "column")
-    files = TableFiles(_core.expand_names(sources), format, delimiter, encoding)
-    table = _Table(files, columns, names, batch_size)
+    fields = {} if rename is None else name_pairs(mapping_of(rename, 'rename={"Time (s)": "time"}'), "column")
+    listed = tuple(chosen_names(column_names))
+    text = TextOptions(delimiter, encoding, decimal, listed, header and not listed, skip_rows)
+    files = TableFiles(_core.expand_names(sources), format, text)
+    table = _Table(files, columns, fields, batch_size, decimals_as)
     uri, name = split_target(destination, destination_name)
     name = name.strip("/") or clean_name(files.name)
     if any(_core.is_same_place(file, uri) for file in table.files):
@@ -191,8 +205,9 @@ class _Table:
         columns: Sequence[str] | str | None,
         rename: Mapping[str, str],
         batch_size: int,
+        decimals: Decimals,
     ) -> None:
-        self._source, self._batch_size, self.bytes = source, batch_size, 0
+        self._source, self._batch_size, self._decimals, self.bytes = source, batch_size, decimals, 0
         self.files = [part.path for part in source.parts]
         names = source.schema.names
         asked = chosen_names(columns) or names
@@ -248,7 +263,7 @@ class _Table:
             for name in plain:
                 if batch.column(name).null_count:
                     missing[name].add(())
-            for name, content in to_batch(batch.select(nested)).columns.items() if nested else ():
+            for name, content in self._batch(batch.select(nested)).columns.items() if nested else ():
                 _note_missing(content, (), missing[name])
         self._entries = rows
 
@@ -271,22 +286,27 @@ class _Table:
                 f"all its values{where} are missing", "columns= (--columns) without it", field=name
             )
         try:
-            return to_batch({name: pa.nulls(0, kind)})
+            return self._batch({name: pa.nulls(0, kind)})
         except TypeMismatchError as error:
             raise self._refused(error, name) from error.__cause__
 
+    def _batch(self, data: Any) -> Batch:
+        return to_batch(data, decimals=self._decimals)
+
     def _refused(self, error: Error, name: str) -> SchemaError:
         advice = "columns= without it, or --columns"
+        if "there are no decimal numbers" in error.problem:
+            advice = f"decimals_as='double', which rounds, or 'text' (--decimals-as); or {advice}"
         return SchemaError(error.problem, advice, uri=self.files[0], field=error.field or name)
 
-    def batches(self) -> Iterator[pa.Table]:
+    def batches(self) -> Iterator[Batch]:
         """The rows, step by step."""
 
         self.bytes = 0
         for batch in self._scan(list(self.fields)):
             if batch.num_rows:
                 self.bytes += sum(map(_bytes_of, batch.columns))
-                yield batch
+                yield self._batch(batch)
 
     def _scan(self, columns: list[str]) -> Iterator[pa.Table]:
         """Steps of columns, under the names of the fields."""
@@ -427,11 +447,10 @@ def _compare(table: _Table, schema: dict[str, Spec], uri: str, name: str) -> Non
     begin = 0
     with DataSet(uri, name) as data_set:
         for batch in table.batches():
-            columns = to_batch(batch).columns
-            written = data_set.arrays(list(fields), entry_start=begin, entry_stop=begin + batch.num_rows)
+            written = data_set.arrays(list(fields), entry_start=begin, entry_stop=begin + batch.entries)
             for field_name, kind in fields.items():
                 theirs = ak.to_layout(written[field_name])
-                if not same_arrays(flatten(kind, columns[field_name]), flatten(kind, theirs)):
+                if not same_arrays(flatten(kind, batch.columns[field_name]), flatten(kind, theirs)):
                     raise FormatError(
                         f"values of the entries from {begin} differ from those of the table",
                         "import again, to another place if the storage may be failing",
@@ -439,7 +458,7 @@ def _compare(table: _Table, schema: dict[str, Spec], uri: str, name: str) -> Non
                         data_set=name,
                         field=field_name,
                     )
-            begin += batch.num_rows
+            begin += batch.entries
         if begin != data_set.num_entries:
             raise FormatError(
                 f"there are {data_set.num_entries} entries, not {begin}", uri=uri, data_set=name

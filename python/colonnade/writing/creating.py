@@ -191,8 +191,9 @@ class DataSetWriter(Filler):
 
     def _begin_with_row(self, values: dict[str, Any]) -> None:
         if self._writer is None:
-            columns = to_batch([values]).columns
-            self._start({name: infer(column, name) for name, column in columns.items()})
+            batch = to_batch([values])
+            self._descriptions = {**batch.notes, **self._descriptions}
+            self._start({name: infer(column, name) for name, column in batch.columns.items()})
 
     def _start(self, schema: Mapping[str, Spec]) -> None:
         fields = build_fields(schema, self._encodings, self._descriptions, whole=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
-import re
 import sys
 import warnings
 import weakref
@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeVar
 from colonnade import _core
 from colonnade.arrays.columns import PathArray, flatten, members_problem
 from colonnade.arrays.lazy import Content
+from colonnade.arrays.objects import has_tuples
 from colonnade.arrays.plain import kept
 from colonnade.errors import ConversionError, Error, TypeMismatchError, UnsupportedError, UsageError
 from colonnade.floating_point import with_standard_floating_point
@@ -25,13 +26,11 @@ from colonnade.schema.spec import Encoding, Spec, apply_encodings, build_field
 
 from .rows import Rows, flatten_list, has_map, has_variant
 from .sources import Batch, has_items, to_batch
+from .times import unit_of
 
 __all__ = ["Closing", "Filler", "build_fields", "descriptions_of", "encodings_of"]
 
 _ROWS_HELD = 4096
-_UNIT = re.compile(r"(?:timestamp|duration|date|time)\d*\[\w+")
-"""The unit of times at the beginning of a description. A zone may follow, which does not change the numbers."""
-
 Self = TypeVar("Self", bound="Closing")
 
 
@@ -194,6 +193,10 @@ class Filler(Closing):
     def fill(self, **values: Any) -> None:
         """Add one entry, a value for each field; entries are collected and written together.
 
+        Dates, times and durations become integers of the unit that the description of the field begins with, such as
+        "timestamp[us]", "date32[day]" or "duration[ms]"; NaT is a missing value. Without a schema, the first entry
+        determines it, as that of `extend`.
+
         Raises:
             TypeMismatchError: a field is missing or unknown, or a value has another type. The entry is not added.
             ConversionError: a value does not fit its type. The entry is not added.
@@ -239,11 +242,11 @@ class Filler(Closing):
         for path, kind in notes.items():
             name, _, rest = path.partition(".")
             field = self._fields[name].find(rest)
-            known, found = (_UNIT.match(text) for text in (field.description if field else "", kind))
-            if known and found and known[0] != found[0]:
+            known, found = unit_of(field.description if field else ""), unit_of(kind)
+            if known and found and known != found:
                 raise ConversionError(
-                    f"values of type {found[0]}] do not have the unit of the field, {known[0]}]",
-                    f"cast them to {known[0]}]",
+                    f"values of type {found.text}] do not have the unit of the field, {known.text}]",
+                    f"cast them to {known.text}]",
                     field=path,
                 )
 
@@ -277,9 +280,12 @@ def _flatten(field: _core.Field, column: Content, values: Sequence[Any] | None) 
     try:
         return flatten(field, column)
     except TypeMismatchError:
-        if not has_map(field):
-            raise
-        return flatten_list(field, values)  # Awkward makes records of dictionaries
+        if has_map(field):
+            return flatten_list(field, values)  # Awkward makes records of dictionaries
+        if has_tuples(column):  # which may be items of a list, too
+            with contextlib.suppress(Error):
+                return flatten_list(field, values)
+        raise
 
 
 def build_fields(

@@ -20,6 +20,8 @@ from colonnade.arrays.plain import as_mapping, kept
 from colonnade.errors import ConversionError, Error, TypeMismatchError
 from colonnade.floating_point import with_standard_floating_point
 
+from .times import Unit, is_missing_time, is_time, ticks, unit_of
+
 __all__ = ["Rows", "flatten_list", "has_map", "has_variant"]
 
 _MAP = re.compile(r"std::(unordered_)?(multi)?map<")
@@ -137,8 +139,9 @@ class _Cell(ABC):
 
 
 class _Numbers(_Cell):
-    def __init__(self, field: _core.Field, path: str) -> None:
+    def __init__(self, field: _core.Field, path: str, unit: Unit | None = None) -> None:
         super().__init__(field, path)
+        self.unit = unit
         self.element = field.elements[0]
         self.dtype = dtype_of(self.element)
         self.data: list[Any] = []
@@ -169,8 +172,8 @@ class _Numbers(_Cell):
             return
         value = _single(value)
         kind = self.dtype.kind
-        if isinstance(value, np.timedelta64):  # an integer for NumPy, but of which unit?
-            raise self.refuse(value)
+        if is_time(value):
+            value = self._ticks(value)
         if kind == "b":
             if not isinstance(value, bool | np.bool_):
                 raise self.refuse(value)
@@ -192,6 +195,16 @@ class _Numbers(_Cell):
                     field=self.path,
                 )
         self.data.append(value)
+
+    def _ticks(self, value: Any) -> int:
+        if self.dtype.kind not in "iu" or self.element == ElementType.character:
+            raise self.refuse(value)
+        if self.unit is None:
+            known = (
+                f"field_descriptions={{{self.path!r}: 'timestamp[us]'}}, or the unit that the integers have"
+            )
+            raise TypeMismatchError(self.refuse(value).problem, known, field=self.path)
+        return ticks(value, self.unit, self.path)
 
     def likeness(self, value: Any) -> int:
         value = _single(value)
@@ -266,22 +279,22 @@ class _Text(_Cell):
 class _Many(_Cell):
     """Collections, and optional values as collections of at most one item."""
 
-    def __init__(self, field: _core.Field, path: str) -> None:
+    def __init__(self, field: _core.Field, path: str, unit: Unit | None) -> None:
         super().__init__(field, path)
-        self.item = _make(field.children[0], f"{path}._0")
+        self.item = _make(field.children[0], f"{path}._0", unit)
         self.offsets = [0]
         self.optional = field.kind == FieldKind.nullable
 
     def likeness(self, value: Any) -> int:
         if self.optional:
-            return _SAME if value is None else self.item.likeness(value)
+            return _SAME if value is None or is_missing_time(value) else self.item.likeness(value)
         return _likeness_of_list(self.item, value)
 
     def add(self, value: Any) -> None:
         count = 0
         if not self.optional:
             count = self.item.add_all(_items(self, value))
-        elif value is not None:
+        elif value is not None and not is_missing_time(value):
             self.item.add(value)
             count = 1
         self.offsets.append(self.offsets[-1] + count)
@@ -298,13 +311,13 @@ class _Many(_Cell):
 class _Fixed(_Cell):
     """Arrays and bitsets."""
 
-    def __init__(self, field: _core.Field, path: str) -> None:
+    def __init__(self, field: _core.Field, path: str, unit: Unit | None) -> None:
         super().__init__(field, path)
         self.size = field.array_size
         self.item = (
             _Numbers(field, path)
             if field.kind == FieldKind.bitset
-            else _make(field.children[0], f"{path}._0")
+            else _make(field.children[0], f"{path}._0", unit)
         )
 
     def likeness(self, value: Any) -> int:
@@ -446,20 +459,22 @@ def _items(cell: _Cell, value: Any) -> Iterable[Any]:
     return value
 
 
-def _make(field: _core.Field, path: str) -> _Cell:
+def _make(field: _core.Field, path: str, unit: Unit | None = None) -> _Cell:
+    """The cell of a field; `unit` is that of the times in the list, or what else it is the only part of."""
+    unit = unit_of(field.description) or unit
     match field.kind:
         case FieldKind.scalar:
-            return _Numbers(field, path)
+            return _Numbers(field, path, unit)
         case FieldKind.string:
             return _Text(field, path)
         case FieldKind.collection | FieldKind.nullable:
-            return _Many(field, path)
+            return _Many(field, path, unit)
         case FieldKind.array | FieldKind.bitset:
-            return _Fixed(field, path)
+            return _Fixed(field, path, unit)
         case FieldKind.record:
             return _Record(field, path)
         case FieldKind.variant:
             return _Variant(field, path)
         case FieldKind.wrapper:
-            return _make(field.children[0], f"{path}._0")
+            return _make(field.children[0], f"{path}._0", unit)
     raise TypeMismatchError("this field cannot be filled", "a projected field", field=path)

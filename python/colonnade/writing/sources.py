@@ -7,17 +7,20 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from colonnade.arrays.awkward import AwkwardBuilder
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.lazy import numpy as np
-from colonnade.arrays.objects import is_changed, layout_of_objects
+from colonnade.arrays.objects import are_tuples, is_changed, layout_of_objects
 from colonnade.arrays.plain import as_mapping, kept_items
 from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageError, locate
 
-__all__ = ["Batch", "has_items", "to_batch"]
+__all__ = ["Batch", "Decimals", "has_items", "to_batch"]
+
+Decimals: TypeAlias = Literal["refuse", "double", "text"]
+"""What becomes of decimal numbers, for which RNTuple has no type: the nearest `double`, or their digits."""
 
 _NUMBERS = "?bBhHiIlLqQfd"  # their types of NumPy, by characters
 _UNITS = {
@@ -40,29 +43,32 @@ class Batch(NamedTuple):
     """Columns that came as lists. Awkward makes one type of their numbers."""
 
 
-def to_batch(data: Any, by_value: Collection[str] = ()) -> Batch:
+def to_batch(data: Any, by_value: Collection[str] = (), decimals: Decimals = "refuse") -> Batch:
     """Convert users' data to one layout per field.
 
     Args:
-        data: see `Filler.extend`.
+        data: see `Filler.extend`; or a batch, which is returned.
         by_value: columns whose lists can be stored value by value, and may have values that no array can hold together.
+        decimals: what becomes of decimal numbers in tables and arrays of Arrow.
 
     Raises:
         TypeMismatchError: the data have no named columns, or a column has values that cannot be stored.
         ConversionError: integers that do not fit into 64 bits, or times that do not fit a unit of Arrow.
         UsageError: columns of different lengths, or of the same name.
     """
+    if isinstance(data, Batch):
+        return data
     if isinstance(data, ak.Array):
         return _from_awkward(data)
     if isinstance(data, np.ndarray) and data.dtype.names:
         return _from_columns(((name, data[name]) for name in data.dtype.names), by_value)
     if isinstance(data, Mapping):
-        return _from_columns(data.items(), by_value)
+        return _from_columns(data.items(), by_value, decimals)
     if _package(data) in ("pandas", "polars") and hasattr(data, "shape") and hasattr(data, "columns"):
         columns = data.items() if hasattr(data, "items") else ((series.name, series) for series in data)
         return _from_columns(columns, by_value)._replace(entries=len(data))
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return _from_arrow(data)
+        return _from_arrow(data, decimals)
     items = data if isinstance(data, list) else []
     rows = [members for row in items if (members := as_mapping(row)) is not None]
     if rows and len(rows) == len(items):
@@ -98,7 +104,7 @@ def _from_awkward(data: ak.Array) -> Batch:
     return Batch(columns, layout.length, notes=units)
 
 
-def _from_arrow(data: Any) -> Batch:
+def _from_arrow(data: Any, decimals: Decimals) -> Batch:
     import pyarrow as pa
 
     try:
@@ -107,16 +113,18 @@ def _from_arrow(data: Any) -> Batch:
     except (pa.ArrowException, TypeError) as error:
         raise _without_columns(data) from error
     columns = zip(table.column_names, table.columns, strict=True)
-    return _from_columns(columns)._replace(entries=table.num_rows)
+    return _from_columns(columns, decimals=decimals)._replace(entries=table.num_rows)
 
 
-def _from_columns(columns: Iterable[tuple[Any, Any]], by_value: Collection[str] = ()) -> Batch:
+def _from_columns(
+    columns: Iterable[tuple[Any, Any]], by_value: Collection[str] = (), decimals: Decimals = "refuse"
+) -> Batch:
     found: dict[str, _Column] = {}
     for key, values in columns:
         name = str(key)
         if name in found:
             raise UsageError("two columns have the same name", "rename one of them", field=name)
-        found[name] = _column(name, values, by_value=name in by_value)
+        found[name] = _column(name, values, by_value=name in by_value, decimals=decimals)
     lengths = {name: column.content.length for name, column in found.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name}: {length}" for name, length in lengths.items())
@@ -140,7 +148,7 @@ class _Column(NamedTuple):
     values: Sequence[Any] | None = None
 
 
-def _column(name: str, values: Any, *, by_value: bool) -> _Column:
+def _column(name: str, values: Any, *, by_value: bool, decimals: Decimals) -> _Column:
     """Convert a column. NumPy, Awkward, Arrow, pandas and Polars raise errors of any type for what they do not know."""
     objects = None
     try:
@@ -154,7 +162,7 @@ def _column(name: str, values: Any, *, by_value: bool) -> _Column:
             listed: Sequence[Any] = objects or []
             objects = None  # their times are all of them: no value is taken one by one
             array = _times_of(listed)
-        content = _from_arrow_array(array)
+        content = _from_arrow_array(array, decimals)
         # NaN of NumPy's types is a number; pandas' own types are optional, even if none is missing.
         optional = hasattr(getattr(values, "array", values), "_mask")
         if optional and not content.is_option:
@@ -250,6 +258,8 @@ def _of_objects(series: Any) -> Any:
         if kind == "mixed-integer-float" or "exactly representable" in str(error):
             raise
         return None
+    if _are_tuples(series[series.notna()], array.type):
+        return None
     if array.type.num_fields:
         # NaN and NaT in lists are missing values for Arrow, or NaN is a number, and others are refused.
         with contextlib.suppress(ValueError, TypeError, pa.ArrowException):
@@ -263,6 +273,17 @@ def _of_objects(series: Any) -> Any:
         return None
     may_have_times = series.dtype == object and re.search("int|date|time|duration", str(array.type))
     return _checked_times(array, series) if may_have_times else array
+
+
+def _are_tuples(values: Iterable[Any], kind: Any) -> bool:
+    """Whether values that Arrow takes for lists, or the items of such, are tuples."""
+    while _is_list(kind):
+        if are_tuples(values):
+            return True
+        kind = kind.value_type
+        if _is_list(kind):
+            values = [item for value in values for item in value if item is not None]
+    return False
 
 
 def _times_of(values: Sequence[Any]) -> Any:
@@ -512,7 +533,7 @@ def _is_view(kind: Any) -> bool:
     return bool(types.is_list_view(kind) or types.is_large_list_view(kind))
 
 
-def _from_arrow_array(array: Any, *, is_tuple: bool = False) -> Content:
+def _from_arrow_array(array: Any, decimals: Decimals = "refuse", *, is_tuple: bool = False) -> Content:
     """The layout of an Arrow array, made level by level.
 
     Awkward (2.14) merges the numbers of unions and misreads slices. Arrow (26) makes invalid records of slices in a
@@ -522,42 +543,43 @@ def _from_arrow_array(array: Any, *, is_tuple: bool = False) -> Content:
 
     types, kind = pa.types, array.type
     if isinstance(array, pa.ChunkedArray):
-        return ak.concatenate([_from_arrow_array(chunk) for chunk in array.chunks], highlevel=False)
+        chunks = [_from_arrow_array(chunk, decimals) for chunk in array.chunks]
+        return ak.concatenate(chunks, highlevel=False)
     if isinstance(array, pa.ExtensionArray):
         if kind.extension_name.startswith("pandas."):
             raise TypeError("the storage of pandas' periods and intervals does not say what they are")
         is_bool = kind.extension_name == "arrow.bool8"
         storage = array.storage.cast(pa.bool_()) if is_bool else array.storage
-        return _from_arrow_array(storage, is_tuple=getattr(kind, "record_is_tuple", False))
+        return _from_arrow_array(storage, decimals, is_tuple=getattr(kind, "record_is_tuple", False))
     if types.is_run_end_encoded(kind):
         runs = np.searchsorted(array.run_ends, np.arange(len(array)) + array.offset, side="right")
-        return _from_arrow_array(array.values)[runs]
+        return _from_arrow_array(array.values, decimals)[runs]
     if types.is_dictionary(kind):
-        return _from_dictionary(array)
+        return _from_dictionary(array, decimals)
     if types.is_union(kind):
-        return _from_union(array)
+        return _from_union(array, decimals)
     if types.is_struct(kind):
-        content = _from_struct(array, None if is_tuple else [member.name for member in kind])
+        content = _from_struct(array, None if is_tuple else [member.name for member in kind], decimals)
     elif types.is_map(kind) or _is_list(kind):
-        content = _from_lists(array)
+        content = _from_lists(array, decimals)
     else:
-        content = _from_plain(array)
+        content = _from_plain(array, decimals)
     if content.is_option or not array.null_count:
         return content
     present = np.asarray(array.is_valid()).view(np.int8)
     return ak.contents.ByteMaskedArray(ak.index.Index8(present), content, valid_when=True)
 
 
-def _from_dictionary(array: Any) -> Content:
+def _from_dictionary(array: Any, decimals: Decimals) -> Content:
     """Categories become their values."""
-    values = _from_arrow_array(array.dictionary)
+    values = _from_arrow_array(array.dictionary, decimals)
     if not array.null_count:
         return values[np.asarray(array.indices).astype(np.int64)]
     index = np.asarray(array.indices.cast("int64").fill_null(-1))
     return ak.contents.IndexedOptionArray.simplified(ak.index.Index64(index), values)
 
 
-def _from_union(array: Any) -> Content:
+def _from_union(array: Any, decimals: Decimals) -> Content:
     import pyarrow as pa
 
     def buffer(number: int, kind: Any) -> Any:
@@ -576,43 +598,51 @@ def _from_union(array: Any) -> Content:
                 "the offsets of a dense union decrease", "an array for which validate(full=True) passes"
             )
         tags[here] = number + 1
-        contents.append(_from_arrow_array(array.field(number))[places[here]])
+        contents.append(_from_arrow_array(array.field(number), decimals)[places[here]])
     return AwkwardBuilder().variant(tags, contents)
 
 
-def _from_struct(array: Any, names: list[str] | None) -> Content:
+def _from_struct(array: Any, names: list[str] | None, decimals: Decimals) -> Content:
     if names is not None and len(set(names)) < len(names):
         raise UsageError("two members have the same name", "rename one of them")
-    members = [_from_arrow_array(array.field(number)) for number in range(array.type.num_fields)]
+    members = [_from_arrow_array(array.field(number), decimals) for number in range(array.type.num_fields)]
     return ak.contents.RecordArray(members, names, length=len(array))
 
 
-def _from_lists(array: Any) -> Content:
+def _from_lists(array: Any, decimals: Decimals) -> Content:
     """Maps become lists of tuples."""
     import pyarrow as pa
 
     kind, count = array.type, len(array)
     if pa.types.is_fixed_size_list(kind):
         items = array.values.slice(array.offset * kind.list_size, count * kind.list_size)
-        return ak.contents.RegularArray(_from_arrow_array(items), kind.list_size, count)
+        return ak.contents.RegularArray(_from_arrow_array(items, decimals), kind.list_size, count)
     if _is_view(kind):
         starts = np.asarray(array.offsets, np.int64)
         stops = starts + np.asarray(array.sizes, np.int64)
-        items = _from_arrow_array(array.values)
+        items = _from_arrow_array(array.values, decimals)
         return ak.contents.ListArray(ak.index.Index64(starts), ak.index.Index64(stops), items)
     offsets = np.asarray(array.offsets, np.int64) if count else np.zeros(1, np.int64)
     items = array.values.slice(offsets[0], offsets[-1] - offsets[0])
-    content = _from_struct(items, ["_0", "_1"]) if pa.types.is_map(kind) else _from_arrow_array(items)
+    is_map = pa.types.is_map(kind)
+    content = _from_struct(items, ["_0", "_1"], decimals) if is_map else _from_arrow_array(items, decimals)
     return ak.contents.ListOffsetArray(ak.index.Index64(offsets - offsets[0]), content)
 
 
-def _from_plain(array: Any) -> Content:
+def _from_plain(array: Any, decimals: Decimals) -> Content:
     """Numbers and texts, whatever stands for missing ones. Dates and times become integers."""
     import pyarrow as pa
 
     types, kind = pa.types, array.type
     if types.is_decimal(kind):
-        raise TypeError("there are no decimal numbers")
+        if decimals == "refuse":
+            raise TypeMismatchError(
+                f"values of type '{kind}' cannot be stored: there are no decimal numbers",
+                "cast them to floating-point numbers, which rounds them, or to texts",
+            )
+        array = array.cast(pa.large_string())
+        if decimals == "double":  # Arrow (26) itself does not cast to the nearest one
+            array = array.cast(pa.float64())
     if types.is_temporal(kind):
         array = array.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
     elif types.is_string_view(kind):  # as from Polars
