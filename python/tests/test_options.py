@@ -230,6 +230,19 @@ def test_reading_ahead_has_one_default():
     assert f"`read_ahead` bytes per column ({stated >> 20} MiB)" in " ".join(text.split())
 
 
+def test_every_option_has_one_default():
+    core = colonnade._core
+    for made, stated in (write_options(), core.WriteOptions()), (read_options(), core.ReadOptions()):
+        for name in dir(stated):
+            if not name.startswith("_"):
+                assert getattr(made, name) == getattr(stated, name), name
+    defaults = inspect.signature(write_options).parameters
+    for function in (colonnade.create, colonnade.import_table, colonnade.import_tree):
+        for name, option in inspect.signature(function).parameters.items():
+            if name in defaults and name != "checkpoint_every":
+                assert option.default == defaults[name].default, (function, name)
+
+
 def test_numbers_and_flags_of_numpy_are_options(tmp_path):
     path, other, yes, three = tmp_path / "f.root", tmp_path / "g.root", np.bool_(True), np.int64(3)
     options = {

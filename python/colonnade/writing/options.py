@@ -91,7 +91,7 @@ def write_options(
     container: Literal["root", "bare"] = "root",
     cluster_size: Size = "128 MiB",
     max_cluster_size: Size | None = None,
-    page_size: Size = "1 MiB",
+    page_size: Size = "256 KiB",
     initial_page_size: Size = 256,
     page_buffer_budget: Size = "128 MiB",
     checksums: bool = True,
