@@ -233,8 +233,8 @@ class Row:
         runs = self.sides.get(side, Series()).runs
         return statistics.median(float(one["seconds"]) for one in runs) if runs else None
 
-    def ratio(self, side: str, over: str = "Colonnade") -> float | None:
-        a, b = self.seconds(side), self.seconds(over)
+    def ratio(self, side: str) -> float | None:
+        a, b = self.seconds(side), self.seconds("Colonnade")
         return a / b if a is not None and b else None
 
     def to_json(self) -> dict[str, Any]:

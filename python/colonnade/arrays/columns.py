@@ -40,7 +40,7 @@ def dtype_of(element: ElementType) -> np.dtype[Any]:
     return np.dtype(_DTYPES[element.name])
 
 
-def flatten(field: _core.Field, content: Content, path: str = "") -> list[PathArray]:
+def flatten(field: _core.Field, content: Content) -> list[PathArray]:
     """Split an array into the arrays of a field and its sub-fields.
 
     Raises:
@@ -48,7 +48,7 @@ def flatten(field: _core.Field, content: Content, path: str = "") -> list[PathAr
         ConversionError: a value does not fit, or is missing where the type is not optional.
     """
     flattener = _Flattener()
-    flattener.add(field, content, path or field.name)
+    flattener.add(field, content, field.name)
     return flattener.arrays
 
 

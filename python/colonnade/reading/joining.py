@@ -38,7 +38,7 @@ Rows: TypeAlias = "range | NDArray[np.int64]"
 class Joined(DataSet):
     """A data set whose entries have fields of another one, too. Made by `DataSet.join` and `DataSet.with_friends`.
 
-    It is read as any `DataSet`. Of the other side only what belongs to the entries that are read is opened and read,
+    It is read like any `DataSet`. Of the other side only what belongs to the entries that are read is opened and read,
     in blocks of some thousand entries, which stay in memory up to half of the machine's.
     """
 
