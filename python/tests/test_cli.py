@@ -203,7 +203,23 @@ def test_histograms_of_values_that_no_axis_covers(run, tmp_path, values):
         writer.extend({"x": np.array(values, float)})
     status, _, err = run("show", tmp_path / "f.root", "--histogram", "x")
     assert status == 1
-    assert "which no axis can cover; try: --histogram 'std::clamp(x, 0, 100)'" in err
+    assert "which no axis can cover; try: a range (--range 0:100)" in err
+
+
+def test_a_histogram_has_the_range_that_is_asked_for(run, tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events") as writer:
+        writer.extend({"x": np.array([-1e6, 0, 0.5, 1, 3.5, 4, np.nan, np.inf])})
+    status, out, err = run("show", tmp_path / "f.root", "--histogram", "x", "--range", "0:4", "--bins", "4")
+    assert (status, err) == (0, "")
+    title, *lines = out.splitlines()
+    assert title.startswith("x: 8 values, ")
+    assert title.endswith("; 4 are outside of the range")
+    assert [(float(line.split("|")[0]), int(line.split()[-1])) for line in lines] == [
+        (0, 2),
+        (1, 1),
+        (2, 0),
+        (3, 1),
+    ]
 
 
 def test_show_schema(run):
@@ -247,6 +263,8 @@ def test_verify_names_the_damage(run, sample, tmp_path):
         f"{damaged}: Events",
     ]
     assert f"{tmp_path}/sound.root: Events: " in out
+    assert run("verify", *sorted(tmp_path.glob("*.root"))) == (status, out, err)
+    assert run("verify", f"{sample}:Events", tmp_path / "sound.root")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -285,12 +303,17 @@ def test_errors_are_one_line(run, arguments, text):
         ("show", RECORDS, "--entries", "x"),
         ("generate", "nope", "f"),
         ("generate", "random", "f", "--seed", "-1"),
-        ("verify", "f.root", "g.root"),
+        ("verify", "f.root", "Events", "g.root"),
         ("info", "f.root", "g.root"),
         ("show", "f.root", "--json", "--schema"),
         ("show", "f.root", "--json", "--histogram", "x"),
         ("show", "f.root", "--schema", "--attributes", "runs"),
         ("show", "f.root", "--fields", "x", "--histogram", "x"),
+        ("show", "f.root", "--range", "0:1"),
+        *(
+            ("show", "f.root", "--histogram", "x", "--range", text)
+            for text in ("1", "1:0", "0:x", "0:inf", "0:1:2")
+        ),
     ],
 )
 def test_wrong_usage(run, arguments):

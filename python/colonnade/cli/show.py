@@ -38,6 +38,21 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
     return start, stop
 
 
+def _axis(text: str | None) -> tuple[float, float] | None:
+    """Split "low:high"."""
+    if text is None:
+        return None
+    try:
+        low, high = map(float, text.split(":"))
+    except ValueError:
+        low = high = math.nan
+    if not (low < high and math.isfinite(high - low)):
+        raise click.BadParameter(
+            f"'{text}' is not a range of values; write LOW:HIGH, such as 0:100", param_hint="--range"
+        )
+    return low, high
+
+
 @click.command(short_help="Print values, or a histogram.")
 @click.argument("file")
 @name_argument
@@ -52,6 +67,9 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
     "--bins", type=click.IntRange(min=1), default=40, show_default=True, help="Bins of the histogram."
 )
 @click.option(
+    "--range", "axis", metavar="LOW:HIGH", help="Range of the histogram; default: that of the values."
+)
+@click.option(
     "--attributes", metavar="SET", help="Print an attribute set; with --entries, its rows for these entries."
 )
 @missing_option
@@ -64,6 +82,7 @@ def show(
     schema: bool,
     histogram: str | None,
     bins: int,
+    axis: str | None,
     attributes: str | None,
     missing: MissingFields,
 ) -> None:
@@ -74,6 +93,9 @@ def show(
     """
     _check_options(schema, histogram is not None, attributes is not None, as_json, bool(fields))
     start, stop = _range(entries)
+    if axis is not None and histogram is None:
+        raise click.UsageError("--range is that of a histogram: --histogram COLUMN")
+    edges = _axis(axis)
     with open_data_set(file_and_name(file, name), missing=missing) as data_set:
         if schema:
             shown = data_set.schema.select(fields).values() if fields else [data_set.schema]
@@ -81,7 +103,7 @@ def show(
         elif attributes is not None:
             _show_attributes(data_set, attributes, entries, as_json)
         elif histogram is not None:
-            click.echo(_histogram(data_set, histogram, bins, entries))
+            click.echo(_histogram(data_set, histogram, bins, edges, entries))
         elif as_json:
             print_json(ak.to_list(data_set.arrays(fields, entry_start=start, entry_stop=stop)))
         else:
@@ -150,7 +172,13 @@ def _without_braces(text: str) -> str:
     return text[1:-1] if text.startswith("{") and text.endswith("}") else text
 
 
-def _histogram(data_set: DataSet, expression: str, bins: int, entries: str | None) -> str:
+def _histogram(
+    data_set: DataSet,
+    expression: str,
+    bins: int,
+    wanted: tuple[float, float] | None,
+    entries: str | None,
+) -> str:
     from colonnade.frame import DataFrame
 
     start, stop = _range(entries) if entries is not None else (None, None)
@@ -160,20 +188,21 @@ def _histogram(data_set: DataSet, expression: str, bins: int, entries: str | Non
     statistics = frame.stats(expression)
     if statistics.value.count == 0:
         return f"{expression}: no values"
-    low, high = statistics.value.min, statistics.value.max
+    low, high = wanted or (statistics.value.min, statistics.value.max)
     if not math.isfinite(high - low):
         raise UnsupportedError(
             f"the values of '{expression}' reach from {low} to {high}, which no axis can cover",
-            f"--histogram 'std::clamp({expression}, 0, 100)'",
+            "a range (--range 0:100)",
         )
     edges = (low, high) if high > low else (low - 0.5, low + 0.5)
-    contents = frame.histo1d(("", "", bins, *edges), expression).value.values(flow=True)[1:]
-    # The largest value belongs into the last bin, where an axis says overflow.
-    filled = [*contents[:-2], contents[-2] + contents[-1]]
+    below, *filled, above = frame.histo1d(("", "", bins, *edges), expression).value.values(flow=True)
+    if wanted is None:  # the largest value belongs into the last bin, where an axis says overflow
+        filled[-1] += above
     most = max(*filled, 1)
     found = statistics.value
     spread = f"mean {found.mean:.6g}, standard deviation {found.stddev:.6g}"
-    lines = [f"{expression}: {found.count} values, {spread}"]
+    outside = f"; {int(below + above)} are outside of the range" if wanted else ""
+    lines = [f"{expression}: {found.count} values, {spread}{outside}"]
     step = (edges[1] - edges[0]) / bins
     for number, content in enumerate(filled):
         bar = "\u2588" * round(60 * content / most)

@@ -23,19 +23,26 @@ __all__ = ["verify"]
 def verify(context: click.Context, file: str, names: tuple[str, ...]) -> None:
     """Check all data sets of FILE, or those named: verify all checksums and decode every page.
 
-    FILE may have wildcards: 'run*.root' checks all these files, even if one is damaged. The exit status is 0 if
-    everything is intact and 1 otherwise.
+    There may be several files, and FILE may have wildcards: 'run*.root' checks all these files, even if one is damaged.
+    The exit status is 0 if everything is intact and 1 otherwise.
     """
-    uri, found = split_target(file)
+    given = [file]
+    if all(name.endswith(".root") for name in names):  # as shells expand *.root
+        given += names
+        names = ()
     for name in names:
         file_and_name(file, name)  # refuses those of files
-    wanted = names or ((found,) if found else ())
-    files = _core.expand_names([uri])
+    targets = [split_target(each) for each in given]
+    files = [
+        (each, names or ((name,) if name else ()))
+        for uri, name in targets
+        for each in _core.expand_names([uri])
+    ]
     # A damaged file does not end the check of the others.
     good = (
-        [_verify_file(uri, wanted, "")]
-        if files == [uri]
-        else [_verify_one_of(each, wanted) for each in files]
+        [_verify_file(*files[0], "")]
+        if [each for each, _ in files] == [targets[0][0]]
+        else [_verify_one_of(*each) for each in files]
     )
     context.exit(0 if all(good) else 1)
 
