@@ -14,14 +14,15 @@
 namespace colonnade::frame {
 namespace {
 
-constexpr std::size_t most_array_items = 1000;
+constexpr std::size_t most_array_items = 65'536;  // every row has them
 
 struct Array {
   std::string_view item;  // its type
   std::size_t size = 0;
 };
 
-// Of "std::array<float, 3>", whose values are lists here; none for other types.
+// Of "std::array<float, 3>", whose values are lists here; none for other types. Throws ErrorKind::usage for
+// too many items.
 std::optional<Array> array_of(std::string_view type) {
   if (!without_namespace(type).starts_with("array<")) return std::nullopt;
   const std::size_t open = type.find('<');
@@ -30,9 +31,10 @@ std::optional<Array> array_of(std::string_view type) {
   Array found{type.substr(open + 1, comma - open - 1)};
   const std::string_view digits = type.substr(comma + 2);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), found.size);
-  if (error != std::errc() || end == digits.data() + digits.size() || *end != '>' ||
-      found.size > most_array_items)
-    return std::nullopt;
+  if (error != std::errc() || end == digits.data() + digits.size() || *end != '>') return std::nullopt;
+  if (found.size > most_array_items)
+    throw Error(ErrorKind::usage, fmt::format("{} has more than {} items", type, most_array_items),
+                "use fewer, or a std::vector of as many as are needed");
   return found;
 }
 
@@ -62,7 +64,7 @@ void Binder::declare(const SyntaxNode& node) {
 // Numbers have no value at first.
 std::optional<ExpressionId> Binder::default_of(const SyntaxNode& node, const ValueType& type) {
   if (type.is_scalar()) return std::nullopt;
-  return zeros(node.type, type);
+  return at(node.mark, [&] { return zeros(node.type, type); });
 }
 
 ExpressionId Binder::zeros(std::string_view name, const ValueType& type) {
@@ -78,13 +80,13 @@ ExpressionId Binder::zeros(std::string_view name, const ValueType& type) {
 // An array that is made of fewer items has zeros behind them.
 ExpressionId Binder::filled(const SyntaxNode& node, std::string_view name, ExpressionId list,
                             std::size_t given) {
-  const auto array = array_of(name);
+  const auto array = at(node.mark, [&] { return array_of(name); });
   if (!array || given == array->size) return list;
   if (given > array->size)
     fail(ErrorKind::usage, node.mark, fmt::format("{} items do not fit in {}", given, name));
   const ValueType type = this->type(list);
-  return pool_.call(resize_list(type),
-                    {list, number(static_cast<std::int64_t>(array->size)), zeros(array->item, type.item())},
+  const ExpressionId zero = at(node.mark, [&] { return zeros(array->item, type.item()); });
+  return pool_.call(resize_list(type), {list, number(static_cast<std::int64_t>(array->size)), zero},
                     std::string(name));
 }
 

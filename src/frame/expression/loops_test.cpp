@@ -334,6 +334,12 @@ TEST_F(Loops, FillArrays) {
   EXPECT_EQ(error("int a[2] = {1, 2, 3}; return a[0];").substr(0, 44),
             "3 items do not fit in std::array<int, 2>\n  i");
   EXPECT_EQ(error("int a[n]; return a[0];").substr(0, 35), "the size of an array is a number he");
+  EXPECT_EQ(results("int a[2000], b[65536] = {7}; std::array<float, 3000> c{}; a[1999] = b.size(); "
+                    "return a.size() + a[1999] + b[0] + c.size();"),
+            "std::uint64_t: 70543 70543 70543");
+  for (const char* text : {"int a[65537]; return 1;", "std::array<int, 65537> a = {1}; return 1;",
+                           "int a[2][65537]; return 1;", "return std::array<int, 65537>{1}.size();"})
+    EXPECT_NE(error(text).find("has more than 65536 items\n"), std::string::npos) << text;
 }
 
 TEST_F(Loops, ChangeVariablesWithinStatements) {
