@@ -209,6 +209,8 @@ class DataFrame {
   // ---- Results. Lists count item by item, except in take, display, snapshot, aggregate and similar results.
 
   Result<std::uint64_t> count() const { return book_spec<std::uint64_t>("count", {}); }
+  // min, max, mean and stddev of nothing are NaN. T is double, std::int64_t or std::uint64_t; reading a value
+  // that the integer cannot hold throws ErrorKind::conversion, and digits after the point are cut off.
   template <class T = double>
   Result<T> sum(const std::string& column) const {
     return book_number<T>("sum", column);

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
 
 #include "base/warning.h"
 #include "colonnade/error.h"
@@ -238,13 +241,30 @@ std::vector<FilterCount> frame_report_value(const FrameGraph& graph, ResultId re
 
 namespace {
 
-// The number in a result, in the requested type. Negative values requested as unsigned are the caller's
-// error.
+// Whether an integer of the requested type can hold a number, whose digits after the point are cut off.
+template <class T, class V>
+bool is_held(V number) {
+  if constexpr (std::is_integral_v<V>) {
+    return std::in_range<T>(number);
+  } else {
+    const double end = std::ldexp(1., std::numeric_limits<T>::digits);
+    return (std::is_signed_v<T> ? number >= -end : number > -1) && number < end;  // not NaN
+  }
+}
+
+// The number in a result, in the requested type.
 template <class T>
 T number_of(const frame::ResultValue& value) {
   return std::visit(
       []<class V>(const V& number) -> T {
         if constexpr (std::is_arithmetic_v<V>) {
+          if constexpr (std::is_integral_v<T>) {
+            if (!is_held<T>(number))
+              throw Error(ErrorKind::conversion,
+                          fmt::format("the result is {}, which {} cannot hold", number,
+                                      std::is_signed_v<T> ? "std::int64_t" : "std::uint64_t"),
+                          "ask for a double");
+          }
           return static_cast<T>(number);
         } else {
           throw Error(ErrorKind::type, "the result is not a number");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "frame/dataframe/test_tools.h"
 
@@ -109,6 +110,22 @@ TEST_P(DataFrameTest, Numbers) {
   EXPECT_EQ(*whole, 2000);
   EXPECT_EQ(stats->sum_of_weights, 2000);
   EXPECT_EQ(df.passes(), 1u);
+}
+
+TEST_P(DataFrameTest, ANumberThatAnIntegerCannotHoldIsAnError) {
+  const auto df = frame(), nothing = df.filter("x < 0");
+  const auto least = nothing.min<std::int64_t>("n"), large = df.max<std::int64_t>("x * 1e300");
+  const auto greatest = df.max<std::int64_t>("~0ull");
+  const auto negative = df.sum<std::uint64_t>("n - 10"), beyond = df.sum<std::uint64_t>("-1 - x");
+  EXPECT_EQ(error_of([&] { least.value(); }).problem(), "the result is nan, which std::int64_t cannot hold");
+  for (const auto& signed_one : {least, large, greatest})
+    EXPECT_EQ(error_of([&] { signed_one.value(); }).kind(), ErrorKind::conversion);
+  for (const auto& unsigned_one : {negative, beyond})
+    EXPECT_EQ(error_of([&] { unsigned_one.value(); }).kind(), ErrorKind::conversion);
+  EXPECT_EQ(*df.max<std::int64_t>("v"), static_cast<std::int64_t>(999.0f / 8 + 3));
+  EXPECT_EQ(*df.min<std::int64_t>("-0x1p63"), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(*df.min<std::uint64_t>("-0.5"), 0u);
+  EXPECT_EQ(*df.max<std::uint64_t>("~0ull"), ~std::uint64_t{0});
 }
 
 TEST_P(DataFrameTest, Histograms) {

@@ -15,8 +15,8 @@
 //   graph       x y [errors]         {"errors": 0|4, "name", "title"}                    GraphValue
 //   take        any                  {"names": [..]}                                     ArraysValue, in entry order
 //   display     any                  {"names": [..], "rows": 5}                          ArraysValue of the first rows
-//   snapshot    any                  {"names": [..], "uri", "name", "mode": "recreate"|"update",
-//                                    "write": {..}, "commit": true}                      SnapshotValue
+//   snapshot    any                  {"names": [..], "uri", "name", "mode": "create"|"recreate"|
+//                                    "update", "write": {..}, "commit": true}            SnapshotValue
 // clang-format on
 //
 // Scalars, and for all but take, display and snapshot the items of lists of any depth: a list counts once per
@@ -26,8 +26,8 @@
 // has a unique spelling.
 //
 // Sums of integers are integers if 64 bits hold them (unsigned if the type is), other sums are double. The
-// minimum and maximum of integers are integers. Without any value they are the limits of the type; mean and
-// stddev are 0. stats ignores values of weight zero.
+// minimum and maximum of integers are integers. Without any value min, max, mean and stddev are NaN, and so
+// is the stddev of a single value. stats ignores values of weight zero.
 //
 // "write" has the options of Python's colonnade.create(), with parallel_sealing on by default. A snapshot is
 // opened in the first begin() and committed in finish(); without finish() nothing of it remains, and a local
