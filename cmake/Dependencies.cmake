@@ -11,15 +11,17 @@ pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy)
 
-# Optional: where it is missing, local files are read in threads.
-pkg_check_modules(URING IMPORTED_TARGET liburing)
-if(NOT URING_FOUND)
-  message(STATUS "liburing is not installed: local files are read in threads")
+# Optional: without liburing, local files are read in threads; without libcurl or libcrypto, "http:" and "s3:" say that
+# they are not built in.
+option(COLONNADE_OPTIONAL_LIBRARIES "Use liburing, libcurl and libcrypto if they are installed" ON)
+if(COLONNADE_OPTIONAL_LIBRARIES)
+  pkg_check_modules(URING IMPORTED_TARGET liburing)
+  pkg_check_modules(CURL IMPORTED_TARGET libcurl>=7.84)
+  pkg_check_modules(CRYPTO IMPORTED_TARGET libcrypto>=1.1.1)
 endif()
-
-# Optional: where one of them is missing, "s3:" says that it is not built in.
-pkg_check_modules(CURL IMPORTED_TARGET libcurl>=7.84)
-pkg_check_modules(CRYPTO IMPORTED_TARGET libcrypto>=1.1.1)
+if(NOT URING_FOUND)
+  message(STATUS "without liburing: local files are read in threads")
+endif()
 if(NOT CURL_FOUND OR NOT CRYPTO_FOUND)
-  message(STATUS "libcurl or libcrypto is not installed: there is no HTTP and no S3")
+  message(STATUS "without libcurl or libcrypto: there is no HTTP and no S3")
 endif()
