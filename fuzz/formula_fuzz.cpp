@@ -134,7 +134,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(text_of(pool, id).size() <= 203);
     require(formula.bind(pool, columns) == id);
     require(pool.size() == expressions);
-    formula.bind_nested_items(pool, columns);
+    formula.bind_items(pool, columns);
     if (may_grow(text)) return 0;
     frame::expression_testing::Evaluator evaluator(pool, columns);
     for (std::uint32_t row = 0; row < 2; ++row) {

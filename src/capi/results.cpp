@@ -101,10 +101,7 @@ class TakenBatches final : public Batches {
   TakenBatches(std::vector<std::pair<std::string, ValuesPtr>> columns, std::size_t entries)
       : columns_(std::move(columns)), entries_(entries) {}
 
-  ArrowColumn schema() override {
-    ArrowColumn whole = columns();
-    return whole;
-  }
+  ArrowColumn schema() override { return columns(); }
   std::optional<ArrowColumn> next() override {
     if (std::exchange(given_, true)) return std::nullopt;
     return columns();

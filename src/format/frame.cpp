@@ -110,12 +110,6 @@ ListFrame read_list(ByteReader& reader, std::uint64_t item_bytes, const char* wh
   return {ByteReader(frame.subspan(12), at + 12), items};
 }
 
-std::string read_string(ByteReader& reader, const char* what) {
-  const auto size = reader.le<std::uint32_t>(what);
-  const ByteSpan text = reader.take(size, what);
-  return std::string(reinterpret_cast<const char*>(text.data()), text.size());
-}
-
 std::uint64_t read_feature_flags(ByteReader& reader, std::uint64_t known, const char* what) {
   constexpr std::uint64_t more = std::uint64_t{1} << 63;
   std::uint64_t first = 0;

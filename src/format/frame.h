@@ -42,8 +42,6 @@ struct ListFrame {
 // allocation.
 ListFrame read_list(ByteReader& reader, std::uint64_t item_bytes, const char* what);
 
-std::string read_string(ByteReader& reader, const char* what);
-
 // Reads the whole chain and throws ErrorKind::unsupported for a bit outside of `known`; returns the first
 // word.
 std::uint64_t read_feature_flags(ByteReader& reader, std::uint64_t known, const char* what);

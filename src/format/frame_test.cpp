@@ -182,26 +182,6 @@ TEST(Frame, MoreItemsThanFit) {
             "format: things: 3 items cannot fit into 8 bytes (each takes at least 4) @108");
 }
 
-TEST(String, Text) {
-  Input input;
-  input.out.le(std::uint32_t{3});
-  input.out.append(as_bytes("abcd"));
-  ByteReader reader = input.reader();
-  EXPECT_EQ(read_string(reader, "name"), "abc");
-  EXPECT_EQ(reader.remaining(), 1u);
-}
-
-TEST(String, LongerThanWhatIsLeft) {
-  Input input;
-  input.out.le(std::uint32_t{0xffffffff});
-  input.out.append(as_bytes("abcd"));
-  EXPECT_EQ(error_of([&] {
-              ByteReader reader = input.reader();
-              read_string(reader, "name");
-            }),
-            "format: name needs 4294967295 bytes, but only 4 are left @104");
-}
-
 std::string flags_error(std::initializer_list<std::uint64_t> words) {
   Input input;
   for (const std::uint64_t word : words) input.out.le(word);

@@ -87,10 +87,6 @@ std::string known_schemes() {
 
 }  // namespace
 
-std::span<const Transport> transports() noexcept {
-  return table;
-}
-
 const Transport* find_transport(std::string_view uri) {
   const std::string scheme = scheme_of(uri);
   const auto found =

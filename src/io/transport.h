@@ -4,7 +4,6 @@
 #define COLONNADE_IO_TRANSPORT_H
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +37,6 @@ struct Transport {
   // The position of a URI's query, for transports whose URIs may have wildcards and a query.
   std::size_t (*query_at)(std::string_view uri) = nullptr;
 };
-
-std::span<const Transport> transports() noexcept;
 
 // The transport that serves `uri`; a text that is not a URI is a local path. A colon alone does not make a
 // URI ("run:1.root" is a path) unless it follows a known scheme. Throws ErrorKind::unsupported for

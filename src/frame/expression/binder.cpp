@@ -175,7 +175,8 @@ std::optional<Binder::Items> Binder::items_of(NodeIndex index) {
   return items;
 }
 
-std::vector<ExpressionId> Binder::bind_items_of(NodeIndex index, const std::optional<ValueType>& of_empty) {
+std::vector<ExpressionId> Binder::bind_items(const std::optional<ValueType>& of_empty) {
+  const NodeIndex index = enter_declarations();
   const auto items = items_of(index);
   if (!items) return {bind(index)};
   std::vector<ExpressionId> bound;
@@ -192,24 +193,6 @@ NodeIndex Binder::enter_declarations() {
   NodeIndex index = syntax_.root;
   for (; syntax_[index].kind == NodeKind::let; index = syntax_[index].children[1]) declare(syntax_[index]);
   return syntax_[index].kind == NodeKind::body ? enter_body(index) : index;
-}
-
-std::vector<ExpressionId> Binder::bind_items(const std::optional<ValueType>& of_empty) {
-  return bind_items_of(enter_declarations(), of_empty);
-}
-
-std::vector<std::vector<ExpressionId>> Binder::bind_nested_items() {
-  const NodeIndex index = enter_declarations();
-  const auto items = items_of(index);
-  if (!items) return {{bind(index)}};
-  std::vector<std::vector<ExpressionId>> bound;
-  for (const NodeIndex node : items->nodes) bound.push_back(bind_items_of(node, std::nullopt));
-  // RVec<RVecF>{{a, b}, {c, d}}: the outer type determines the inner items.
-  if (items->type && items->type->is_list())
-    for (std::size_t i = 0; i < bound.size(); ++i)
-      for (ExpressionId& item : bound[i])
-        item = at(syntax_[items->nodes[i]].whole, [&] { return pool_.convert(item, items->type->item()); });
-  return bound;
 }
 
 }  // namespace colonnade::frame

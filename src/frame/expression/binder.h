@@ -33,9 +33,8 @@ class Binder {
   // The result of a function; its arguments are the first columns of the pool.
   ExpressionId bind_function(const FunctionSyntax& function, std::span<const NodeIndex> constants,
                              std::span<const ValueType> types);
-  // See Formula::bind_items() and bind_nested_items().
+  // See Formula::bind_items().
   std::vector<ExpressionId> bind_items(const std::optional<ValueType>& of_empty);
-  std::vector<std::vector<ExpressionId>> bind_nested_items();
 
  private:
   struct Items {
@@ -231,7 +230,6 @@ class Binder {
 
   // ---- Items of Vary (binder.cpp)
   std::optional<Items> items_of(NodeIndex index);
-  std::vector<ExpressionId> bind_items_of(NodeIndex index, const std::optional<ValueType>& of_empty);
   NodeIndex enter_declarations();
 
   // ---- Tools. The call of a function of the table; empty, with the reason, if it does not accept the

@@ -110,8 +110,6 @@ class Formula {
   // Vary. An item "{}" without a type is an empty list of type `of_empty`.
   std::vector<ExpressionId> bind_items(ExpressionPool& pool, const Scope& scope,
                                        const std::optional<ValueType>& of_empty = {}) const;
-  // The same two levels deep: "{{a*1.1, a*0.9}, {b*1.1, b*0.9}}".
-  std::vector<std::vector<ExpressionId>> bind_nested_items(ExpressionPool& pool, const Scope& scope) const;
 
   struct Syntax;
 

@@ -215,13 +215,6 @@ TEST_F(Expressions, GiveTheItemsOfVariations) {
   EXPECT_EQ(error("{{}, pt}", ErrorKind::type).substr(0, 33), "a list without items has no type;");
   const auto of_empty = Formula("{{}, pt}").bind_items(pool, columns, ValueType::list(ElementType::float32));
   EXPECT_EQ(pool[of_empty.at(0)].type, pool[of_empty.at(1)].type);
-  const auto nested = Formula("{{x * 2, x}, {n, n + 1, n + 2}}").bind_nested_items(pool, columns);
-  ASSERT_EQ(nested.size(), 2u);
-  EXPECT_EQ(nested[0].size(), 2u);
-  EXPECT_EQ(nested[1].size(), 3u);
-  EXPECT_EQ(nested[0][1], bind("x"));
-  const auto typed = Formula("ROOT::RVec<ROOT::RVecD>{{x, x}, {n, n}}").bind_nested_items(pool, columns);
-  EXPECT_EQ(pool[typed.at(1).at(0)].type, ValueType(ElementType::float64));
 }
 
 TEST_F(Expressions, FollowVariablesThatChange) {

@@ -16,9 +16,4 @@ std::vector<ExpressionId> Formula::bind_items(ExpressionPool& pool, const Scope&
   return Binder(*syntax_, pool, scope).bind_items(of_empty);
 }
 
-std::vector<std::vector<ExpressionId>> Formula::bind_nested_items(ExpressionPool& pool,
-                                                                  const Scope& scope) const {
-  return Binder(*syntax_, pool, scope).bind_nested_items();
-}
-
 }  // namespace colonnade::frame

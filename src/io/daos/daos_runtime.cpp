@@ -157,10 +157,4 @@ void Runtime::drop_answered() noexcept {
   }
 }
 
-std::size_t Runtime::abandoned_queues() const noexcept {
-  Global& all = global();
-  const std::lock_guard lock(all.mutex);
-  return all.abandoned_queues.size();
-}
-
 }  // namespace colonnade::io::daos

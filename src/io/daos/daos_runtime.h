@@ -54,7 +54,6 @@ class Runtime {
   // have come or the process ends.
   void abandon(std::unique_ptr<EventQueue> queue) noexcept;
   void drop_answered() noexcept;  // drops those that have been answered
-  std::size_t abandoned_queues() const noexcept;
 
  private:
   explicit Runtime(const std::string& uri);

@@ -68,9 +68,6 @@ HttpEngine& HttpEngine::shared() {
 bool HttpEngine::is_built_in() noexcept {
   return false;
 }
-bool HttpEngine::is_of_this_process() const noexcept {
-  return true;
-}
 void HttpEngine::start(HttpRequest, const void*, Done) {}
 void HttpEngine::cancel(const void*) noexcept {}
 std::pair<HttpRequest, HttpAnswer> HttpEngine::perform(HttpRequest) {
@@ -360,10 +357,6 @@ HttpEngine& HttpEngine::shared() {
 
 bool HttpEngine::is_built_in() noexcept {
   return true;
-}
-
-bool HttpEngine::is_of_this_process() const noexcept {
-  return loop_->is_of_this_process();
 }
 
 void HttpEngine::start(HttpRequest request, const void* owner, Done done) {

@@ -117,9 +117,6 @@ class HttpEngine {
   static HttpEngine& shared();
   static bool is_built_in() noexcept;
 
-  // False in a forked child of the process that made it.
-  bool is_of_this_process() const noexcept;
-
   // From any thread; `done` is called once, unless `owner` is cancelled first. Throws ErrorKind::resource if
   // there can be no thread, ErrorKind::usage in a child of the process that made the engine and for headers
   // of several lines.
