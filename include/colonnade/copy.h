@@ -75,8 +75,8 @@ struct CopyOptions {
   // is an error. The destination need not exist.
   bool append = false;
   // Compares the pages of sources with their checksums. Without it, pages that the system copies from file to
-  // file are not read, so that damage is carried on with them, to be found by who reads the copy. Pages that
-  // pass through the process are checked in any case.
+  // file are not read, so that their damage is copied, and found when the copy is read. Pages that pass
+  // through the process are checked in any case.
   bool check_pages = true;
   unsigned threads = 0;  // for verification and compression; 0: one per processor
   CopyVerify verify = CopyVerify::off;

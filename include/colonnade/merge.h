@@ -29,7 +29,7 @@ struct MergeReport {
   struct LeftOut {
     std::string path;
     std::string class_name;
-    std::size_t inputs = 0;  // inputs that have the data set
+    std::size_t inputs = 0;  // inputs that have it
   };
   std::vector<LeftOut> left_out;
   std::vector<std::string> notes;  // such as inputs that lack a data set

@@ -6,8 +6,7 @@
 //
 // Before the commit nothing is visible; after it, all clusters of the given parts are, in the given
 // order. Parts that are not given, from processes that were killed or not needed, are removed. Until the
-// commit the SharedWriter claims the data set, as any writer does. One thread at a time uses a
-// SharedWriter.
+// commit the SharedWriter claims the data set, like any writer. One thread at a time uses a SharedWriter.
 #ifndef COLONNADE_SHARED_WRITER_H
 #define COLONNADE_SHARED_WRITER_H
 

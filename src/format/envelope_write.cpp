@@ -85,7 +85,7 @@ void write_schema(EnvelopeWriter& writer, const Descriptor& descriptor, const Sc
   write_records(writer, descriptor.fields, first.fields, last.fields, "fields", write_field);
   write_records(writer, descriptor.columns, first.columns, last.columns, "columns", write_column);
   write_records(writer, descriptor.aliases, first.aliases, last.aliases, "alias columns", write_alias);
-  write_records(writer, descriptor.type_infos, first.type_infos, last.type_infos, "type informations",
+  write_records(writer, descriptor.type_infos, first.type_infos, last.type_infos, "extra type information",
                 write_type_info);
 }
 

@@ -6,8 +6,9 @@
 // decode them. What begins in one read unit of the file is planned together, so that it is read at once.
 // Which columns are in use is learned: a column joins when its pages are asked for in order, and
 // leaves when it jumps or when the others have left it behind. Pages that are asked for out of order are read
-// alone. Who knows which entries will be asked for says so: then nothing else is planned. Who knows which
-// columns or pages will be says that, too: then their bytes come together, without a round trip for each.
+// alone. A caller that knows which entries will be asked for says so: then nothing else is planned. One that
+// knows which columns or pages will be says that, too: then their bytes come together, without a round trip
+// for each.
 //
 // What is asked for next is the ReadWindow's to say, how much is planned the ReadAhead's; the ExtentReader
 // has the bytes read, and AnnouncedPages those of pages that the caller has announced.

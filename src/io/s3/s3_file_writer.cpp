@@ -4,8 +4,9 @@
 //
 // The first part stays in memory until the file is closed, since formats write the head of a file last; so do
 // parts with a hole. Memory is bounded by the parts that are being sent (S3WriteLimits) and by those that are
-// being filled: one or two for each thread that writes. Who needs a new part while too many are being sent
-// waits. Bytes are copied outside of the lock; requests move in the client's engine, without a thread here.
+// being filled: one or two for each thread that writes. A thread that needs a new part while too many are
+// being sent waits. Bytes are copied outside of the lock; requests move in the client's engine, without a
+// thread here.
 //
 // An error stays: every later call reports it, and close() gives the upload up. If all parts are sent and
 // only their joining fails, they stay in the bucket, and a local file says what joins them (decision 83).
