@@ -57,8 +57,9 @@ class HttpEngine::Loop {};
 
 HttpEngine::HttpEngine() : HttpEngine(0) {}
 HttpEngine::HttpEngine(unsigned) {
-  throw Error(ErrorKind::unsupported, "this build of Colonnade has no HTTP: libcurl or OpenSSL was missing",
-              "install libcurl4-openssl-dev and libssl-dev and build again");
+  throw Error(ErrorKind::unsupported,
+              "this build of Colonnade has no HTTP: it was built without libcurl or OpenSSL",
+              "install libcurl4-openssl-dev and libssl-dev and build again, not with the preset minimal");
 }
 HttpEngine::~HttpEngine() = default;
 HttpEngine& HttpEngine::shared() {
