@@ -11,7 +11,9 @@
 #include "colonnade/error.h"
 #include "colonnade/reader.h"
 #include "interruptible.h"
+#include "io/aside_stem.h"
 #include "io/local/local_file.h"
+#include "io/local/local_system.h"
 #include "io/object_store.h"
 #include "io/places.h"
 #include "io/random_access_file.h"
@@ -152,6 +154,16 @@ void register_files(nb::module_& module) {
       "The name of a place in every working folder.");
   module.def("is_same_place", &io::is_same_place, nb::arg("one"), nb::arg("other"));
   module.def("local_path", &path_of_local, nb::arg("uri"), "The path of a local file or folder.");
+  module.def(
+      "aside_stem",
+      [](const nb::bytes& name) {
+        const std::string stem = io::aside_stem({name.c_str(), name.size()});
+        return nb::bytes(stem.data(), stem.size());
+      },
+      nb::arg("name"), "How the names of temporary files for a file begin, up to a random number.");
+  module.def(
+      "system_advice", [](int code) { return io::system_advice(code); }, nb::arg("code"),
+      "What to try after an error of the system; may be empty.");
   module.def("sum_of_file", &sum_of_file, nb::arg("uri"), nb::call_guard<Interruptible>(),
              "XXH3 of all its bytes.");
   module.def("remove_file", &remove_file, nb::arg("uri"), nb::call_guard<nb::gil_scoped_release>());

@@ -10,6 +10,7 @@
 #include "base/after_commit.h"
 #include "base/environment.h"
 #include "base/process.h"
+#include "io/aside_stem.h"
 
 namespace colonnade::io {
 namespace {
@@ -32,15 +33,6 @@ std::uint64_t sum_of(std::string_view text) noexcept {
   std::uint64_t sum = 0xcbf29ce484222325u;
   for (const char letter : text) sum = (sum ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
   return sum;
-}
-
-// The prefix of the names of all temporary files for `path`.
-std::string aside_stem(std::string_view path) {
-  const std::string_view name = last_part(path);
-  if (name.size() <= longest_stem) return fmt::format(".{}.", name);
-  std::size_t size = longest_stem - digits - 1;
-  while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xc0) == 0x80) --size;  // within a character
-  return fmt::format(".{}~{:016x}.", name.substr(0, size), sum_of(name));
 }
 
 std::string beside(const std::string& path, const std::string& name) {
@@ -249,6 +241,14 @@ class NamedFile final : public WritableFile {
 void fail_locked(const std::string& uri) {
   throw Error(ErrorKind::io, "cannot open for writing: another writer has it open",
               "close the other writer or write to another file", {.uri = uri});
+}
+
+std::string aside_stem(std::string_view path) {
+  const std::string_view name = last_part(path);
+  if (name.size() <= longest_stem) return fmt::format(".{}.", name);
+  std::size_t size = longest_stem - digits - 1;
+  while (size > 0 && (static_cast<unsigned char>(name[size]) & 0xc0) == 0x80) --size;  // within a character
+  return fmt::format(".{}~{:016x}.", name.substr(0, size), sum_of(name));
 }
 
 bool is_aside_name(std::string_view name) noexcept {

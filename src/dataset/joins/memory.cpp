@@ -28,8 +28,9 @@ namespace {
 constexpr const char* variable = "COLONNADE_JOIN_MEMORY_MIB";
 
 [[noreturn]] void fail(std::uint64_t bytes, const std::string& where, int error) {
+  constexpr std::uint64_t mib = 1 << 20;
   throw Error(ErrorKind::resource,
-              fmt::format("a join needs {} MiB {}: {}", bytes >> 20, where, std::strerror(error)),
+              fmt::format("a join needs {} MiB {}: {}", (bytes + mib - 1) / mib, where, std::strerror(error)),
               fmt::format("join the other way round, join fewer columns, set {} or TMPDIR", variable));
 }
 
@@ -46,7 +47,10 @@ int open_unnamed(const std::string& folder) {
 void* map_file(std::uint64_t bytes) {
   std::error_code none;
   const std::string folder = std::filesystem::temp_directory_path(none).string();
-  if (none) fail(bytes, "of disk in a folder for temporary files", none.value());
+  if (none) {
+    const char* const given = std::getenv("TMPDIR");
+    fail(bytes, fmt::format("of disk in {}", given == nullptr ? "/tmp" : given), none.value());
+  }
   const std::string where = fmt::format("of disk in {}", folder);
   const int file = open_unnamed(folder);
   if (file < 0) fail(bytes, where, errno);

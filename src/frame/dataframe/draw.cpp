@@ -1,6 +1,7 @@
 // Draws a graph with Graphviz, which nothing else needs.
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 
 #include "colonnade/detail/frame_graph.h"
 #include "colonnade/error.h"
+#include "io/local/local_system.h"
 
 namespace colonnade::detail {
 
@@ -19,7 +21,9 @@ namespace {
 using FilePtr = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
 [[noreturn]] void fail(const std::string& path) {
-  throw Error(ErrorKind::io, fmt::format("cannot write a graph to {}: {}", path, std::strerror(errno)));
+  const int code = errno;
+  throw Error(ErrorKind::io, fmt::format("cannot write a graph to {}: {}", path, io::system_text(code)),
+              io::system_advice(code));
 }
 
 void write_all(std::FILE* file, const std::string& text, const std::string& path) {
@@ -58,7 +62,8 @@ void frame_draw(const std::string& dot, const std::string& path) {
     write_all(file.get(), dot, path);
     return;
   }
-  const FilePtr input(std::tmpfile(), &std::fclose);
+  // In memory: the folder for temporary files may be full, or not there.
+  const FilePtr input(::fdopen(::memfd_create("graph", MFD_CLOEXEC), "w+"), &std::fclose);
   if (input == nullptr) fail(path);
   write_all(input.get(), dot, path);
   if (std::fseek(input.get(), 0, SEEK_SET) != 0) fail(path);

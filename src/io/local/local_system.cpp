@@ -20,7 +20,9 @@ bool is_space(char letter) {
   return letter == ' ' || (letter >= '\t' && letter <= '\r');
 }
 
-std::string advice_for(int code, std::string_view uri) {
+}  // namespace
+
+std::string system_advice(int code, std::string_view uri) {
   switch (code) {
     case ENOENT:  // lines of a list, perhaps from Windows, end with "\r\n"
       if (!uri.empty() && (is_space(uri.front()) || is_space(uri.back())))
@@ -55,8 +57,6 @@ std::string advice_for(int code, std::string_view uri) {
   }
 }
 
-}  // namespace
-
 std::string system_text(int code) {
   return std::generic_category().message(code);
 }
@@ -64,7 +64,7 @@ std::string system_text(int code) {
 void fail_system(const std::string& uri, std::string_view action, int code,
                  std::optional<std::uint64_t> offset) {
   const ErrorKind kind = code == ENOENT || code == ENOTDIR ? ErrorKind::not_found : ErrorKind::io;
-  throw Error(kind, fmt::format("cannot {} ({})", action, system_text(code)), advice_for(code, uri),
+  throw Error(kind, fmt::format("cannot {} ({})", action, system_text(code)), system_advice(code, uri),
               {.uri = uri, .offset = offset});
 }
 

@@ -22,6 +22,9 @@ namespace colonnade::io {
 // The system's text for an errno.
 std::string system_text(int code);
 
+// What to try after an errno at `uri`; empty if there is nothing to say.
+std::string system_advice(int code, std::string_view uri = {});
+
 // Throws the system's error `code` (errno) for `action` ("read 5 bytes").
 [[noreturn]] void fail_system(const std::string& uri, std::string_view action, int code,
                               std::optional<std::uint64_t> offset = {});
