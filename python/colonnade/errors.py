@@ -29,6 +29,7 @@ __all__ = [
     "UnsupportedError",
     "UsageError",
     "after_commit",
+    "refused",
     "warn_left_out",
 ]
 
@@ -120,6 +121,14 @@ class StorageError(Error, OSError):
     """The operating system or a server refused or failed."""
 
     kind = "io"
+
+
+def refused(error: OSError, problem: str, uri: str) -> StorageError:
+    """Return an error of the system as one that has the place, and what to try where the system's code tells."""
+    if error.errno is None:
+        return StorageError(f"{problem}: {error}", uri=uri)
+    # Not its own text: pyarrow's is "Error writing bytes to file. Detail: [errno 28] No space left on device".
+    return StorageError(f"{problem}: {os.strerror(error.errno)}", _core.system_advice(error.errno), uri=uri)
 
 
 class FormatError(Error, ValueError):

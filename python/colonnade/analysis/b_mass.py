@@ -6,12 +6,15 @@ time, so that `Dataset.iterate()` can feed it with data sets of any size.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from colonnade.reading.aside import written_whole
 
 __all__ = ["BINS", "COLUMNS", "KAON_MASS", "WINDOW", "Candidates", "histogram", "plot", "select"]
 
@@ -110,4 +113,7 @@ def plot(masses: Any, path: str | Path) -> None:
     axes.set_xlabel(r"$m_{KKK}$ [MeV/$c^2$]")
     axes.set_ylabel(f"candidates / {(WINDOW[1] - WINDOW[0]) / BINS:.1f} MeV/$c^2$")
     axes.set_title(rf"$B^\pm \to K^\pm K^+ K^-$, {int(counts.sum()):,} candidates".replace(",", r"$\,$"))
-    figure.savefig(path, dpi=120)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=Path(path).suffix.removeprefix(".") or "png", dpi=120)
+    with written_whole(Path(path), "the plot cannot be written") as aside:
+        aside.write_bytes(drawn.getvalue())

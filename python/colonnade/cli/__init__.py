@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import errno
 import importlib
 import io
 import os
@@ -14,7 +13,7 @@ from typing import Any
 
 import click
 
-from colonnade import __version__
+from colonnade import __version__, _core
 from colonnade.errors import Error, redacted
 from colonnade.floating_point import with_standard_floating_point
 
@@ -74,19 +73,13 @@ _ALIKE = dict.fromkeys("█▉▊▋▌▍▎▏", "#") | {"├": "|", "└": "`
 codecs.register_error("colonnade", _simpler)
 
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
 def _told(error: Exception) -> str:
     """In one line, but for texts with a mark below; without secrets, those of errors of other libraries, too."""
     text = str(error)
-    if (
-        isinstance(error, OSError)
-        and not isinstance(error, Error)
-        and error.errno in _FULL
-        and not error.filename
-    ):
-        text = f"the output cannot be written ({error.strerror}); try: a device with more space"
+    if isinstance(error, OSError) and not isinstance(error, Error) and error.errno is not None:
+        problem = f"'{error.filename}' cannot be used" if error.filename else "the output cannot be written"
+        advice = _core.system_advice(error.errno)
+        text = f"{problem} ({error.strerror})" + (f"; try: {advice}" if advice else "")
     lines = [line.rstrip() for line in text.splitlines()]
     if any(line and not line.strip("^~ ") for line in lines):
         return redacted("\n".join(lines))

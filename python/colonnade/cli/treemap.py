@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from colonnade.errors import UnsupportedError, UsageError
+from colonnade.reading.aside import written_whole
 
 from .common import bytes_text
 
@@ -85,6 +87,7 @@ def draw(data: dict[str, Any], path: str | Path) -> None:
     Raises:
         UnsupportedError: matplotlib or squarify are not installed.
         UsageError: there is no such format, or nothing is stored.
+        StorageError: the file cannot be written.
     """
     try:
         figure = _figure(data)
@@ -93,10 +96,14 @@ def draw(data: dict[str, Any], path: str | Path) -> None:
             f"a treemap needs the package {error.name}", "pip install 'colonnade[demo]'"
         ) from None
     formats = figure.canvas.get_supported_filetypes()
-    if Path(path).suffix.removeprefix(".").lower() not in formats:
+    chosen = Path(path).suffix.removeprefix(".").lower()
+    if chosen not in formats:
         known = ", ".join(f".{each}" for each in sorted(formats))
         raise UsageError(f"no picture can be written to '{path}'", f"a name that ends in one of {known}")
-    figure.savefig(path)
+    drawn = io.BytesIO()  # what matplotlib raises when the disk is full depends on the format
+    figure.savefig(drawn, format=chosen)
+    with written_whole(Path(path), "the treemap cannot be written") as aside:
+        aside.write_bytes(drawn.getvalue())
 
 
 def _figure(data: dict[str, Any]) -> Figure:

@@ -7,14 +7,15 @@ A run holds a lock on a file beside its destination as long as it lives; its par
     out.parts-0123456789abcdef/                  parts of a folder
     .out.root.0123456789abcdef.part              the destination while it is written: io/file_system.h
 
-The process that ends a run removes the claim before it searches for parts, and a worker checks the claim after it has
-written its part. So a worker removes its own part if it is late.
+Long names are shortened. The process that ends a run removes the claim before it searches for parts, and a worker
+checks the claim after it has written its part. So a worker removes its own part if it is late.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import io
 import os
 import re
@@ -26,8 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from colonnade import _core
-from colonnade.errors import StorageError
-from colonnade.reading.aside import is_in_use, newest
+from colonnade.errors import refused
+from colonnade.reading.aside import is_in_use, newest, stem_of
 
 __all__ = [
     "ClaimedRun",
@@ -37,13 +38,25 @@ __all__ = [
     "is_claimed",
     "is_held",
     "of_destination",
+    "short_name",
 ]
 
-_CLAIM = re.compile(r"\.(?P<name>.+)\.(?P<run>[0-9a-f]{16})\.run")
+_LONGEST = 48
+
+
+def short_name(name: str) -> str:
+    """Return a name that others can begin with.
+
+    File systems take 255 bytes. Of a longer name than 96, that of its temporary file has 79: the run must be in them.
+    """
+    whole = os.fsencode(name)
+    if len(whole) <= _LONGEST:
+        return name
+    return f"{whole[: _LONGEST - 17].decode(errors='ignore')}~{hashlib.sha256(whole).hexdigest()[:16]}"
 
 
 def _claim(destination: Path, run: str) -> Path:
-    return destination.with_name(f".{destination.name}.{run}.run")
+    return destination.with_name(f"{stem_of(destination.name)}{run}.run")
 
 
 class Run:
@@ -58,10 +71,8 @@ class Run:
         try:
             self._lock = io.FileIO(self._claim, "x+")  # an object, which closes the file when it is dropped
         except OSError as error:
-            raise StorageError(
-                f"no files can be created in the folder of the snapshot ({error.strerror})",
-                uri=str(destination),
-            ) from error
+            problem = "no files can be created in the folder of the snapshot"
+            raise refused(error, problem, str(destination)) from error
         with contextlib.suppress(OSError):  # a file system without locks: `gc` does not remove anything there
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -105,10 +116,11 @@ def end(destination: Path, run: str) -> int:
 
 
 def _parts(destination: Path, run: str) -> list[Path]:
-    folder, stem = destination.parent, os.path.splitext(destination.name)[0]
+    folder, stem = destination.parent, short_name(os.path.splitext(destination.name)[0])
     # Names of unfinished files begin with a dot: io/file_system.h.
     begins = f"{stem}.part-{run}-", f".{stem}.part-{run}-"
-    folders = f"{destination.name}.parts-{run}", f"{destination.name}.new-{run}"
+    name = short_name(destination.name)
+    folders = f"{name}.parts-{run}", f"{name}.new-{run}"
     return [each for each in folder.iterdir() if each.name.startswith(begins) or each.name in folders]
 
 
@@ -140,8 +152,9 @@ def claimed_runs(destination: Path, *, force: bool, older_than: float | None) ->
 
 def of_destination(destination: Path) -> list[str]:
     """Return the names of the runs with a claim on a destination."""
-    matches = (_CLAIM.fullmatch(each.name) for each in sorted(destination.parent.iterdir()))
-    return [match["run"] for match in matches if match is not None and match["name"] == destination.name]
+    claim = re.compile(re.escape(stem_of(destination.name)) + r"(?P<run>[0-9a-f]{16})\.run")
+    matches = (claim.fullmatch(each.name) for each in sorted(destination.parent.iterdir()))
+    return [match["run"] for match in matches if match is not None]
 
 
 def is_held(lock: Path, files: list[Path], older_than: float | None) -> bool:

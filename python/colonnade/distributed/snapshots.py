@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from colonnade import _core
-from colonnade.errors import Error, FormatError, StorageError, UnsupportedError
+from colonnade.errors import Error, FormatError, StorageError, UnsupportedError, refused
 from colonnade.frame.session import Booking
 from colonnade.importing.copying import CopySettings, copy
 from colonnade.maintenance.garbage import remove_data_set
@@ -27,7 +27,7 @@ from colonnade.writing.attributes import AttributeAppender, adding
 from colonnade.writing.options import WriteMode, write_options
 
 from .presence import Presence, run_name
-from .runs import Run, end, is_claimed
+from .runs import Run, end, is_claimed, short_name
 from .tasks import Task
 
 __all__ = [
@@ -41,7 +41,10 @@ __all__ = [
     "remove_unclaimed",
     "saved_parts",
     "split_name",
+    "split_part_name",
 ]
+
+_LONGEST_ENDING = 16
 
 
 @dataclass(frozen=True)
@@ -111,13 +114,16 @@ class Destination:
         run = self.run or task.plan[:16]
         token = f"part-{run}-{task.first}-{task.last}-{task.attempt}-{os.urandom(4).hex()}"
         if self.is_folder:
-            folder = f"{self.uri.rstrip('/')}.parts-{run}"
-            os.makedirs(_core.local_path(folder), exist_ok=True)
+            folder = self.path.with_name(f"{short_name(self.path.name)}.parts-{run}")
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise refused(error, "no folder can be made for parts of the snapshot", self.uri) from error
             return f"{folder}/{token}.root", self.name
         if _core.is_object_store(self.uri):
             return self.uri, f"{self.name}~{token}"
         if _core.has_file_names(self.uri):
-            stem, ending, query = split_name(self.uri)
+            stem, ending, query = split_part_name(self.uri)
             return f"{stem}.{token}{ending or '.root'}{query}", self.name
         if self.uri.startswith("s3:"):
             return parts_store(self.uri), f"{self.name}~{token}"
@@ -138,6 +144,13 @@ def split_name(uri: str) -> tuple[str, str, str]:
     path, mark, query = (uri, "", "") if _core.is_local_file(uri) else uri.partition("?")
     stem, ending = os.path.splitext(path)
     return stem, ending, mark + query
+
+
+def split_part_name(uri: str) -> tuple[str, str, str]:
+    """Split the URI of a file in the same way, with a name that leaves room for that of a part."""
+    stem, ending, query = split_name(uri)
+    folder, slash, name = stem.rpartition("/")
+    return f"{folder}{slash}{short_name(name)}", ending if len(ending) <= _LONGEST_ENDING else "", query
 
 
 def part_booking(booking: Booking, task: Task) -> tuple[Booking, tuple[str, str]]:
@@ -223,7 +236,7 @@ def _remove_beyond(to: Destination, run: str) -> None:
             store = parts_store(to.uri)
             remove((store, name) for name in _core.data_sets(store) if f"~part-{run}-" in name)
         else:
-            stem, ending, query = split_name(to.uri)
+            stem, ending, query = split_part_name(to.uri)
             pattern = f"{stem}.part-{run}-*{ending or '.root'}{query}"
             remove((uri, "") for uri in _core.expand_names([pattern]))
 
@@ -281,14 +294,19 @@ def commit(
 def _publish(to: Destination, parts: list[tuple[str, str]]) -> None:
     """Rename the files of winners into a folder that appears with all of them."""
     folder = to.path
-    fresh = Path(f"{folder}.new-{to.run or os.urandom(8).hex()}")
-    fresh.mkdir()
-    for number, (uri, _) in enumerate(parts):
-        os.rename(_core.local_path(uri), fresh / f"part-{number:06}.root")
+    stem = short_name(folder.name)
+    fresh = folder.with_name(f"{stem}.new-{to.run or os.urandom(8).hex()}")
+    try:
+        fresh.mkdir()
+        for number, (uri, _) in enumerate(parts):
+            os.rename(_core.local_path(uri), fresh / f"part-{number:06}.root")
+    except OSError as error:
+        raise refused(error, "the parts of the snapshot cannot be moved to its folder", to.uri) from error
     try:
         os.rename(fresh, folder)
     except OSError as error:
-        kept = fresh.rename(f"{folder}.written-{os.urandom(8).hex()}")  # a name that no run removes
+        kept = folder.with_name(f"{stem}.written-{os.urandom(8).hex()}")  # which no run removes
+        fresh.rename(kept)
         raise StorageError(
             f"the finished snapshot cannot be moved to its place ({error.strerror})",
             f"removing what is in its place, and renaming {kept}, which has the data",

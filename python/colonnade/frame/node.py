@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from colonnade.errors import (
 )
 from colonnade.misuse import column_name, names_of, path_text
 from colonnade.notebook import folded_table, most_rows
+from colonnade.reading.aside import written_whole
 from colonnade.reading.metrics import ReadMetrics, metrics_of
 
 from .explaining import Explanation, explain
@@ -393,8 +395,5 @@ def drawing(dot: str) -> str:
 
 def write_drawing(drawn: str, path: str | os.PathLike[str]) -> None:
     """Write a drawing, or its text, to a file."""
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(drawn)
-    except OSError as error:
-        raise StorageError(f"the drawing cannot be written: {error.strerror}", uri=path_text(path)) from error
+    with written_whole(Path(path_text(path)), "the drawing cannot be written") as aside:
+        aside.write_text(drawn, encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from colonnade import _core
 from colonnade.errors import NotFoundError, ResourceError, StorageError
 
 __all__ = ["NOTHING_STORED", "UnfitError", "raise_of_source", "short_reason"]
@@ -47,7 +48,11 @@ def raise_of_source(error: Exception, **place: str) -> None:
         ) from error
     # Without a number it is a complaint of uproot about the content.
     if isinstance(error, OSError) and error.errno is not None:
-        raise StorageError(f"the file cannot be read: {short_reason(error)}", **place) from error
+        raise StorageError(
+            f"the file cannot be read: {error.strerror or short_reason(error)}",
+            _core.system_advice(error.errno),
+            **place,
+        ) from error
 
 
 def short_reason(error: BaseException) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from colonnade import _core
-from colonnade.errors import Error, FileMissingError, StorageError
+from colonnade.errors import Error, FileMissingError, StorageError, refused
 from colonnade.locks import ProcessLock
 
 if TYPE_CHECKING:
@@ -57,8 +57,15 @@ class TemporaryFolder:
         """Return its path; makes it on first use."""
         with cls._lock:
             if not cls._folder or not cls._folder.startswith(_own_folder()):  # a forked child makes its own
-                cls._remove_orphaned()
-                cls._folder = tempfile.mkdtemp(prefix=_own_folder())
+                try:
+                    cls._remove_orphaned()
+                    cls._folder = tempfile.mkdtemp(prefix=_own_folder())
+                except OSError as error:
+                    raise StorageError(
+                        f"no folder can be made for imported columns: {error.strerror}",
+                        "TMPDIR= another folder, or cache=",
+                        uri=error.filename,
+                    ) from error
                 atexit.register(_remove_own, cls._folder)
         return cls._folder
 
@@ -291,9 +298,10 @@ class KeptColumns:
             except OSError as error:
                 if isinstance(error, StorageError) and error.uri != aside:
                     raise  # of what is read
-                raise StorageError(
-                    f"the imported columns cannot be written: {error.strerror or error}", uri=self.base
-                ) from error
+                problem = "the imported columns cannot be written"
+                if isinstance(error, StorageError):
+                    raise StorageError(f"{problem}: {error.problem}", error.advice, uri=self.base) from error
+                raise refused(error, problem, self.base) from error
             self._whole.add(path)
         else:
             tree.write(branches, path, watch)

@@ -81,7 +81,11 @@ def opened(uri: str, held: _core.RandomAccessFile | None = None) -> Iterator[Any
         raise
     except Exception as error:  # uproot has no common class of errors
         if isinstance(error, OSError) and error.errno is not None:
-            raise StorageError(f"the file cannot be opened: {short_reason(error)}", uri=uri) from error
+            raise StorageError(
+                f"the file cannot be opened: {error.strerror or short_reason(error)}",
+                _core.system_advice(error.errno),
+                uri=uri,
+            ) from error
         raise_of_source(error, uri=uri)
         raise FormatError(
             f"this is not a ROOT file that uproot can read: {short_reason(error)}",

@@ -196,10 +196,13 @@ def _of_files_beyond(uri: str, dry_run: bool, age: float | None, force: bool) ->
 
 
 def _files_of_clients(uri: str) -> list[str]:
-    from colonnade.distributed.snapshots import split_name
+    from colonnade.distributed.snapshots import split_name, split_part_name
 
     stem, ending, query = split_name(uri)
-    pattern = f"{stem}.part-*{ending}{query}" if ending else f"{stem.rstrip('/')}/cache-*.root{query}"
+    pattern = f"{stem.rstrip('/')}/cache-*.root{query}"
+    if ending:
+        stem, ending, query = split_part_name(uri)
+        pattern = f"{stem}.part-*{ending or '.root'}{query}"
     try:
         return list(_core.expand_names([pattern]))
     except NotFoundError:

@@ -11,7 +11,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["is_in_use", "newest", "unfinished", "written_aside"]
+from colonnade import _core
+from colonnade.errors import Error, refused
+
+__all__ = ["is_in_use", "newest", "stem_of", "unfinished", "written_aside", "written_whole"]
+
+
+def stem_of(name: str) -> str:
+    """Return how the names of temporary files for a file begin, short enough for all file systems."""
+    return os.fsdecode(_core.aside_stem(os.fsencode(name)))
 
 
 @contextlib.contextmanager
@@ -19,9 +27,10 @@ def written_aside(path: Path) -> Iterator[Path]:
     """Provide a temporary path in the same folder, which is renamed on success and removed otherwise.
 
     Its file is named and locked like those of writers (io/file_system.h): what a killed process leaves, `gc` removes,
-    and the next one that writes to `path`.
+    and the next one that writes to `path`. Links stay, and their target is replaced.
     """
-    aside = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}.part")
+    path = Path(os.path.realpath(path))
+    aside = path.with_name(f"{stem_of(path.name)}{secrets.token_hex(8)}.part")
     with open(aside, "xb") as lock:
         try:
             with contextlib.suppress(OSError):  # a file system without locks: such files stay
@@ -35,9 +44,27 @@ def written_aside(path: Path) -> Iterator[Path]:
             aside.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def written_whole(path: Path, problem: str) -> Iterator[Path]:
+    """Provide a path like `written_aside`, or `path` itself if that is a device or a pipe.
+
+    Raises:
+        StorageError: with this problem, if the system refuses.
+    """
+    try:
+        with (
+            written_aside(path) if path.is_file() or not path.exists() else contextlib.nullcontext(path) as at
+        ):
+            yield at
+    except Error:  # perhaps an OSError as well, of what is read meanwhile
+        raise
+    except OSError as error:
+        raise refused(error, problem, str(path)) from error
+
+
 def unfinished(destination: Path, *, force: bool, older_than: float | None) -> list[Path]:
     """Return unfinished files for the destination, left by writers that have ended."""
-    name = re.compile(re.escape(f".{destination.name}.") + "[0-9a-f]{16}[.]part")
+    name = re.compile(re.escape(stem_of(destination.name)) + "[0-9a-f]{16}[.]part")
     found = sorted(each for each in destination.parent.iterdir() if name.fullmatch(each.name))
     return [each for each in found if force or not is_in_use(each, [], older_than)]
 

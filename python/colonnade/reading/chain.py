@@ -16,7 +16,7 @@ from colonnade.errors import FormatError, StorageError, UsageError, redacted
 from colonnade.misuse import function_of, path_text
 from colonnade.schema.fields import FieldInfo
 
-from .aside import written_aside
+from .aside import written_whole
 from .attributes import AttributeSet
 from .dataset import DataSet, Fields, ReadSettings, lasting_cache, read_options
 from .steps import Cluster
@@ -116,13 +116,8 @@ class Chain(DataSet):
         target = Path(path_text(path))
         if not target.name:
             raise UsageError(f"'{path_text(path)}' is not the name of a file", "index='runs.json'")
-        try:
-            with written_aside(target) as aside:
-                aside.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise StorageError(
-                f"'{target}' cannot be written: {error.strerror or error}", uri=str(target)
-            ) from error
+        with written_whole(target, "the index cannot be written") as aside:
+            aside.write_text(text, encoding="utf-8")
 
     def select(self, fields: Fields) -> Chain:
         """Return the same chain with only these fields. Opens no file."""

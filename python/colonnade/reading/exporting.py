@@ -17,9 +17,9 @@ from colonnade.errors import (
     ConversionError,
     Error,
     ResourceError,
-    StorageError,
     UnsupportedError,
     UsageError,
+    refused,
 )
 from colonnade.floating_point import with_standard_floating_point
 from colonnade.misuse import path_text
@@ -211,9 +211,9 @@ def _reported(path: str) -> Iterator[None]:
             f"there is not enough memory to write '{path}'", "a smaller step_size="
         ) from error
     except OSError as error:
-        if isinstance(error, Error):
+        if isinstance(error, Error):  # of what is read
             raise
-        raise StorageError(f"'{path}' cannot be written: {error.strerror or error}", uri=path) from error
+        raise refused(error, f"'{path}' cannot be written", path) from error
 
 
 def _refuse(error: Exception, what: str) -> UnsupportedError:
