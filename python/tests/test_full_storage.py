@@ -173,3 +173,35 @@ def test_uproot_without_room_for_another_file():
         colonnade.StorageError, match=r"read: Too many open files; try: .*ulimit -n.*uri=tree.root"
     ):
         raise_of_source(error, uri="tree.root")
+
+
+def test_commands_say_how_to_go_on_when_there_is_room(file, tmp_path):
+    to = tmp_path / "all.root"
+    command = [
+        sys.executable,
+        "-B",
+        "-m",
+        "colonnade",
+        "merge",
+        str(to),
+        str(file),
+        "--checkpoint-every",
+        "1",
+    ]
+    limit = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000,) * 2); "
+    limit += "os.execv(sys.argv[1], sys.argv[1:])"
+    limited = [sys.executable, "-c", limit, *command]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    assert (
+        "; try: raise the limit of file sizes (ulimit -f); --resume continues after the last checkpoint"
+        in done.stderr
+    )
+    subprocess.run([*command, "--resume"], capture_output=True, check=True)
+    assert colonnade.open(to).num_entries == 5000
+
+
+def test_a_device_is_no_place_for_a_data_set():
+    with pytest.raises(colonnade.StorageError, match="it is not a regular file; try: the name of a file"):
+        colonnade.create("/dev/full", "Events", {"x": float})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import time
@@ -10,6 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
+
+from colonnade import _core
+from colonnade.errors import StorageError
 
 from .common import bytes_text
 
@@ -21,15 +25,22 @@ if TYPE_CHECKING:
 
 __all__ = ["TransferBar", "told"]
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextlib.contextmanager
 def told(advice: str) -> Iterator[None]:
-    """Say after an interrupt how to go on."""
+    """Say after an interrupt, and where there is no room, how to go on."""
     try:
         yield
     except KeyboardInterrupt:
         click.echo(f"interrupted; {advice}", err=True)
         raise
+    except StorageError as error:
+        if error.advice not in map(_core.system_advice, _FULL):
+            raise
+        place = {"uri": error.uri, "data_set": error.data_set, "offset": error.offset}
+        raise StorageError(error.problem, f"{error.advice}; {advice}", **place) from error
 
 
 def _bar(what: str) -> tuple[Progress, TaskID] | None:

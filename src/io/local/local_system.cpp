@@ -110,8 +110,8 @@ FileDescriptor open_regular(const std::string& path, const std::string& uri, int
   if (number < 0 || S_ISDIR(status.st_mode))
     throw Error(ErrorKind::io, "cannot open: it is a directory", "name a file inside it", {.uri = uri});
   if (!S_ISREG(status.st_mode))
-    throw Error(ErrorKind::io, "cannot open: it is not a regular file", "copy its content to a file first",
-                {.uri = uri});
+    throw Error(ErrorKind::io, "cannot open: it is not a regular file",
+                writing ? "the name of a file" : "copy its content to a file first", {.uri = uri});
   return file;
 }
 
