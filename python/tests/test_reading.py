@@ -303,6 +303,23 @@ def test_a_data_set_whose_name_is_not_text_opens_by_what_is_shown(tmp_path):
             colonnade.open(path, r"Ev_\xff\xe8")
 
 
+def test_variants_in_variants_have_no_more_types_than_a_union_can_have(tmp_path):
+    path = tmp_path / "variants.root"
+    inner = [
+        f"std::variant<{','.join(f'std::array<{of},{n}>' for n in range(1, 67))}>"
+        for of in ("float", "std::string")
+    ]
+    values = [[1.0] * 66, ["a"] * 61, ["a"] * 62, ["a"] * 63, ["a"] * 66]
+    with colonnade.create(path, "E", {"v": f"std::variant<{','.join(inner)}>"}) as writer:
+        for value in values:
+            writer.extend({"v": [value]})
+    data_set = colonnade.open(path)
+    assert data_set.arrays(library="pa")["v"].to_pylist() == values
+    for read in (lambda: data_set["v"], lambda: colonnade.DataFrame("E", path).take("v").value):
+        with pytest.raises(colonnade.UnsupportedError, match="of at most 128 types"):
+            read()
+
+
 def test_member_of_a_variant_is_missing_where_there_is_another():
     data_set = colonnade.open(FIXTURES / "types_variants.root")
     whole = data_set["variant_int32_string"].to_list()

@@ -9,10 +9,13 @@ from typing import Any
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 from colonnade.arrays.lazy import numpy as np
+from colonnade.errors import UnsupportedError
 
 from .forms import Flat
 
 __all__ = ["AwkwardBuilder", "layout_of_list", "split_alternatives"]
+
+_MOST_ALTERNATIVES = 128
 
 
 class AwkwardBuilder:
@@ -66,7 +69,11 @@ class AwkwardBuilder:
         return record if contents else record.to_backend(self._backend)
 
     def variant(self, tags: Flat, contents: Sequence[Content]) -> Content:
-        """See `Builder`; variants inside a variant become one union, and types are never merged."""
+        """See `Builder`; variants inside a variant become one union, and types are never merged.
+
+        Raises:
+            UnsupportedError: that union has more types than one of Awkward's can have.
+        """
         out_tags = np.full_like(tags, -1, dtype=np.int8)
         out_index = np.zeros_like(tags, dtype=np.int64)
         parts: list[Content] = []
@@ -74,6 +81,7 @@ class AwkwardBuilder:
         for number, content in enumerate(contents):
             here = np.flatnonzero(tags == number + 1)
             inner_tags, inner_index, inner, is_option = split_alternatives(content[: len(here)])
+            _check_number(len(parts) + len(inner))
             out_tags[here] = np.where(inner_tags >= 0, inner_tags + len(parts), -1)
             out_index[here] = inner_index
             parts += inner
@@ -92,6 +100,9 @@ def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], boo
     Returns:
         For each value the index of its array (-1: missing) and its index there; the arrays; true if there is an option
         type.
+
+    Raises:
+        UnsupportedError: there are more arrays than a union can have.
     """
     count = content.length
     xp = array_library(content)
@@ -111,6 +122,7 @@ def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], boo
             inner_tags, inner_index, inner, is_option = split_alternatives(part)
             position = index[here]
             chosen = inner_tags[position]
+            _check_number(len(parts) + len(inner))
             out_tags[here] = np.where(chosen >= 0, chosen + len(parts), -1)
             out_index[here] = inner_index[position]
             parts += inner
@@ -118,6 +130,15 @@ def split_alternatives(content: Content) -> tuple[Flat, Flat, list[Content], boo
         return out_tags, out_index, parts, optional
     plain = content.project() if content.is_indexed else content
     return xp.zeros(count, dtype=np.int8), xp.arange(count, dtype=np.int64), [plain], False
+
+
+def _check_number(alternatives: int) -> None:
+    """Refuse more alternatives than a tag of 8 bits can name."""
+    if alternatives > _MOST_ALTERNATIVES:
+        raise UnsupportedError(
+            f"variants in a variant are one union in Awkward Array, of at most {_MOST_ALTERNATIVES} types",
+            "library='pa', or to_arrow()",
+        )
 
 
 def _at(positions: Flat, values: Flat, missing: int) -> Flat:
