@@ -127,9 +127,15 @@ void cut_cluster(const ClusterDescriptor& cluster, const ClusterLayout& layout, 
   const double piece = static_cast<double>(cluster.entries) / static_cast<double>(pieces);
   std::uint64_t last = 0;
   for (std::uint64_t k = 1; k < pieces; ++k) {
-    const std::uint64_t border = limits.at_pages
-                                     ? best_border(layout, piece * static_cast<double>(k), piece / 2)
-                                     : k * limits.most_entries;
+    const double ideal = piece * static_cast<double>(k);
+    const std::uint64_t border =
+        limits.at_pages ? best_border(layout, ideal, piece / 2) : k * limits.most_entries;
+    if (border == 0) {
+      // A file may claim any number of entries: pieces without a border are not counted one by one.
+      const auto next = layout.borders.lower_bound(static_cast<std::uint64_t>(std::ceil(ideal + piece / 2)));
+      if (next == layout.borders.end()) break;
+      k = std::max(k, static_cast<std::uint64_t>(std::max(static_cast<double>(next->first) / piece - 1, 0.)));
+    }
     if (border <= last || border >= cluster.entries) continue;
     borders.push_back(cluster.first_entry + border);
     last = border;

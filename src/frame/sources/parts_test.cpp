@@ -103,6 +103,14 @@ TEST(Parts, LargePagesDecideOverSmallOnes) {
               ElementsAre(0u, 100'000u, 200'000u, 300'000u, 400'000u));
 }
 
+// Entries of a record without members, or before a field that was added late, take no space in a file.
+TEST(Parts, OfAsManyEntriesAsAFileMayClaimAreFew) {
+  constexpr std::uint64_t many = std::uint64_t{1} << 62;
+  EXPECT_THAT(part_borders(descriptor_of(many, {})), ElementsAre(0u, many));
+  EXPECT_THAT(part_borders(descriptor_of(many, {{1000, 1'000'000}})),
+              ElementsAre(0u, many - 1'000'000, many));
+}
+
 TEST(Parts, OfLongListsHaveFewerEntries) {
   // 5000 entries with 32 MiB in one column.
   std::vector<std::uint32_t> pages(5, 1000), items(64, 65'536);
