@@ -290,6 +290,45 @@ def test_histograms(frame):
     np.testing.assert_array_equal(h.counts(), reference.values())
 
 
+def test_changes_of_histograms(frame):
+    model = ("h", "t", 10, -2, 2)
+    h, weighted = frame.Histo1D(model, "x"), frame.Histo1D(model, "x", "w")
+    before, weights, errors = h.values(flow=True), weighted.values(flow=True), weighted.variances(flow=True)
+    copy = h.Clone("copy")
+    assert (copy.GetName(), h.Clone().GetName(), copy.GetSumw2N()) == ("copy", "h", 0)
+    h.Scale(0.5)  # of the result, whoever asks for it
+    assert h.GetValue().GetBinContent(3) == before[3] / 2
+    assert h.GetPtr().GetBinError(3) == pytest.approx(math.sqrt(before[3]) / 2)
+    assert (h.GetMean(), h.GetEntries()) == (pytest.approx(copy.GetMean()), ENTRIES)
+    np.testing.assert_array_equal(copy.values(flow=True), before)
+    assert copy.Add(weighted, -1)  # a result, or its value
+    np.testing.assert_allclose(copy.values(flow=True), before - weights)
+    np.testing.assert_allclose(copy.variances(flow=True), before + errors)
+    assert weighted.Add(weighted.GetValue())
+    np.testing.assert_allclose(weighted.values(flow=True), 2 * weights)
+    assert weighted.GetEntries() == 2 * ENTRIES
+    kept = frame.Filter("x > 0").Histo1D(model, "x").GetValue()
+    passed = kept.values(flow=True)
+    efficiency = kept.Clone("efficiency")
+    assert efficiency.Divide(kept, frame.Histo1D(model, "x"), 1, 1, "B")
+    np.testing.assert_allclose(efficiency.values(flow=True), passed / before)
+    np.testing.assert_allclose(
+        efficiency.variances(flow=True), passed / before * (1 - passed / before) / before, atol=1e-15
+    )
+    assert np.array_equal(h.to_hist().values(), before[1:-1] / 2)
+    product = kept.Clone()
+    assert product.Multiply(kept)
+    assert np.array_equal(product.values(flow=True), passed**2)
+    varied = frame.Vary("x", "ROOT::RVecD{x - 1, x + 1}", 2).Histo1D(model, "x")
+    of_all = ROOT.RDF.Experimental.VariationsFor(varied)
+    of_all["x:0"].Scale(3)
+    assert of_all["x:0"].Integral() == 3 * ((X > -1) & (X < 3)).sum()
+    with pytest.raises(colonnade.UsageError, match="different bins"):
+        kept.Add(frame.Histo1D(("h", "t", 10, -2, 3), "x"))
+    with pytest.raises(colonnade.UsageError, match="not Hist"):
+        kept.Add(kept.to_hist())
+
+
 @pytest.mark.parametrize(
     ("contents", "largest", "smallest"),
     [
@@ -820,7 +859,7 @@ def test_threads(file, monkeypatch):
         (lambda f: f.Graph("x", "w").Fit("pol1"), "no Fit", "points"),
         (lambda f: f.Describe().Nothing(), "no Nothing", "AsString"),
         (lambda f: f.Histo1D("x").Write(), "no Write", "uproot.recreate"),
-        (lambda f: f.Histo1D("x").Scale(2), "no Scale", "h.to_hist() * factor"),
+        (lambda f: f.Histo1D("x").SetBinContent(1, 2), "no SetBinContent", "whose bins can be set"),
         (lambda f: ROOT.gInterpreter.Calc("1 + 2"), "gInterpreter has no Calc", "gInterpreter.Declare"),
         (lambda f: ROOT.gROOT.GetClass("A"), "gROOT has no GetClass", ""),
         (lambda f: ROOT.RVecF([1.0]), "no RVecF", "numpy.array"),

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from histogram_tasks import arrays
+from histogram_tasks import arrays, changes
 
 import colonnade
 
@@ -127,6 +127,24 @@ def test_shapes_and_sums(root, seed, weighted):
         assert found.keys() == theirs.keys()
         for name, value in found.items():
             assert value == pytest.approx(theirs[name], rel=1e-9, abs=1e-12), name
+
+
+@pytest.mark.parametrize("kind", ["TH1D", "TH2D"])
+@pytest.mark.parametrize("weighted", [(False, False), (False, True), (True, False), (True, True)])
+def test_changes(root, frame, values, kind, weighted):
+    columns, model = [["x"], ["y"]], ["h", "t", 8, -1.0, 5.0]
+    if kind == "TH2D":
+        columns, model = [["x", "y"], ["y", "w"]], [*model, 4, -4.0, 6.0]
+    columns = [
+        [*names, "w"] if has_weight else names for names, has_weight in zip(columns, weighted, strict=True)
+    ]
+    book = frame.Histo2D if kind == "TH2D" else frame.Histo1D
+    ours = changes(*(book(tuple(model), *names).GetValue() for names in columns))
+    rows = [rows_of([values[name] for name in names]) for names in columns]
+    theirs = root.call("histogram_changes", kind, model, rows)
+    assert ours.keys() == theirs.keys()
+    for name, found in ours.items():
+        assert found == pytest.approx(theirs[name], rel=1e-9, abs=1e-12), name
 
 
 def random_calls(dice: random.Random, bins: list[int], kind: str) -> dict[str, list[tuple[float, ...]]]:

@@ -42,3 +42,43 @@ def arrays(histogram: Any) -> dict[str, Any]:
         found["quantiles"], found["edges"] = list(quantiles), list(edges)
         found["sum"] = [histogram.IntegralAndError(2, 5, error), error[0]]
     return found
+
+
+def facts(histogram: Any) -> list[float]:
+    """Contents, errors and statistics of a histogram of ROOT's or ours."""
+    cells, axes = range(histogram.GetNcells()), range(1, histogram.GetDimension() + 1)
+    return [
+        *(histogram.GetBinContent(k) for k in cells),
+        *(histogram.GetBinError(k) for k in cells),
+        *(histogram.GetMean(k) for k in axes),
+        *(histogram.GetStdDev(k) for k in axes),
+        histogram.GetEntries(),
+        histogram.GetEffectiveEntries(),
+        histogram.GetSumw2N(),
+    ]
+
+
+def changes(first: Any, second: Any) -> dict[str, list[float]]:
+    """What each change makes of a copy of the first histogram."""
+    calls: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
+        "scaled": [("Scale", (2.5,))],
+        "scaled down": [("Scale", (-0.5,))],
+        "by width": [("Scale", (3, "width"))],
+        "without errors": [("Scale", (3, "nosw2"))],
+        "added": [("Add", (second,))],
+        "weighted": [("Add", (second, 2.5))],
+        "subtracted": [("Add", (second, -0.5))],
+        "multiplied": [("Multiply", (second,))],
+        "divided": [("Divide", (second,))],
+        "ratio": [("Divide", (second, first, 2, 3))],
+        "efficiency": [("Divide", (first, second, 1, 1, "B"))],
+        "errors": [("Sumw2", ())],
+        "several": [("Scale", (2,)), ("Add", (second, 0.5)), ("Scale", (0.1,)), ("Add", (second, -0.2))],
+    }
+    found = {"untouched": facts(first), "named": [float(first.Clone("other").GetName() == "other")]}
+    for name, steps in calls.items():
+        copy = first.Clone()
+        for method, arguments in steps:
+            getattr(copy, method)(*arguments)
+        found[name] = facts(copy)
+    return found

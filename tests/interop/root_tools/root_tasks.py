@@ -235,3 +235,8 @@ def histogram_answers(
 def histogram_arrays(kind: str, model: list[Any], rows: list[list[float]]) -> dict[str, Any]:
     """See histogram_tasks.arrays."""
     return histogram_tasks.arrays(histogram_tasks.filled(kind, model, rows))
+
+
+def histogram_changes(kind: str, model: list[Any], rows: list[list[list[float]]]) -> dict[str, list[float]]:
+    """See histogram_tasks.changes."""
+    return histogram_tasks.changes(*(histogram_tasks.filled(kind, model, each) for each in rows))

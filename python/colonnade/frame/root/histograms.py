@@ -1,7 +1,7 @@
 """Histograms, profiles and graphs with the methods of ROOT's classes that scripts use on results.
 
-They are views of values and cannot be changed or drawn; `to_hist()` returns a `hist.Hist`, which plots. Bins are
-numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 the overflow.
+They are views of values, which histograms change as ROOT's do, and cannot be drawn; `to_hist()` returns a `hist.Hist`,
+which plots. Bins are numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 the overflow.
 """
 
 from __future__ import annotations
@@ -24,17 +24,12 @@ Floats = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float32).max)
 
 _ADVICE = {
-    "Add": "h.to_hist() + other.to_hist()",
-    "Clone": "to_hist(), which returns a copy",
-    "Divide": "values() and variances(), or to_hist()",
     "Fill": "to_hist(), which can be filled",
     "Fit": "values() and variances(), with scipy.optimize.curve_fit or iminuit",
-    "Multiply": "values() and variances(), or to_hist()",
     "ProjectionX": "to_hist().project(0)",
     "ProjectionY": "to_hist().project(1)",
     "Rebin": "to_hist()[:: hist.rebin(2)]",
     "SaveAs": 'uproot.recreate("f.root")["name"] = h.to_hist()',
-    "Scale": "h.to_hist() * factor",
     "SetBinContent": "to_hist(), whose bins can be set",
     "Write": 'uproot.recreate("f.root")["name"] = h.to_hist()',
 }
@@ -425,6 +420,14 @@ class _Binned(ABC):
         refuse("a histogram of colonnade.RDataFrame", name, _ADVICE.get(name, advice))
 
 
+def _changeable(value: Any) -> SimpleNamespace:
+    """Return the same bins, which may get other contents."""
+    names = ("name", "title", "axes", "weighted", "entries", "values", "variances", "moments")
+    return SimpleNamespace(
+        **{name: getattr(value, name) for name in names if name != "variances" or value.weighted}
+    )
+
+
 class HistogramView(_Binned):
     """A histogram with the methods of TH1, TH2, TH3 and THn.
 
@@ -437,7 +440,7 @@ class HistogramView(_Binned):
         return self._shaped(self._value.values)
 
     def _squared_errors(self) -> Floats:
-        return self._shaped(self._value.variances if self._value.weighted else self._value.values)
+        return self._shaped(self._value.variances if self._value.weighted else abs(self._value.values))
 
     def counts(self, flow: bool = False) -> Floats:
         """Return the effective number of entries per bin."""
@@ -452,7 +455,7 @@ class HistogramView(_Binned):
     def GetEffectiveEntries(self) -> float:
         """Return the square of the sum of weights over the sum of their squares, of fills within the axes."""
         moments = self._value.moments
-        return float(moments.sum_w * moments.sum_w / moments.sum_w2) if moments.sum_w2 else 0.0
+        return float(moments.sum_w * moments.sum_w / moments.sum_w2 if moments.sum_w2 else abs(moments.sum_w))
 
     def GetStats(self, stats: Any = None) -> Floats:
         """Return the sums of w, w^2, w x and w x^2, and write them to the given array, as ROOT does."""
@@ -581,6 +584,162 @@ class HistogramView(_Binned):
     def GetSumw2N(self) -> int:
         """Return the number of sums of squares: 0 without weights."""
         return self.GetNcells() if self._value.weighted else 0
+
+    # ---- Changes. The bins of the result stay: what changes is this view, which RResultPtr has once.
+
+    def Clone(self, newname: str = "") -> HistogramView:
+        """Return a copy, with a name of its own if one is given."""
+        copied = type(self)(_changeable(self._value))
+        copied.name = newname or self.name
+        return copied
+
+    def Sumw2(self, flag: bool = True) -> None:
+        """Keep the squares of errors apart from the contents, or make errors the roots of contents again."""
+        contents, squared = self._contents(), self._squared_errors()
+        self._change(contents, squared if flag else None)
+
+    def Scale(self, c1: float = 1, option: str = "") -> None:
+        """Multiply contents and errors by a number, as ROOT does, and statistics as well.
+
+        Args:
+            c1: the number.
+            option: "width" divides by the sizes of the bins, too; "nosw2" keeps errors that are roots of contents.
+        """
+        contents, squared = self._contents() * c1, self._squared_errors() * c1 * c1
+        keeps_roots = "nosw2" in option.lower() and not self._value.weighted
+        if "width" in option.lower():
+            sizes = self._sizes()
+            self._change(contents / sizes, None if keeps_roots else squared / sizes**2)
+            self._reset_statistics()
+            return
+        before = self._value.moments
+        self._change(contents, None if keeps_roots else squared)
+        self._value.moments = SimpleNamespace(
+            sum_w=before.sum_w * c1,
+            sum_w2=before.sum_w2 * c1 * c1,
+            sum_wx=[each * c1 for each in before.sum_wx],
+            sum_wxx=[each * c1 for each in before.sum_wxx],
+        )
+
+    def Add(self, h1: Any, c1: float = 1) -> bool:
+        """Add the contents of another histogram with the same bins, times a number.
+
+        Statistics are added, or for a negative number those of the bins, as in ROOT.
+        """
+        other = self._same_bins(h1, "Add")
+        entries = abs(self.GetEntries() + c1 * other.GetEntries())
+        ours, theirs = self._value.moments, other._value.moments
+        squared = self._squared_errors() + other._squared_errors() * c1 * c1
+        weighted = self._value.weighted or other._value.weighted or c1 != 1
+        self._change(self._contents() + other._contents() * c1, squared if weighted else None)
+        if c1 < 0:
+            self._reset_statistics()
+            return True
+        self._value.entries = entries
+        if c1 != 1:
+            self._count_entries()
+        self._value.moments = SimpleNamespace(
+            sum_w=ours.sum_w + c1 * theirs.sum_w,
+            sum_w2=ours.sum_w2 + c1 * c1 * theirs.sum_w2,
+            sum_wx=[a + c1 * b for a, b in zip(ours.sum_wx, theirs.sum_wx, strict=True)],
+            sum_wxx=[a + c1 * b for a, b in zip(ours.sum_wxx, theirs.sum_wxx, strict=True)],
+        )
+        return True
+
+    def Multiply(self, h1: Any) -> bool:
+        """Multiply by the contents of another histogram with the same bins; statistics are those of the bins then."""
+        other = self._same_bins(h1, "Multiply")
+        ours, theirs = self._contents(), other._contents()
+        squared = self._squared_errors() * theirs**2 + other._squared_errors() * ours**2
+        self._change(ours * theirs, squared if self._value.weighted or other._value.weighted else None)
+        self._reset_statistics()
+        return True
+
+    def Divide(self, h1: Any, h2: Any = None, c1: float = 1, c2: float = 1, option: str = "") -> bool:
+        """Divide by another histogram with the same bins, or become `c1 * h1 / (c2 * h2)`; 0 where that divides by 0.
+
+        Args:
+            h1: what is divided by, or with h2 what is divided.
+            h2: what h1 is divided by.
+            c1: a factor of h1, where there is h2.
+            c2: a factor of h2.
+            option: "B" for errors of an efficiency, where h1 is a part of h2.
+        """
+        above = self if h2 is None else self._same_bins(h1, "Divide")
+        below = self._same_bins(h1 if h2 is None else h2, "Divide")
+        a, b = above._contents(), below._contents()
+        a_squared, b_squared = above._squared_errors(), below._squared_errors()
+        is_part = "b" in option.lower()
+        has_errors = is_part or self._value.weighted or above._value.weighted or below._value.weighted
+        entries = below.GetEntries()
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            factor = c1 / c2 if h2 is not None else 1.0
+            if is_part:
+                squared = np.abs(((1 - 2 * a / b) * a_squared + a**2 * b_squared / b**2) / b**2)
+                squared = np.where(a == b, 0.0, squared)
+            else:
+                squared = factor**2 * (a_squared * b**2 + b_squared * a**2) / b**4
+            contents = np.where(b != 0, factor * a / b, 0.0)
+        self._change(contents, np.where(b != 0, squared, 0.0) if has_errors else None)
+        self._reset_statistics()
+        if h2 is not None and is_part:
+            self._value.entries = entries
+        return True
+
+    def _same_bins(self, other: Any, method: str) -> HistogramView:
+        found = other.GetValue() if hasattr(other, "GetValue") else other
+        if not isinstance(found, HistogramView):
+            raise UsageError(
+                f"{method} takes a histogram of colonnade.RDataFrame, not {type(other).__name__}",
+                f"to_hist(), for histograms of other packages, in place of {method}",
+            )
+        ours, theirs = ([axis._edges for axis in each._axes] for each in (self, found))
+        if len(ours) != len(theirs) or not all(
+            len(a) == len(b) and np.allclose(a, b, rtol=1e-12, atol=0)
+            for a, b in zip(ours, theirs, strict=True)
+        ):
+            raise UsageError(
+                f"{method} of '{self.GetName()}' and '{found.GetName()}', which have different bins",
+                "the same model for both",
+            )
+        return found
+
+    def _change(self, contents: Floats, squared_errors: Floats | None) -> None:
+        value = _changeable(self._value)
+        value.values = contents.ravel(order="F")
+        value.weighted = squared_errors is not None
+        value.variances = None if squared_errors is None else squared_errors.ravel(order="F")
+        self._value = value
+
+    def _sizes(self) -> Floats:
+        """Return the widths of the bins, or their products."""
+        widths = [
+            np.array([axis.GetBinWidth(k) for k in range(axis.GetNbins() + 2)], np.float64)
+            for axis in self._axes
+        ]
+        sizes: Floats = np.ones(self._shape)
+        for number, along in enumerate(widths):
+            sizes = sizes * along.reshape([-1 if k == number else 1 for k in range(len(widths))])
+        return sizes
+
+    def _reset_statistics(self) -> None:
+        """Take them from the contents of bins, at their centers, as ROOT does where fills do not tell."""
+        contents, squared = self._inner(self._contents()), self._inner(self._squared_errors())
+        sum_w, sum_w2 = float(contents.sum()), float(squared.sum())
+        sums: list[list[float]] = [[], []]
+        for number, axis in enumerate(self._axes):
+            centers = np.array([axis.GetBinCenter(k + 1) for k in range(axis.GetNbins())])
+            along = contents.sum(axis=tuple(k for k in range(len(self._shape)) if k != number))
+            sums[0].append(float((along * centers).sum()))
+            sums[1].append(float((along * centers * centers).sum()))
+        self._value.moments = SimpleNamespace(sum_w=sum_w, sum_w2=sum_w2, sum_wx=sums[0], sum_wxx=sums[1])
+        self._count_entries()
+
+    def _count_entries(self) -> None:
+        """Take the number of fills from the contents of all bins, as many as would be as precise."""
+        sum_w, sum_w2 = float(self._contents().sum()), float(self._squared_errors().sum())
+        is_weighted = self._value.weighted and sum_w2 > 0
+        self._value.entries = sum_w * sum_w / sum_w2 if is_weighted else abs(sum_w)
 
     def IntegralAndError(self, first: int, last: int, error: Any) -> float:
         """Return the sum of the contents of bins, and write its error to the first element of the given array."""

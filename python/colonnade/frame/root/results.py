@@ -30,10 +30,14 @@ class RResultPtr(Generic[T]):
         self._result: Result[Any]
         self._view: Callable[[Any], T]
         self._result, self._view = result, view
+        self._seen: tuple[Any, T] | None = None
 
     def GetValue(self) -> T:
         """Return the value; computed in a pass over the entries if needed."""
-        return self._view(self._result.value)
+        value = self._result.value
+        if self._seen is None or self._seen[0] is not value:
+            self._seen = (value, self._view(value))
+        return self._seen[1]
 
     GetPtr = GetSharedPtr = GetValue
 
@@ -96,6 +100,7 @@ class RResultMap(Generic[T]):
         self._variations: Variations[Any]
         self._view: Callable[[Any], T]
         self._variations, self._view = variations, view
+        self._seen: dict[str, tuple[Any, T]] = {}
 
     def GetKeys(self) -> list[str]:
         """Return "nominal" and the names of the variations, in alphabetical order as in ROOT."""
@@ -106,10 +111,13 @@ class RResultMap(Generic[T]):
     keys = GetKeys
 
     def __getitem__(self, name: str) -> T:
-        view = self._view(self._variations[name])
-        if name != "nominal" and isinstance(view, HistogramView | ProfileView | GraphView):
-            view.name += f"_{name.replace(':', '_')}"
-        return view
+        value = self._variations[name]
+        if name not in self._seen or self._seen[name][0] is not value:
+            view = self._view(value)
+            if name != "nominal" and isinstance(view, HistogramView | ProfileView | GraphView):
+                view.name += f"_{name.replace(':', '_')}"
+            self._seen[name] = (value, view)
+        return self._seen[name][1]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.GetKeys())
