@@ -205,3 +205,47 @@ def test_commands_say_how_to_go_on_when_there_is_room(file, tmp_path):
 def test_a_device_is_no_place_for_a_data_set():
     with pytest.raises(colonnade.StorageError, match="it is not a regular file; try: the name of a file"):
         colonnade.create("/dev/full", "Events", {"x": float})
+
+
+GROWING = """if True:
+    import os, resource, sys
+    import colonnade, numpy
+
+    def fill(writer):
+        for number in range(20):
+            writer.extend({"x": numpy.random.default_rng(number).random(100_000)})
+
+    def in_context(writer):
+        with writer.context() as context:
+            fill(context)
+
+    def annotate(writer):
+        for number in range(20):
+            writer.attributes("more").add({"x": numpy.random.default_rng(number).random(100_000)}, number, number + 1)
+
+    root, bare, direct = sys.argv[1:]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10 << 20, 10 << 20))
+    options = {"mode": "update", "compression": "none", "cluster_size": "1 MB", "direct_io": direct == "direct"}
+    for file, make, use in (
+        (root, lambda: colonnade.create(root, "More", {"x": float}, **options), fill),
+        (root, lambda: colonnade.create_parallel(root, "More", {"x": float}, **options), in_context),
+        (root, lambda: colonnade.add_attributes(root, "Events"), annotate),
+        (bare, lambda: colonnade.add_attributes(bare, "Events"), annotate),
+    ):
+        before = os.path.getsize(file)
+        try:
+            with make() as writer:
+                use(writer)
+        except colonnade.StorageError as error:
+            print("File too large" in error.problem, os.path.getsize(file) - before, colonnade.open(file).num_entries)
+"""
+
+
+@pytest.mark.parametrize("way", ["direct", "cached"])
+def test_an_addition_without_room_gives_back_what_it_took(file, tmp_path, way):
+    bare = tmp_path / "bare.root"
+    colonnade.copy(file, bare, container="bare")
+    command = [sys.executable, "-B", "-W", "ignore", "-c", GROWING, file, bare, way]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["True 0 5000"] * 4
+    assert done.stderr == ""

@@ -73,6 +73,7 @@ std::unique_ptr<BareFileWriter> BareFileWriter::replace(std::unique_ptr<io::Writ
     writer->name_ = head.name;
     writer->anchor_at_ = head.anchor_at;
     writer->size_before_ = writer->file_->size();
+    writer->cut_to_ = writer->size_before_;
     writer->end_ = std::max<std::uint64_t>(writer->file_->size(), head.anchor_at + format::anchor_size);
     return writer;
   });
@@ -172,6 +173,7 @@ void BareFileWriter::commit(const Anchor& anchor) {
   check_open();
   is_half_made_ = !file_->is_published();
   settle();
+  cut_to_ = 0;
   file_->write(anchor_at_, format::write_anchor(anchor, format::ChecksumOrder::little_endian));
   settle_commit();
   if (file_->publish()) settle_commit();
@@ -201,7 +203,23 @@ void BareFileWriter::close() {
   if (closed_) return;
   closed_ = true;
   if (is_half_made_) return file_->discard();
+  cut_tail();
   file_->is_visible() ? after_commit([&] { file_->close(); }) : file_->close();
+}
+
+// Gives back what was written if nothing was committed, perhaps because the disk is full.
+void BareFileWriter::cut_tail() {
+  const std::uint64_t end = cut_to_;
+  if (end == 0) return;
+  try {
+    file_->flush();
+  } catch (const Error&) {  // truncating tells what of that matters
+  }
+  try {
+    if (file_->size() > end) file_->truncate(end);
+  } catch (const Error&) {
+    return;  // the file is as after a crash
+  }
 }
 
 void BareFileWriter::abandon() {

@@ -34,6 +34,7 @@ class BareFileWriter final : public WriteContainer {
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
   void retire_blob(const Locator& blob) override;
   Locator write_at_end(ByteSpan payload, std::uint64_t) override {
+    cut_to_ = 0;
     return {.size = payload.size(), .offset = write_split(payload)};
   }
   std::uint64_t size_before() const noexcept override { return size_before_; }
@@ -59,6 +60,7 @@ class BareFileWriter final : public WriteContainer {
   void sync_commit();
   std::uint64_t reserve(std::uint64_t size);
   void reuse_retired();
+  void cut_tail();
   std::uint64_t write_split(ByteSpan payload);
 
   std::unique_ptr<io::WritableFile> file_;
@@ -66,9 +68,10 @@ class BareFileWriter final : public WriteContainer {
   std::string name_;
   std::uint64_t anchor_at_ = 0;
   std::atomic<std::uint64_t> end_{0};
-  std::uint64_t size_before_ = 0;                       // of the file
-  std::mutex mutex_;                                    // guards the space of index blobs
-  RootFileSpace space_;                                 // free space before the end
+  std::uint64_t size_before_ = 0;         // of the file
+  std::atomic<std::uint64_t> cut_to_{0};  // when closing, if nothing that may be read is behind it
+  std::mutex mutex_;                      // guards the space of index blobs
+  RootFileSpace space_;                   // free space before the end
   std::map<std::uint64_t, format::FreeSegment> blobs_;  // of this writer, by offset; each in one piece
   std::deque<std::vector<format::FreeSegment>> retired_{
       {}};                     // retired by each of the last commits; the last list is still open

@@ -479,9 +479,7 @@ RootFileWriter::~RootFileWriter() {
   const bool may_cut = has_written_ && !closed_ && !uncertain_ && header_.end != 0 && !latest_;
   if (!may_cut || !process_.is_current() || !file_->is_published()) return;
   try {
-    file_->flush();
-    const std::uint64_t end = std::max({header_.end, keep_up_to_, journal_end_});
-    if (file_->size() > end) file_->truncate(end);
+    cut_tail(std::max({header_.end, keep_up_to_, journal_end_}));
   } catch (...) {
     return;  // the file is as after a crash
   }
@@ -498,22 +496,41 @@ void RootFileWriter::close() {
       return file_->close();
     }
     // A call that fails may also report the loss of earlier writes: the device knows of those.
-    if (!uncertain_ && !tidy_after_commit({.uri = uri(), .data_set = name_},
-                                          "not all unused space of the file could be given back",
-                                          [&] { give_back_space(); }))
-      after_commit([&] { file_->sync(); });
+    const auto tidy = [&] {
+      return tidy_after_commit({.uri = uri(), .data_set = name_},
+                               "not all unused space of the file could be given back",
+                               [&] { give_back_space(); });
+    };
+    if (!uncertain_ && anchor_ && !tidy()) after_commit([&] { file_->sync(); });
+    if (!uncertain_ && !anchor_) {
+      try {
+        cut_tail(std::max(header_.end, keep_up_to_));
+      } catch (const Error&) {  // nothing was committed: the file is as after a crash
+      }
+    }
     after_commit([&] { file_->close(); });
   });
+}
+
+// Also after a write that failed, perhaps because the disk is full.
+void RootFileWriter::cut_tail(std::uint64_t end) {
+  try {
+    file_->flush();
+  } catch (const Error&) {
+    if (file_->size() <= end) throw;
+  }
+  if (file_->size() > end) file_->truncate(end);
 }
 
 // Gaps get their markers, and the file ends where its data sets do: blobs behind that were written after the
 // last commit.
 void RootFileWriter::give_back_space() {
+  const std::uint64_t end = std::max(header_.end, keep_up_to_);
+  cut_tail(end);
   for (const auto& segments : std::exchange(retired_, {}))
     for (const format::FreeSegment& segment : segments) release(segment);
   for (const format::FreeSegment& segment : std::exchange(unlisted_, {}))
     file_->write(segment.first, format::gap_marker(segment.last - segment.first + 1));
-  const std::uint64_t end = std::max(header_.end, keep_up_to_);
   file_->flush();
   if (file_->size() > end) file_->truncate(end);
 }

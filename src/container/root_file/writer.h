@@ -134,6 +134,7 @@ class RootFileWriter final : public WriteContainer {
   void settle();
   void settle_commit();
   void give_back_space();
+  void cut_tail(std::uint64_t end);
 
   std::unique_ptr<io::WritableFile> file_;
   ContainerOptions options_;
