@@ -831,6 +831,40 @@ VECTORS[f"{V}.PseudoRapidity() - {V}.Eta()"] = lambda r: 0.0
 VECTORS[f"{V}.DeltaPhi({W})"] = lambda r: wrap(v(r).phi - w(r).phi)
 VECTORS["TLorentzVector(d, f, u, 1000.0).Perp()"] = lambda r: math.hypot(r.d, r.f)
 
+# Vectors in the plane. The second one is never zero.
+PLANE, OTHER = "TVector2(d, f)", "TVector2(p, u)"
+
+
+def turn(y, x):
+    return math.atan2(y, x) % (2 * math.pi) if x or y else math.pi
+
+
+def along(r):
+    return (r.d * r.p + r.f * r.u) / (r.p**2 + r.u**2)
+
+
+VECTORS |= {
+    f"{PLANE}.Mod()": lambda r: math.hypot(r.d, r.f),
+    f"{PLANE}.Mod2()": lambda r: r.d**2 + r.f**2,
+    f"{PLANE}.Phi()": lambda r: turn(r.f, r.d),
+    f"{OTHER}.DeltaPhi(TVector2(0, k))": lambda r: wrap(math.atan2(r.u, r.p) - math.pi / 2),
+    f"{PLANE}.Proj({OTHER}).X()": lambda r: along(r) * r.p,
+    f"{PLANE}.Norm({OTHER}).Y()": lambda r: r.f - along(r) * r.u,
+    f"{PLANE}.Rotate(u).Px()": lambda r: r.d * math.cos(r.u) - r.f * math.sin(r.u),
+    f"{OTHER}.Unit().Py()": lambda r: r.u / math.hypot(r.p, r.u),
+    f"{PLANE}.Ort().X()": lambda r: r.d / math.hypot(r.d, r.f) if r.d or r.f else 0.0,
+    f"({PLANE} + {OTHER} - 2 * {PLANE} / 4).X()": lambda r: r.d / 2 + r.p,
+    f"(-{PLANE}).Y() + {PLANE} * {OTHER}": lambda r: r.d * r.p + r.f * r.u - r.f,
+    "TVector2(x, y).Mod()": lambda r: np.hypot(r.x, r.y),
+    f"Map(x, [&](double v) {{ return (TVector2(v, 0) + {PLANE}).X(); }})": lambda r: r.x + r.d,
+    f"ROOT::Math::Boost({V}.BoostToCM())({V}).E()": lambda r: 2.0,
+    f"ROOT::Math::Boost b({V}.BoostToCM()); auto moved = b({V}); return moved.P() < 1e-6;": lambda r: True,
+    f"(ROOT::Math::Boost(0, 0, u * 0.9) * {V}).E()": lambda r: (
+        (v(r).e + r.u * 0.9 * v(r).pz) / math.sqrt(1 - (r.u * 0.9) ** 2)
+    ),
+    "ROOT::Math::LorentzVector<ROOT::Math::PtEtaPhiM4D<float>> q(p, u, u, k); return q.Pt();": lambda r: r.p,
+}
+
 PHYSICS = {
     "DeltaPhi(u * 3, d / 10)": lambda r: wrap(r.d / 10 - r.u * 3),
     "DeltaPhi(phi, eta)": lambda r: [wrap(b - a) for a, b in zip(r.phi, r.eta, strict=True)],
@@ -1049,11 +1083,35 @@ def test_setters_of_vectors_change_one_part():
             frame.take(text)
 
 
+def test_vectors_in_the_plane_change():
+    frame = DataFrame.from_arrays({"pt": ak.Array([[3.0, 4.0]]), "phi": ak.Array([[0.0, math.pi / 2]])})
+    text = (
+        "TVector2 sum; for (size_t i = 0; i < pt.size(); ++i)"
+        " { TVector2 one; one.SetMagPhi(pt[i], phi[i]); sum += one; } sum *= 2; return sum;"
+    )
+    assert frame.column_type(text) == "TVector2"
+    assert frame.define("sum", text).take("sum.Mod()").value.tolist() == [10]
+    assert frame.take("TVector2 v(1, 2); v.Set(3, 4); v.SetX(5); return v.Mod2();").value.tolist() == [41]
+    assert frame.take("TVector2 v, w(1, 2); v.Set(w); v.SetY(5); return v;").value.to_list() == [
+        {"fX": 1, "fY": 5}
+    ]
+    assert frame.take(
+        "std::vector<TVector2> v(2); v[1] = TVector2(1, 2); return v[1].Y();"
+    ).value.tolist() == [2]
+    for expression, problem in {
+        "TVector2(1, 2).Z()": "has no such member",
+        "TVector2(1, 2) + 1": "needs a TVector2 as argument 2",
+        "TVector2(1)": "needs a TVector2 as argument 1",
+        "TVector2(1, 2).Dot(TVector2(1, 2))": "TVector2",
+        "ROOT::Math::Boost(pt, pt, pt)": "needs single values",
+    }.items():
+        with pytest.raises(colonnade.Error, match=re.escape(problem)):
+            frame.take(expression)
+
+
 @pytest.mark.parametrize(
     ("expression", "instead"),
     [
-        ("TVector2(1, 2).Mod()", "TVector3(x, y, 0)"),
-        ("ROOT::Math::Boost(0.1, 0.1, 0.1)(v)", "ROOT::Math::VectorUtil::boost(vector, velocity)"),
         ("std::bitset<8>(3).count()", "(number >> bit) & 1"),
     ],
 )

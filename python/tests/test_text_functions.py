@@ -387,3 +387,50 @@ def test_templates_with_the_same_names_of_types() -> None:
     )
     df = DataFrame.from_arrays({"n": np.array([1, 2], np.int64)}).with_functions(functions)
     assert df.take("one(n) + two(n)").value.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "auto m = v > 1; m[0] = 5; return Sum(m);",
+        "auto m = v > 1; m[0] += 2; return Sum(m);",
+        "auto m = v > 1; m.push_back(n); return m;",
+        "auto m = v > 1; m.resize(5, n); return m;",
+        "auto m = v > 1; for (auto& x : m) x += 3; return Sum(m);",
+        "auto m = v > 1; auto& x = m[0]; x = n; return Sum(m);",
+        "auto m = v > 1; m += m; return m;",
+        "auto m = v > 1; m = {1, n}; return m;",
+        "auto m = v > 1; auto k = m; k = n > 0 ? k + m : k; return k;",
+        "auto m = v > 1; auto c = m[0]; c += m[1]; return c;",
+        "auto m = v > 1; auto c = m.at(0); c = n; return c;",
+        "auto m = v > 1; int c = 0; for (auto x : m) { x *= 4; c += x; } return c;",
+        "std::vector<int> w; auto m = v > 1; auto c = m.front(); for (auto x : v) c += 1; return c;",
+    ],
+)
+def test_masks_are_no_counters(text: str) -> None:
+    """ROOT's have items of int, which keep what would be true here."""
+    df = DataFrame.from_arrays({"v": ak.Array([[3.0, 1.0, 2.0]]), "n": np.array([2], np.int32)})
+    with pytest.raises(TypeMismatchError, match="has the type of its first value"):
+        df.take(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ROOT::RVec<int> m = v > 1; m[0] += n; m += m; return Sum(m);", 8),
+        ("ROOT::RVec<bool> m(3); m[0] = n; return Sum(m);", 1),
+        ("auto m = ROOT::RVec<bool>(v); m[0] = n; return Sum(m);", 3),
+        ("auto m = v > 1; m[0] = 0; m[1] = true; m[2] = v[0] > 5; return Sum(m);", 1),
+        ("auto m = v > 1; m *= v < 3; m = m && v > 0; m = n > 5 ? m : !m; return Sum(m);", 2),
+        ("auto m = v > 1; m.push_back(n > 1); m.erase(m.begin()); m.resize(5); return Sum(m);", 2),
+        ("auto m = v > 1; m.assign(2, true); m.insert(m.begin(), 0); return m.size();", 3),
+        ("auto m = v > 1; auto c = m[0]; c = c && m[1]; c |= m[2]; return c + c;", 2),
+        ("auto found = false; for (auto x : v) found += x > 2; return found + 1;", 2),
+        ("auto m = v > 1; int c = m[0]; c += m[2]; return c;", 2),
+        ("return Sum(Where(v > 1, -1, v > 0)) + Sum(Take(v > 1, 5, -3)) + (v > 1).at(9, -4);", -9),
+        ("return Sum(Where(v > 1, v > 2, -1)) + Take(v > 1, -4, 7)[0] + (v > 1).at(0, -4);", 8),
+    ],
+)
+def test_masks_keep_what_is_true_or_false(text: str, expected: int) -> None:
+    df = DataFrame.from_arrays({"v": ak.Array([[3.0, 1.0, 2.0]]), "n": np.array([2], np.int32)})
+    assert df.take(text).value.tolist() == [expected]

@@ -18,9 +18,9 @@ std::optional<std::string_view> assigned_by(const Token& token) {
 }
 
 constexpr std::string_view setters_of_vectors[] = {
-    "SetPt",   "SetEta",  "SetPhi",   "SetM",       "SetE",        "SetPx",         "SetPy",
-    "SetPz",   "SetX",    "SetY",     "SetZ",       "SetT",        "SetVect",       "RotateX",
-    "RotateY", "RotateZ", "SetVectM", "SetVectMag", "SetPtEtaPhi", "SetMagThetaPhi"};
+    "SetPt",    "SetEta",     "SetPhi",      "SetM",           "SetE",    "SetPx",    "SetPy",   "SetPz",
+    "SetX",     "SetY",       "SetZ",        "SetT",           "SetVect", "RotateX",  "RotateY", "RotateZ",
+    "SetVectM", "SetVectMag", "SetPtEtaPhi", "SetMagThetaPhi", "Set",     "SetMagPhi"};
 
 bool is_step(const Token& token) {
   return token.is("++") || token.is("--");
@@ -435,6 +435,7 @@ NodeIndex Parser::assigned(const Target& target, TextRange mark, std::vector<Nod
                            std::string_view method) {
   SyntaxNode node = make(NodeKind::assignment, mark, std::move(children));
   node.text = method;
+  node.type = variables_[target.variable].deduced;
   const NodeIndex made = add(std::move(node));
   changed_.push_back(target.variable);
   const SyntaxNode& part = syntax_[syntax_[made].children.front()];

@@ -116,6 +116,7 @@ class Binder {
                            const std::vector<ExpressionId>& arguments);
   ExpressionId number(std::int64_t value) { return pool_.constant(make_constant(1, value)); }
   ExpressionId boosted(const SyntaxNode& node, const ValueType& vector, ExpressionId object);
+  std::optional<ExpressionId> with_plane_part(const SyntaxNode& node, ExpressionId object);
   std::optional<ExpressionId> with_part(const SyntaxNode& node, const ValueType& vector, ExpressionId object);
   ExpressionId set_vector(const SyntaxNode& node, const ValueType& vector, std::string_view made);
 
@@ -123,6 +124,8 @@ class Binder {
   ExpressionId with_item(const SyntaxNode& part, ExpressionId list, ExpressionId value);
   ExpressionId with_member(const SyntaxNode& part, ExpressionId record, ExpressionId value);
   Local& local(std::string_view name);
+  void require_flags(const SyntaxNode& node);
+  bool is_flag(NodeIndex index);
   ValueType type_of_target(NodeIndex target);
 
   // ---- Calls that change variables, exceptions (binder_invocations.cpp)

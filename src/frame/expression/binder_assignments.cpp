@@ -16,11 +16,48 @@ namespace colonnade::frame {
 // v[i][j] = x: v gets a list whose item i is a list whose item j is x.
 void Binder::assign(const SyntaxNode& node) {
   const NodeIndex target = node.children.front();
+  if (!node.type.empty()) require_flags(node);
   if (!node.text.empty()) return store(node, target, changed(node, bind(target)));
   const ValueType wanted = type_of_target(target);
   ExpressionId value = bind_as(node.children[1], wanted);
   value = at(node.mark, [&] { return converted(value, wanted); });
   store(node, target, value);
+}
+
+// Items of comparisons are bools here, and ints in ROOT: where a variable has its type from them, a number
+// that is neither 0 nor 1 would be another value than there.
+void Binder::require_flags(const SyntaxNode& node) {
+  NodeIndex root = node.children.front();
+  while (syntax_[root].kind != NodeKind::name) root = syntax_[root].children.front();
+  const ValueType& whole = local(syntax_[root].text).type;
+  if (whole.innermost() != ElementType::boolean || (whole.is_scalar() && node.type != deduced_item)) return;
+  std::span<const NodeIndex> given = std::span(node.children).subspan(1);
+  const bool begins_with_count = node.text == "resize" || node.text == "assign";
+  if (begins_with_count && !given.empty() && !syntax_[given.front()].list) given = given.subspan(1);
+  for (const NodeIndex value : given)
+    if (node.text != "erase" && !syntax_[value].list && !is_flag(value))
+      fail(ErrorKind::type, syntax_[value].whole,
+           fmt::format(
+               "'{0}' has the type of its first value, {1}, and would keep only whether this is 0; write "
+               "{2} {0} = ...;",
+               spelled_name(syntax_[root].text), whole.name(),
+               whole.is_list() ? "ROOT::RVec<int> or ROOT::RVec<bool>" : "int or bool"));
+}
+
+// True, false, 0, 1, or lists of them.
+bool Binder::is_flag(NodeIndex index) {
+  const SyntaxNode& node = syntax_[index];
+  const auto all = [this](std::span<const NodeIndex> nodes) {
+    return std::ranges::all_of(nodes, [this](NodeIndex each) { return is_flag(each); });
+  };
+  if (node.kind == NodeKind::list) return all(node.children);
+  if (node.kind == NodeKind::conditional) return all(std::span(node.children).subspan(1));
+  if (node.kind == NodeKind::binary && std::string_view("*&|^").find(node.text) != std::string_view::npos)
+    return all(node.children);
+  if (type(bind(index)).innermost() == ElementType::boolean) return true;
+  if (node.kind != NodeKind::literal || type(bind(index)) != ElementType::int32) return false;
+  const auto number = *node.value->as<std::int32_t>();
+  return number == 0 || number == 1;
 }
 
 Binder::Local& Binder::local(std::string_view name) {
@@ -112,9 +149,27 @@ ExpressionId Binder::set_vector(const SyntaxNode& node, const ValueType& vector,
   return at(node.mark, [&] { return pool_.convert(value, vector); });
 }
 
+// Of a TVector2: v.Set(x, y), v.Set(w), v.SetX(x), v.SetMagPhi(length, angle); empty for other methods.
+std::optional<ExpressionId> Binder::with_plane_part(const SyntaxNode& node, ExpressionId object) {
+  const std::string_view method = node.text;
+  const auto call = [&](std::string_view function, const std::vector<ExpressionId>& of) {
+    return apply_named(node, function, of);
+  };
+  const std::vector<ExpressionId> given = bind_all({node.children.begin() + 1, node.children.end()});
+  if (method == "Set" && (given.size() == 1 || given.size() == 2)) return call("TVector2", given);
+  if (method == "SetX" && given.size() == 1) return call("TVector2", {given[0], call(".Y", {object})});
+  if (method == "SetY" && given.size() == 1) return call("TVector2", {call(".X", {object}), given[0]});
+  if (method != "SetMagPhi" || given.size() != 2) return std::nullopt;
+  const ExpressionId length = call("fabs", {given[0]});
+  const ExpressionId angle = at(node.mark, [&] { return pool_.convert(given[1], ElementType::float64); });
+  return call("TVector2", {call("operator*", {length, call("cos", {angle})}),
+                           call("operator*", {length, call("sin", {angle})})});
+}
+
 // v.SetPt(pt), v.RotateZ(angle), v.SetVectM(w, mass) and similar ones; empty for other methods.
 std::optional<ExpressionId> Binder::with_part(const SyntaxNode& node, const ValueType& vector,
                                               ExpressionId object) {
+  if (is_plane_vector(vector)) return with_plane_part(node, object);
   const auto parts = parts_of_vector(vector);
   if (!parts) return std::nullopt;
   const std::string_view method = node.text;

@@ -129,8 +129,6 @@ std::string_view replacement(std::string_view name) {
       {"copy_if", "it as a statement of its own"},
       {"transform", "Map(list, [](auto v) { return v * 2; })"},
       {"TMath::Mean", "Mean(list)"},
-      {"TVector2", "TVector3(x, y, 0), whose length is Pt()"},
-      {"ROOT::Math::Boost", "ROOT::Math::VectorUtil::boost(vector, velocity)"},
       {"bitset", "(number >> bit) & 1"},
       {"Form", "std::to_string(number), and texts with +"}};
   for (const auto& [unknown, instead] : known)
@@ -160,6 +158,9 @@ ExpressionId Binder::method(const SyntaxNode& node) {
   for (const NodeIndex argument : std::span(node.children).subspan(1)) arguments.push_back(bind(argument));
   const ValueType type = this->type(arguments.front());
   if (const auto found = method_of_class(node, node.text, arguments)) return *found;
+  if (node.text == "operator()" && arguments.size() == 2 && type.is_record() &&
+      type.class_name() == "ROOT::Math::Boost")
+    return apply_named(node, "ROOT::Math::VectorUtil::boost", {arguments[1], arguments[0]});
   if (node.text == "operator()")
     fail(ErrorKind::usage, node.mark, "only functions and methods can be called, by their names");
   const Function* const function = functions_.find(fmt::format(".{}", node.text));

@@ -115,6 +115,7 @@ class Parser {
     std::string_view digits = {};            // of one that is a constant integer
     std::optional<NodeIndex> iterates = {};  // of an iterator: its list
     std::string_view of = {};                // the type of an object or a list of them, spelled
+    std::string_view deduced = {};           // see deduced_type
   };
   // Of a text with functions.
   struct Class {

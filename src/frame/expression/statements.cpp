@@ -28,6 +28,19 @@ bool is_reference(const Token& token) {
   return token.is("&") || token.is("&&");
 }
 
+// A value of the type that it is written with.
+bool has_own_type(const SyntaxNode& node) {
+  if (node.kind == NodeKind::cast) return true;
+  if (node.kind != NodeKind::call) return false;
+  const std::string last = node.template_types.empty() ? std::string() : node.template_types.back();
+  return type_of_name(last.empty() ? node.text : fmt::format("{}<{}>", node.text, last)).has_value();
+}
+
+bool is_item(const SyntaxNode& node) {
+  if (node.kind == NodeKind::subscript) return true;
+  return node.kind == NodeKind::method && (node.text == "at" || node.text == "front" || node.text == "back");
+}
+
 }  // namespace
 
 bool is_map_name(std::string_view type) {
@@ -303,6 +316,8 @@ void Parser::declare(Variable variable, Step step, std::vector<Step>& steps) {
   if (step.value && step.type == "auto" && syntax_[*step.value].kind == NodeKind::call)
     variable.of = class_spelled(syntax_[*step.value].text);
   if (copied) variable.of = variables_[*copied].of;
+  if (step.value && step.type == "auto" && !has_own_type(syntax_[*step.value]))
+    variable.deduced = is_item(syntax_[*step.value]) ? deduced_item : deduced_type;
   step.name = add_variable(variable, step.mark);
   steps.push_back(std::move(step));
 }
@@ -480,7 +495,12 @@ void Parser::initializer(Step& step) {
   }
   SyntaxNode node = make(NodeKind::call, step.mark, std::move(values));
   node.text = step.type;
-  node.braces = braces;
+  const std::size_t system = step.type.find('<') + 1;  // LorentzVector<system>
+  if (std::string_view(step.type).substr(0, system).ends_with("LorentzVector<")) {
+    node.template_types = {step.type.substr(system, step.type.size() - system - 1)};
+    node.text.resize(system - 1);
+  }
+  node.braces = braces && node.template_types.empty();
   node.whole = from(step.mark);
   step.value = add(std::move(node));
   step.type = "auto";

@@ -35,8 +35,8 @@ enum class NodeKind : std::uint8_t {
   let,          // text: a name, type: its type or "auto"; children: its value, what it is used in
   body,         // children: statements; that of a function ends with a result, or a loop without an end
   declaration,  // of a body; text: a name, type: its type or "auto"; child: its value, if it has one
-  assignment,   // of a body; text: empty, or the method that changes the object; children: a variable or an
-                // item of one, then its new value or the arguments
+  assignment,   // of a body; text: empty, or the method that changes the object; type: see deduced_type;
+                // children: a variable or an item of one, then its new value or the arguments
   branch,       // of a body; children: condition, body, and the body of the else if there is one
   loop,         // of a body; text: "do" if the condition comes last; children: condition, body, step
   selection,    // of a body: a switch; children: body, which chooses by branches, the selector, the labels
@@ -61,6 +61,10 @@ inline constexpr std::string_view loop_place = "for place";
 inline constexpr std::string_view inserts_nothing = "inserts nothing";
 // What makes an object of its members: the text of a call, whose type is the class.
 inline constexpr std::string_view object_of_members = "object of";
+// The type of an assignment to a variable that has the type of its first value: of any, or of an item of a
+// list.
+inline constexpr std::string_view deduced_type = "auto";
+inline constexpr std::string_view deduced_item = "auto item";
 // Of at(), whose key must be there.
 inline constexpr std::string_view needs_key = "needs the key";
 

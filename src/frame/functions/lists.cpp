@@ -68,6 +68,11 @@ ElementType common_item(ElementType a, ElementType b) {
   return a == b ? a : common_element(a, b);
 }
 
+ElementType beside_number(const ValueType& item, const ValueType& number) {
+  const bool is_mask = item.element() == ElementType::boolean;
+  return is_mask ? common_item(item.element(), number.element()) : item.element();
+}
+
 // ---- Kernels
 
 namespace {

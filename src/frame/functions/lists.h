@@ -80,6 +80,9 @@ bool is_number(const ValueType& type);
 bool is_number_list(const ValueType& type);
 // std::common_type of two numbers.
 ElementType common_item(ElementType a, ElementType b);
+// Of the items of a list that a number may stand in for: theirs. But comparisons have items of `int` in ROOT,
+// which -1 is one of.
+ElementType beside_number(const ValueType& item, const ValueType& number);
 
 // Calls f.operator()<T>() with the C++ type of a number.
 template <class F>

@@ -138,11 +138,13 @@ Bound bind_take(const Call& call) {
         {"Take", list, {nullptr, convert(which, wanted)}, places ? take_places : take_some, true});
   if (!is_number_list(list) || !is_number(call.arguments[2].type))
     return {nullptr, "needs a list of numbers and a number where a default is given"};
-  return make_bound({"Take",
-                     list,
-                     {nullptr, convert(which, wanted), convert(call.arguments[2].type, list.item())},
-                     places ? take_places_or_default : take_some_or_default,
-                     !places});
+  const ValueType taken = ValueType::list(beside_number(list.item(), call.arguments[2].type));
+  return make_bound(
+      {"Take",
+       taken,
+       {convert(list, taken), convert(which, wanted), convert(call.arguments[2].type, taken.item())},
+       places ? take_places_or_default : take_some_or_default,
+       !places});
 }
 
 // ---- Drop, Nonzero
@@ -259,9 +261,10 @@ Bound bind_where(const Call& call) {
   std::string why_not = why_not_combined(types_of(call.arguments));
   if (!why_not.empty()) return {nullptr, std::move(why_not)};
   // A number is converted to the type of the list on the other side.
+  const auto& list = yes.is_list() ? yes : no;
   const ElementType element = yes.is_list() == no.is_list()
                                   ? common_item(yes.innermost().element(), no.innermost().element())
-                                  : (yes.is_list() ? yes : no).item().element();
+                                  : beside_number(list.item(), yes.is_list() ? no : yes);
   return with_width(element, [&]<class U>() {
     return make_bound({"Where",
                        ValueType::list(element),

@@ -161,11 +161,14 @@ Bound bind_at(const Call& call) {
   if (!list.is_list() || !list.item().is_scalar() ||
       (list.item() != call.arguments[2].type && !is_number_list(list)))
     return {nullptr, fmt::format("needs a list of numbers where a default is given, got {}", list.name())};
-  return make_bound({".at",
-                     list.item(),
-                     {nullptr, convert(call.arguments[1].type, ElementType::int64),
-                      convert(call.arguments[2].type, list.item())},
-                     item_or_default});
+  const ValueType found =
+      is_number_list(list) ? beside_number(list.item(), call.arguments[2].type) : list.item();
+  return make_bound(
+      {".at",
+       found,
+       {convert(list, ValueType::list(found)), convert(call.arguments[1].type, ElementType::int64),
+        convert(call.arguments[2].type, found)},
+       item_or_default});
 }
 
 // .front and .back

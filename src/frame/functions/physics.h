@@ -34,6 +34,8 @@ struct VectorParts {
   std::span<const std::string_view> names;
 };
 std::optional<VectorParts> parts_of_vector(const ValueType& type);
+// True of TVector2.
+bool is_plane_vector(const ValueType& type);
 // From one kind of vectors to another of as many coordinates, as C++ converts implicitly; null for other
 // types.
 KernelPtr vector_conversion(const ValueType& from, const ValueType& to);

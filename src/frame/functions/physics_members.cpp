@@ -495,6 +495,7 @@ constexpr MemberName member_names[] = {
 };
 
 Bound bind_member(const Call& call, const MemberName& name) {
+  if (has_plane_vectors(call)) return plane_method(call, fmt::format(".{}", name.name));
   if (call.arguments.size() != 1)
     return {nullptr, fmt::format("takes no arguments, got {}", call.arguments.size() - 1)};
   const auto& type = call.arguments[0].type;

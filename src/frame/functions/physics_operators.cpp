@@ -237,6 +237,15 @@ Bound vector_mean(const Call& call) {
 
 Bound record_operator(const Call& call) {
   if (auto text = misshape(call); !text.empty()) return why_not(std::move(text));
+  if (has_plane_vectors(call)) return plane_operator(call);
+  if (call.name == "operator*" && is_boost(call.arguments[0].type)) {
+    const Bound boost = vector_boost({call.name, {}, std::array{call.arguments[1], call.arguments[0]}});
+    if (boost.kernel == nullptr) return boost;
+    const auto body = [kernel = boost.kernel](const CallContext& context, Arguments arguments) {
+      return kernel->run(context, std::array{arguments[1], arguments[0]});
+    };
+    return make_bound({"boost *", boost.kernel->result(), {}, body});
+  }
   const bool left = vector_argument(call, 0).has_value();
   const bool right = vector_argument(call, 1).has_value();
   if (call.arguments.size() == 1 && left && (call.name == "unary-" || call.name == "unary+"))

@@ -409,6 +409,7 @@ Bound bind_vect(const Call& call) {
   return bind_in_space(call, ".Vect", true, Member::px, [](auto x, auto, auto) { return x; });
 }
 Bound bind_unit(const Call& call) {
+  if (has_plane_vectors(call)) return plane_method(call, ".Unit");
   return bind_in_space(call, ".Unit", false, Member::p,
                        [](auto x, auto length, auto) { return length == 0 ? x : x * (1 / length); });
 }
@@ -442,7 +443,21 @@ void boost_one(S x, S y, S z, S e, double bx, double by, double bz, std::array<S
   out[3][i] = static_cast<S>(gamma * (e + bp));
 }
 
+// A vector and a ROOT::Math::Boost.
+Bound bind_boost_by_object(const Call& call) {
+  const Argument arguments[] = {call.arguments[0],
+                                {call.arguments[1].type.members().front().second, nullptr}};
+  const Bound boost = vector_boost({call.name, {}, arguments});
+  if (boost.kernel == nullptr) return boost;
+  const auto body = [kernel = boost.kernel](const CallContext& context, Arguments given) {
+    const ValuesPtr both[] = {given[0], given[1]->children.front()};
+    return kernel->run(context, both);
+  };
+  return lists::make_bound({"boost by", boost.kernel->result(), {}, body});
+}
+
 Bound bind_boost(const Call& call) {
+  if (call.arguments.size() == 2 && is_boost(call.arguments[1].type)) return bind_boost_by_object(call);
   const Pair pair = pair_of(call);
   if (!pair.why_not.empty()) return why_not(pair.why_not);
   if (pair.first.size() != 4 || pair.second.size() != 3)
@@ -487,6 +502,9 @@ Bound vector_delta_r2(const Call& call) {
 Bound vector_angle(const Call& call) {
   return bind_pair<Angle>(call, "VectorUtil::Angle");
 }
+Bound vector_boost(const Call& call) {
+  return bind_boost(call);
+}
 Bound vector_dot(const Call& call) {
   return bind_dot(call);
 }
@@ -529,8 +547,10 @@ std::vector<Function> pair_functions() {
   for (const std::string name : {".DeltaR", ".DrEtaPhi"})
     all.push_back({name, "vector" + name + "(vector)",
                    [](const Call& call) { return bind_pair<DeltaRMethod>(call, ".DeltaR"); }});
-  all.push_back({".DeltaPhi", "vector.DeltaPhi(vector)",
-                 [](const Call& call) { return bind_pair<DeltaPhiMethod>(call, ".DeltaPhi"); }});
+  all.push_back({".DeltaPhi", "vector.DeltaPhi(vector)", [](const Call& call) {
+                   return has_plane_vectors(call) ? plane_method(call, ".DeltaPhi")
+                                                  : bind_pair<DeltaPhiMethod>(call, ".DeltaPhi");
+                 }});
   all.push_back({".Vect", "vector.Vect()", bind_vect});
   all.push_back({".Unit", "vector.Unit()", bind_unit});
   all.push_back({".Angle", "vector.Angle(vector)",

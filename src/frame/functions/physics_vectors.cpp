@@ -172,6 +172,23 @@ Bound bind_class(const Call& call, std::string_view written) {
   return bind_constructor(call, *type);
 }
 
+const ValueType& boost_type() {
+  static const ValueType type =
+      ValueType::record("ROOT::Math::Boost", {{"fVelocity", *vector_class("XYZVector")}});
+  return type;
+}
+
+// Boost(x, y, z), Boost(velocity)
+Bound bind_boost_object(const Call& call) {
+  const Bound velocity = bind_constructor(call, *vector_class("XYZVector"));
+  if (velocity.kernel == nullptr) return velocity;
+  if (velocity.kernel->result().is_list()) return why_not("needs single values, got lists");
+  const auto body = [kernel = velocity.kernel](const CallContext& context, Arguments arguments) {
+    return make_record(boost_type(), context.rows.size, {kernel->run(context, arguments)});
+  };
+  return make_bound({"ROOT::Math::Boost", boost_type(), {}, body});
+}
+
 // Construct<T>(lists...)
 Bound bind_construct(const Call& call) {
   if (call.template_types.size() != 1)
@@ -193,7 +210,13 @@ std::string signature_of(std::string_view name) {
 
 }  // namespace
 
+bool is_boost(const ValueType& type) {
+  return type.is_record() && type.class_name() == "ROOT::Math::Boost";
+}
+
 std::optional<ValueType> vector_class_of_name(std::string_view name) {
+  if (name == "TVector2") return plane_vector();
+  if (class_of(name) == "Boost") return boost_type();
   return vector_class(class_of(name));
 }
 
@@ -221,6 +244,11 @@ std::optional<VectorParts> parts_of_vector(const ValueType& type) {
 }
 
 KernelPtr vector_conversion(const ValueType& from, const ValueType& to) {
+  if (auto kernel = plane_conversion(from, to)) return kernel;
+  if (is_boost(to) && !is_boost(from)) {
+    const Argument argument{from, nullptr};
+    return bind_boost_object({"convert", {}, std::span(&argument, 1)}).kernel;
+  }
   const auto source = vector_type(from.innermost());
   const auto target = vector_type(to.innermost());
   if (!source || !target || source->size() != target->size()) return nullptr;
@@ -232,6 +260,7 @@ KernelPtr vector_conversion(const ValueType& from, const ValueType& to) {
 std::vector<Function> vector_functions() {
   auto all = member_functions();
   std::ranges::move(pair_functions(), std::back_inserter(all));
+  std::ranges::move(plane_functions(), std::back_inserter(all));
   std::vector<std::string> names(std::begin(class_names), std::end(class_names));
   for (const SpaceSystem& system : space_systems) names.emplace_back(system.name);
   for (const std::string& name : names)
@@ -242,6 +271,8 @@ std::vector<Function> vector_functions() {
                    if (call.template_types.size() != 1) return why_not("needs a coordinate system");
                    return bind_class(call, fmt::format("LorentzVector<{}>", call.template_types[0]));
                  }});
+  all.push_back(
+      {"ROOT::Math::Boost", "ROOT::Math::Boost(x, y, z) or ROOT::Math::Boost(velocity)", bind_boost_object});
   all.push_back({"Construct", "Construct<class>(list, list, ...)", bind_construct});
   return all;
 }

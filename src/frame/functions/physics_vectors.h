@@ -197,9 +197,24 @@ ValueType wrapped_type(const Call& call, ValueType item);
 // Why the shapes of the arguments do not match; empty if they do.
 std::string misshape(const Call& call);
 
-// Parts of the table: physics_members.cpp and physics_pairs.cpp.
+// ROOT::Math::Boost: a record of its velocity, an XYZVector.
+bool is_boost(const ValueType& type);
+// Of a vector and a velocity, or such a record.
+Bound vector_boost(const Call& call);
+
+// Vectors in the plane, which are of no system: TVector2 (physics_plane.cpp).
+bool has_plane_vectors(const Call& call);
+const ValueType& plane_vector();
+Bound plane_operator(const Call& call);
+// Of the method of this name, ".Phi".
+Bound plane_method(const Call& call, std::string_view name);
+// From the class of a file to that of expressions; null for other types.
+KernelPtr plane_conversion(const ValueType& from, const ValueType& to);
+
+// Parts of the table: physics_members.cpp, physics_pairs.cpp and physics_plane.cpp.
 std::vector<Function> member_functions();
 std::vector<Function> pair_functions();
+std::vector<Function> plane_functions();
 
 }  // namespace colonnade::frame
 
