@@ -13,6 +13,7 @@ import root_dump
 import root_histories
 import root_processors
 import root_write
+import root_write_classes
 import root_write_random
 from root_write import Field
 
@@ -37,6 +38,14 @@ def write_random(seed: int, path: str) -> dict[str, Any]:
     return {
         name: {**content, "values": root_dump.expanded(content["values"])}
         for name, content in root_write_random.write_random(seed, path).items()
+    }
+
+
+def write_classes(seed: int, path: str) -> dict[str, Any]:
+    """Write the classes of a seed; what ROOT reads from them."""
+    return {
+        name: {**content, "values": root_dump.expanded(content["values"])}
+        for name, content in root_write_classes.write_classes(seed, path).items()
     }
 
 

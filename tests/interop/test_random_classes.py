@@ -1,0 +1,38 @@
+"""Random classes that ROOT writes, in random encodings and with late fields: as ROOT reads them, and after copies."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from comparing import all_differences
+from programs import dump
+
+import colonnade
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python" / "tests"))
+from root_values import expected_values, fields_of, python_values, same
+
+DATA_SET = "Random"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_classes_of_root(root, tmp_path, seed):
+    path, again, both = (tmp_path / f"{name}.root" for name in ("f", "again", "both"))
+    theirs = root.call("write_classes", seed, str(path))
+    for mode in ("entries", "views"):
+        assert all_differences(theirs, dump(path, mode=mode)) == []
+    colonnade.copy(path, again, cluster_size=200, page_size=64, compression="lz4", verify="values")
+    colonnade.merge(both, [path, again], verify="values")
+    values = theirs[DATA_SET]["values"]
+    for file, times in ((path, 1), (again, 1), (both, 2)):
+        with colonnade.open(file) as data_set:
+            fields = fields_of(data_set)
+            assert list(fields) == list(values)
+            for name, info in fields.items():
+                wanted = [expected_values(info, value) for value in values[name]] * times
+                assert same(python_values(data_set[name]), wanted), (file.name, name, info.type)
+    read = root.dump(again)[DATA_SET]["values"]
+    assert read == values
+    assert root.printed == ""
