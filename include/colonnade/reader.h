@@ -30,6 +30,9 @@
 namespace colonnade {
 
 class AttributeSet;
+namespace dataset {
+class FieldFinder;
+}
 
 // I/O and timing counters of a reader.
 struct ReadMetrics {
@@ -130,12 +133,14 @@ class Reader {
   friend class ChainReader;
   explicit Reader(std::shared_ptr<page::PageSource> source);
   void connect_model();
+  const dataset::FieldFinder& finder();
   void verify_pages(std::uint32_t column, const std::function<void()>& page_done);
   void verify_structure(const FieldDescriptor& field);
 
   std::shared_ptr<page::PageSource> source_;
   std::unique_ptr<Model> model_;
   bool connected_ = false;
+  std::shared_ptr<const dataset::FieldFinder> finder_;
   std::map<std::string, View<void>> text_views_;  // kept, so that printing many entries reads each page once
 };
 

@@ -11,7 +11,8 @@ namespace colonnade::capi {
 
 // ---- The tree of fields
 
-ReadSchema::ReadSchema(const Descriptor& descriptor) : descriptor_(descriptor) {
+ReadSchema::ReadSchema(const Descriptor& descriptor)
+    : descriptor_(descriptor), finder_(descriptor, {.data_set = descriptor.name}) {
   for (const std::uint32_t id : descriptor.top_level_fields())
     if (descriptor.fields[id].unreadable.empty())
       top_.push_back(make(id, nullptr, *make_field(descriptor, id)));
@@ -49,7 +50,7 @@ std::vector<std::string> ReadSchema::names() const {
 }
 
 const ReadField& ReadSchema::find(const std::string& path) const {
-  const std::uint32_t id = dataset::find_field(descriptor_, path, {.data_set = descriptor_.name});
+  const std::uint32_t id = finder_.find(path);
   if (const auto found = by_id_.find(id); found != by_id_.end()) return *found->second;
   throw Error(ErrorKind::unsupported, "the field cannot be read: " + descriptor_.fields[id].unreadable, "",
               {.data_set = descriptor_.name, .field = path});

@@ -14,6 +14,7 @@
 #include "colonnade/columnar.h"
 #include "colonnade/descriptor.h"
 #include "colonnade/field.h"
+#include "dataset/schema_walk.h"
 
 namespace colonnade::capi {
 
@@ -44,6 +45,7 @@ class ReadSchema {
   std::unique_ptr<ReadField> make(std::uint32_t id, const ReadField* parent, const Field& typed);
 
   const Descriptor& descriptor_;
+  dataset::FieldFinder finder_;
   std::vector<std::unique_ptr<ReadField>> top_;
   std::map<std::uint32_t, const ReadField*> by_id_;
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/utf8.h"
 #include "capi/boundary.h"
@@ -35,10 +37,10 @@ class Columns {
       fields_.push_back(&chain.schema.find(name));
       paths_.push_back(fields_.back()->path);
     }
-    for (std::size_t i = 0; i < names_.size(); ++i)
-      if (std::find(names_.begin() + static_cast<std::ptrdiff_t>(i) + 1, names_.end(), names_[i]) !=
-          names_.end())
-        throw Error(ErrorKind::usage, "the column \"" + names_[i] + "\" is requested twice", "name it once");
+    std::unordered_set<std::string_view> known;
+    for (const std::string& name : names_)
+      if (!known.insert(name).second)
+        throw Error(ErrorKind::usage, "the column \"" + name + "\" is requested twice", "name it once");
   }
 
   // `ahead`: entries up to this one will be asked for next.

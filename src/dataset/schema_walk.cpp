@@ -195,17 +195,15 @@ std::vector<std::uint32_t> find_fields(const page::PageSource& source, std::stri
   return found;
 }
 
-FieldFinder::FieldFinder(const page::PageSource& source, std::size_t paths) : source_(source) {
-  constexpr std::size_t few = 8;
-  if (paths <= few) return;
-  const Descriptor& descriptor = source.descriptor();
+FieldFinder::FieldFinder(const Descriptor& descriptor, ErrorContext where)
+    : descriptor_(descriptor), where_(std::move(where)) {
   for (const std::uint32_t id : descriptor.top_level_fields())
     top_level_.emplace(descriptor.fields[id].name, id);  // the first of a name, as find_field()
 }
 
 std::uint32_t FieldFinder::find(std::string_view path) const {
   const auto found = top_level_.find(path);
-  return found != top_level_.end() ? found->second : find_field(source_, path);
+  return found != top_level_.end() ? found->second : find_field(descriptor_, path, where_);
 }
 
 bool is_per_entry(const Descriptor& descriptor, std::uint32_t field) {

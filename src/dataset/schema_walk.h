@@ -22,15 +22,16 @@ std::uint32_t find_field(const Descriptor& descriptor, std::string_view path, Er
 // The fields that a path or wildcards (*, ? and [a-z]: "Muon_*", "jets.*") name, in stored order. A wildcard
 // ends at a ".". Throws ErrorKind::not_found if there is none.
 std::vector<std::uint32_t> find_fields(const page::PageSource& source, std::string_view path);
-// find_field() for so many paths. If there are many, those of fields at the top are looked up: a search of
-// all fields for each of them would take most of the time for wide data sets.
+// find_field() for many paths. Those of fields at the top are looked up: a search of all fields for each of
+// them would take most of the time for wide data sets. The schema must live as long.
 class FieldFinder {
  public:
-  FieldFinder(const page::PageSource& source, std::size_t paths);
+  FieldFinder(const Descriptor& descriptor, ErrorContext where);
   std::uint32_t find(std::string_view path) const;
 
  private:
-  const page::PageSource& source_;
+  const Descriptor& descriptor_;
+  ErrorContext where_;
   std::unordered_map<std::string_view, std::uint32_t> top_level_;
 };
 

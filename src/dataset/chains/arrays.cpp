@@ -184,7 +184,7 @@ std::vector<ColumnArray> read_chain_arrays(ChainState& chain, std::span<const st
         fmt::format("entries {} to {} are beyond the {} entries of the chain", first, last, files.entries()),
         "", chain.context());
   const std::vector<bool> wanted = wanted_fields(chain, paths);
-  const std::vector<std::uint32_t> tops = descriptor.top_level_fields();
+  const std::vector<std::uint32_t> tops = tops_of(descriptor, wanted);
   Pieces pieces;
   if (first == last && ahead > last) {
     chain.expect(files.file_of(first));

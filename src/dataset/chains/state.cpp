@@ -99,7 +99,8 @@ bool ChainState::is_open(std::size_t file) {
 }
 
 std::uint32_t ChainState::find_field(std::string_view path) const {
-  return dataset::find_field(descriptor(), path, context());
+  if (!finder_) finder_.emplace(descriptor(), context());
+  return finder_->find(path);
 }
 
 ErrorContext ChainState::context() const {

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "colonnade/chain.h"
 #include "dataset/chains/files.h"
 #include "dataset/chains/schema.h"
+#include "dataset/schema_walk.h"
 #include "page/page_source.h"
 
 namespace colonnade::dataset {
@@ -67,6 +69,7 @@ class ChainState {
   MissingFields missing_;
   ChainFiles files_;
   ChainSchema schema_;
+  mutable std::optional<FieldFinder> finder_;          // made when the first field is asked for
   std::deque<Recent> recent_;                          // the most recently read is the last
   std::vector<std::weak_ptr<page::PageSource>> live_;  // all that are in use
   std::shared_ptr<page::ReadCounters> of_closed_;      // what these have counted

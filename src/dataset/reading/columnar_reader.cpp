@@ -57,12 +57,11 @@ class ArrayReader {
 
   // Takes the memory of the arrays of top-level fields whose sizes are known as one block: in huge pages, it
   // costs a fraction of the page faults of arrays that are smaller than one.
-  void prepare(const Stretches& entries) {
+  void prepare(std::span<const std::uint32_t> tops, const Stretches& entries) {
     constexpr std::size_t alignment = AlignedBuffer::default_alignment;
     std::vector<std::pair<ColumnArray, std::size_t>> arrays;  // with their places
     std::size_t bytes = 0;
-    for (const std::uint32_t id : descriptor_.top_level_fields()) {
-      if (!wanted_[id]) continue;
+    for (const std::uint32_t id : tops) {
       const auto array = known_array(descriptor_.fields[id], total(entries));
       const std::size_t size = array ? array->size * size_of(array->element) : 0;
       if (size < smallest_prepared || size >= huge_page_size) continue;
@@ -367,6 +366,13 @@ void mark(const page::PageSource& source, const std::string& path, std::uint32_t
 
 }  // namespace
 
+std::vector<std::uint32_t> tops_of(const Descriptor& descriptor, const std::vector<bool>& wanted) {
+  std::vector<std::uint32_t> tops;
+  for (std::uint32_t id = 0; id < wanted.size(); ++id)
+    if (wanted[id] && descriptor.fields[id].parent == id) tops.push_back(id);
+  return tops;
+}
+
 ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element, std::uint64_t size,
                        std::uint64_t bytes_before) {
   ColumnArray array;
@@ -397,10 +403,10 @@ ColumnArray make_array(std::uint32_t field, ArrayRole role, ElementType element,
   return array;
 }
 
-std::vector<ColumnArray> read_arrays(page::PageSource& source, std::span<const std::string> paths,
-                                     std::uint64_t first, std::uint64_t last, std::uint64_t ahead) {
+std::vector<ColumnArray> read_arrays(page::PageSource& source, const FieldFinder& finder,
+                                     std::span<const std::string> paths, std::uint64_t first,
+                                     std::uint64_t last, std::uint64_t ahead) {
   std::vector<bool> wanted(source.descriptor().fields.size(), false);
-  const FieldFinder finder(source, paths.size());
   for (const std::string& path : paths) mark(source, path, finder.find(path), wanted);
   return read_arrays(source, std::move(wanted), {}, first, last, ahead);
 }
@@ -410,7 +416,7 @@ void announce_arrays(page::PageSource& source, const std::vector<bool>& wanted, 
   if (!source.pool().is_far()) return;
   Announcement announcement(source, wanted);
   const Stretches entries = stretches_of(source.descriptor(), first, last);
-  for (const std::uint32_t id : source.descriptor().top_level_fields()) announcement.add(id, entries);
+  for (const std::uint32_t id : tops_of(source.descriptor(), wanted)) announcement.add(id, entries);
   source.pool().announce(announcement.take());
 }
 
@@ -424,22 +430,23 @@ std::vector<ColumnArray> read_arrays(page::PageSource& source, std::vector<bool>
                             descriptor.entries()),
                 "", source.context());
   const Stretches entries = stretches_of(descriptor, first, last);
+  const std::vector<std::uint32_t> tops = tops_of(descriptor, wanted);
   const bool goes_on = ahead > last;
   if (goes_on) source.pool().keep_closed(true);
   if (source.pool().is_far()) {
     Announcement announcement(source, wanted);
     const Stretches next = stretches_of(descriptor, last, std::min(ahead, descriptor.entries()));
-    for (const std::uint32_t id : descriptor.top_level_fields()) announcement.add(id, entries);
+    for (const std::uint32_t id : tops) announcement.add(id, entries);
     announcement.go_on();
-    for (const std::uint32_t id : descriptor.top_level_fields()) announcement.add(id, next);
+    for (const std::uint32_t id : tops) announcement.add(id, next);
     source.pool().announce(announcement.take());
   }
   ArrayReader reader(source, std::move(wanted), elements);
   {
     std::optional<Limit> limit;
     if (!goes_on && !source.pool().is_far() && source.pool().is_idle()) limit.emplace(source, entries);
-    reader.prepare(entries);
-    for (const std::uint32_t id : descriptor.top_level_fields()) reader.read(id, entries);
+    reader.prepare(tops, entries);
+    for (const std::uint32_t id : tops) reader.read(id, entries);
   }
   if (!goes_on) {
     source.pool().keep_closed(false);

@@ -130,7 +130,7 @@ ReadMetrics Reader::metrics() const {
 }
 
 View<void> Reader::view(std::string_view path) {
-  const std::uint32_t disk = dataset::find_field(*source_, path);
+  const std::uint32_t disk = finder().find(path);
   return {source_, path, with_context(source_->context(), [&] { return make_field(descriptor(), disk); })};
 }
 
@@ -154,10 +154,16 @@ Model& Reader::model() {
   return *model_;
 }
 
+// Made for the first fields and kept: many may be asked for, one at a time.
+const dataset::FieldFinder& Reader::finder() {
+  if (finder_ == nullptr)
+    finder_ = std::make_shared<const dataset::FieldFinder>(descriptor(), source_->context());
+  return *finder_;
+}
+
 void Reader::connect_model() {
   if (connected_) return;
-  const dataset::FieldFinder finder(*source_, model().fields().size());
-  for (const auto& field : model().fields()) field->connect(*source_, finder.find(field->name()));
+  for (const auto& field : model().fields()) field->connect(*source_, finder().find(field->name()));
   connected_ = true;
 }
 
@@ -185,7 +191,7 @@ void Reader::load_entry(std::uint64_t index, Entry& entry) {
 
 std::vector<ColumnArray> Reader::arrays(std::span<const std::string> paths, std::uint64_t first,
                                         std::uint64_t last, std::uint64_t ahead) {
-  return dataset::read_arrays(*source_, paths, first, last, ahead);
+  return dataset::read_arrays(*source_, finder(), paths, first, last, ahead);
 }
 
 void Reader::print_schema(std::ostream& out) const {

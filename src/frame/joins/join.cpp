@@ -11,6 +11,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "base/json_number.h"
@@ -725,30 +727,31 @@ void name_columns(const Join& join, JoinedColumns& wanted, std::string_view name
                 fmt::format("join '{}': there is already a column '{}'", name, wanted.entry),
                 "give the columns of this join names of their own: prefix=\"cal_\"");
   const std::vector<std::string> all = join.columns();
-  const auto has = [](const std::vector<std::string>& names, const std::string& column) {
-    return std::ranges::find(names, column) != names.end();
-  };
-  for (auto column = chosen.begin(); column != chosen.end(); ++column)
-    if (std::find(chosen.begin(), column, *column) != column)
-      throw Error(ErrorKind::usage, fmt::format("join '{}': the column '{}' is given twice", name, *column));
   const std::vector<LeftOut> left_out = join.left_out();
+  std::unordered_set<std::string_view> there(all.begin(), all.end());
+  there.insert(join.keys().begin(), join.keys().end());
+  for (const LeftOut& column : left_out) there.insert(column.path);
+  std::unordered_set<std::string_view> given;
   for (const std::string& column : chosen)
-    if (!has(all, column) && !has(join.keys(), column) &&
-        std::ranges::find(left_out, column, &LeftOut::path) == left_out.end())
+    if (!given.insert(column).second)
+      throw Error(ErrorKind::usage, fmt::format("join '{}': the column '{}' is given twice", name, column));
+  for (const std::string& column : chosen)
+    if (!there.contains(column))
       throw Error(ErrorKind::not_found,
                   fmt::format("the joined data set has no column '{}' that can be taken", column),
                   fmt::format("one of: {}", fmt::join(all, ", ")));
+  std::unordered_set<std::string> used;
   for (const std::string& column : chosen) {
     std::string known = identifier(column);
     const auto is_used = [&](const std::string& text) {
-      return text == wanted.entry || is_taken(text) ||
-             std::ranges::any_of(wanted.columns, [&](const auto& other) { return other.first == text; });
+      return text == wanted.entry || is_taken(text) || used.contains(text);
     };
     if (!prefix.empty()) {
       known.insert(0, prefix);
     } else if (is_used(known)) {
       known = fmt::format("{}_{}", own, known);
     }
+    used.insert(known);
     wanted.columns.emplace_back(std::move(known), column);
   }
 }
