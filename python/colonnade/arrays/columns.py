@@ -158,12 +158,14 @@ class _Flattener:
             raise _mismatch(field, content, path)
         names = [child.name for child in children]
         given = _members(content, names)
-        missing = [name for name in names if name not in given]
-        extra = [name for name in given if name not in names]
+        places = {name: place for place, name in reversed([*enumerate(given)])}  # the first of a name
+        known = set(names)
+        missing = [name for name in names if name not in places]
+        extra = [name for name in given if name not in known]
         if missing or extra:
             raise TypeMismatchError(members_problem("members", missing, extra), field=path)
         for child in children:
-            part = content.contents[given.index(child.name)][: content.length]
+            part = content.contents[places[child.name]][: content.length]
             self.add(child, part, f"{path}.{child.name}")
 
 
