@@ -382,6 +382,38 @@ def test_results_that_dask_loses_when_they_are_there(
             DataFrame("Events", file, executor=client).sum("x").value  # noqa: B018
 
 
+@pytest.mark.parametrize("slice_bytes", [1 << 28, 100])
+def test_an_interrupted_run_leaves_nothing_on_dask(
+    slice_bytes: int, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The traceback, which notebooks keep, holds the run; its results would stay with the workers."""
+    from distributed import Client
+
+    monkeypatch.setattr(distributed.plans, "_SLICE_BYTES", slice_bytes)
+    with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
+        taken: list[Any] = []
+        take = dask._Futures.take
+
+        def interrupted(self: Any, future: Any, piecemeal: bool) -> Any:
+            taken.append(future)
+            if len(taken) == 12:
+                raise KeyboardInterrupt
+            return take(self, future, piecemeal)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(dask._Futures, "take", interrupted)
+            df = DataFrame("Events", file, executor=client, npartitions=40)
+            with pytest.raises(KeyboardInterrupt) as kept:
+                df.histo1d(("h", "", 50, -3, 3), "x", "x").value  # noqa: B018
+        assert kept.tb
+        tasks = client.cluster.scheduler.tasks
+        end = time.monotonic() + 60
+        while tasks and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not tasks
+        assert df.count().value == ENTRIES
+
+
 def test_passwords_are_in_no_log(file: str) -> None:
     """Dask logs tasks that fail, with their errors and arguments."""
     uri = "https://me:hidden@host/f.root?token=hidden"

@@ -11,8 +11,9 @@ import queue
 import threading
 import time
 import warnings
+import weakref
 from collections import defaultdict, deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -113,8 +114,7 @@ class Dask:
                 run.submit(tasks)
             yield from run.rest()
         finally:
-            if run.running and not _is_closed(self._client):
-                self._client.cancel(list(run.running), force=True)
+            run.end()
 
 
 class _Futures:
@@ -122,10 +122,12 @@ class _Futures:
 
     def __init__(self, client: Any, plans: Sequence[Work], slots: int) -> None:
         self._client = client
+        self._made: weakref.WeakSet[Any] = weakref.WeakSet()
+        """All futures that are still in use."""
         by_fingerprint = _Plans({plan.fingerprint: plan.to_bytes() for plan in plans})
         # The result of a task: the scheduler keeps it for workers that come later, when all of today's are gone, and
         # can wait for the first one.
-        self._plans = client.submit(_same, by_fingerprint, pure=False)
+        self._plans = self._submit(_same, by_fingerprint)
         self._homes, self._tail = Homes(client), Tail(plans, slots)
         self._workers = _Workers(client)
         self._planned = 0
@@ -148,10 +150,22 @@ class _Futures:
             elsewhere = replace(task, attempt=task.attempt + 1, tried=(*task.tried, self._where[task] or ""))
             self._begin(task, *self._homes.of([elsewhere]))
 
+    def end(self) -> None:
+        """Cancel what runs, and release all results, which the traceback of a Ctrl-C would keep on the workers."""
+        if _is_closed(self._client):
+            return
+        if self.running:
+            self._client.cancel(list(self.running), force=True)
+        for future in list(self._made):
+            future.release()
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        future = self._client.submit(function, *arguments, pure=False, **options)
+        self._made.add(future)
+        return future
+
     def _begin(self, task: Task, where: str | None) -> None:
-        future = self._client.submit(
-            _run, self._plans, task, pure=False, workers=where, allow_other_workers=where is not None
-        )
+        future = self._submit(_run, self._plans, task, workers=where, allow_other_workers=where is not None)
         self._where[task] = where
         self._of_task[task].append(future)
         self._watch(future, task, 0, 0)
@@ -203,7 +217,7 @@ class _Futures:
         slices = self._slices[task.plan]
         for k in range(slices):
             # Slices are separate from here on, so that a worker has one slice of several tasks rather than all slices.
-            self._keep(future if slices == 1 else self._client.submit(_slice, future, k), k, 0)
+            self._keep(future if slices == 1 else self._submit(_slice, future, k), k, 0)
 
     def _cancel_copies(self, task: Task) -> None:
         others = [future for future in self._of_task.pop(task) if self.running.pop(future, None) is not None]
@@ -256,7 +270,7 @@ class _Futures:
             )
 
     def _merging(self, futures: list[Any]) -> Any:
-        return self._client.submit(_merge, self._plans, *futures, pure=False)
+        return self._submit(_merge, self._plans, *futures)
 
     def _watch(self, future: Any, task: Task | None, part: int, level: int) -> None:
         self.running[future] = task, part, level
