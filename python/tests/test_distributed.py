@@ -1151,6 +1151,51 @@ def test_a_killed_worker_costs_time_only(
     assert bits(found[1]) == bits(local.take("x").value)
 
 
+@pytest.mark.parametrize("how", ["cancelled", "interrupted"])
+def test_jobs_of_spark_that_are_given_up(
+    how: str, spark: Any, files: list[str], tmp_path: Path, interruptible: None
+) -> None:
+    """They are not begun again, leave nothing, and the session serves later runs."""
+    begun, given_up, folder = tmp_path / "begun", tmp_path / "given up", tmp_path / "out"
+    folder.mkdir()
+
+    def wait(x: Any) -> Any:
+        begun.touch()
+        while not given_up.exists():
+            time.sleep(0.01)
+        return x
+
+    def give_up() -> None:
+        while not begun.exists():
+            time.sleep(0.01)
+        if how == "cancelled":
+            spark.sparkContext.cancelAllJobs()
+            given_up.touch()
+        else:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    df = DataFrame("Events", files, executor=spark)
+    node = df.define("y", wait, ["x"], returns="double")
+    written = node.snapshot(folder / "out.root", columns=["y"], lazy=True)
+    thread = threading.Thread(target=give_up)
+    thread.start()
+    expected = (
+        pytest.raises(distributed.engines.WorkerLostError, match=r"cancelled the job of the run \(Job \d+")
+        if how == "cancelled"
+        else pytest.raises(KeyboardInterrupt)
+    )
+    with expected:
+        written.value  # noqa: B018
+    given_up.touch()
+    thread.join()
+    end = time.monotonic() + 60  # Spark ends late tasks when it likes
+    while os.listdir(folder) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not os.listdir(folder)
+    del written
+    assert df.sum("x").value == DataFrame("Events", files).sum("x").value
+
+
 def test_processes_are_shared_and_have_the_environment_of_now(
     files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

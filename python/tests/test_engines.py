@@ -43,9 +43,10 @@ from shuffled_engine import Shuffled
 
 import colonnade
 from colonnade import DataFrame, _core, distributed
-from colonnade.distributed import Failure, Task, dask
+from colonnade.distributed import Failure, Partial, Task, dask, spark
 from colonnade.distributed.engines import (
     Futures,
+    InThisProcess,
     Processes,
     WorkerLostError,
     _Pool,
@@ -58,7 +59,7 @@ from colonnade.distributed.spark import _error
 from colonnade.distributed.tail import Tail
 from colonnade.distributed.tasks import cut
 from colonnade.distributed.worker import PlanMissingError, attempt
-from colonnade.errors import StorageError, UnsupportedError, UsageError
+from colonnade.errors import FormatError, ResourceError, StorageError, UnsupportedError, UsageError
 from colonnade.frame.user_modules import sources_in
 
 ENTRIES = 2000
@@ -433,15 +434,110 @@ def test_passwords_are_in_no_log(file: str) -> None:
             "pyspark.errors.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9",
             UnsupportedError,
         ),
+        (
+            "AttributeError: Can't get attribute 'f' on <module 'colonnade.distributed.spark' from '/lib'>",
+            UnsupportedError,
+        ),
+        (
+            ": org.apache.spark.SparkException: Job aborted: 3 MiB is bigger than spark.driver.maxResultSize (1 MiB)",
+            ResourceError,
+        ),
         ("MemoryError: no room", WorkerLostError),
         ("ExecutorLostFailure (executor 1 exited)", WorkerLostError),
     ],
 )
 def test_what_spark_says(line: str, kind: type[Exception]) -> None:
     error = _error(
-        f"py4j.Py4JError: Job aborted\nTraceback (most recent call last):\n  {line}\n\tat org.apache"
+        f"py4j.Py4JError: Job aborted\nTraceback (most recent call last):\n  {line}\n\tat org.apache\n\t... 2 more"
     )
     assert type(error) is kind
+    assert "\n" not in str(error)
+    assert "at org.apache" not in str(error)
+    assert not str(error).startswith(":")
+
+
+def test_a_task_that_spark_has_tried_often_is_not_tried_again(file: str) -> None:
+    """Spark gives up a job when a task has failed four times, or once on `local[2]`; all its results are lost."""
+    tasks = [Task("plan", first, first + 1, (0,), attempt=1) for first in range(3)]
+    error = WorkerLostError("gone")
+
+    def attempts(failed: spark._Failed) -> list[tuple[int, int]]:
+        return [(each.task.first, each.task.attempt) for each in failed.failures(tasks)]
+
+    assert attempts(spark._Failed(error)) == [(0, 1), (1, 1), (2, 1)]
+    assert attempts(spark._Failed(error, 4, 2)) == [(2, 4), (0, 1), (1, 1)]
+    assert attempts(spark._Failed(error, 4)) == [(0, 4), (1, 4), (2, 4)]  # the merging failed
+
+    class Giving(InThisProcess):
+        runs = 0
+
+        def run(self, plans: Any, tasks: Any, piecemeal: bool) -> Iterator[Partial]:  # type: ignore[override]
+            self.runs += 1
+            taken = [tasks.popleft() for _ in range(len(tasks))]
+            yield Partial(failures=spark._Failed(error, self.attempts, 1).failures(taken))
+
+        attempts = 4
+
+    for attempts_of_spark, runs in ((4, 1), (1, 4)):
+        engine = Giving()
+        engine.attempts = attempts_of_spark
+        with pytest.raises(WorkerLostError, match=r"each time .*\(4 times\).*gone"):
+            DataFrame("Events", file, executor=engine, npartitions=3).sum("x").value  # noqa: B018
+        assert engine.runs == runs
+
+
+@pytest.mark.parametrize("error", [StorageError("away"), FormatError("damaged")])
+def test_failures_that_are_told_early_come_again(error: Exception, file: str) -> None:
+    """Spark may repeat a task of which a failure was told: a result counts, and nothing is computed twice."""
+
+    class Telling(InThisProcess):
+        def run(self, plans: Any, tasks: Any, piecemeal: bool) -> Iterator[Partial]:  # type: ignore[override]
+            yield Partial(early=[Failure(tasks[0], error)])
+            yield from super().run(plans, tasks, piecemeal)
+
+    result = DataFrame("Events", file, executor=Telling(), npartitions=3).sum("x")
+    if isinstance(error, FormatError):
+        with pytest.raises(FormatError, match="damaged"):
+            result.value  # noqa: B018
+    else:
+        assert result.value == DataFrame("Events", file).sum("x").value
+
+
+class Stopped:
+    """A context that was stopped."""
+
+    __module__ = "pyspark.core.context"
+
+    @property
+    def defaultParallelism(self) -> int:  # noqa: N802
+        raise AttributeError("'NoneType' object has no attribute 'sc'")
+
+
+def test_sessions_of_spark_without_a_context(file: str) -> None:
+    of_connect = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    with pytest.raises(UnsupportedError, match=r"Spark Connect .* no RDDs"):
+        DataFrame("Events", file, executor=of_connect)
+    with pytest.raises(UsageError, match="RDD cannot run tasks"):
+        DataFrame("Events", file, executor=type("RDD", (), {"__module__": "pyspark.core.rdd"})())
+    with pytest.raises(WorkerLostError, match=r"context of Spark has been stopped.*a new session"):
+        DataFrame("Events", file, executor=Stopped()).sum("x").value  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("slots", "options"),
+    [
+        (0, {}),
+        (200, {"spark.executor.instances": "50", "spark.executor.cores": "4"}),
+        (100, {"spark.executor.instances": "50", "spark.executor.cores": "4", "spark.task.cpus": "2"}),
+        (16, {"spark.cores.max": "16"}),
+        (16, {"spark.cores.max": "16", "spark.executor.instances": "50", "spark.executor.cores": "4"}),
+        (40, {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.maxExecutors": "40"}),
+        (0, {"spark.dynamicAllocation.enabled": "true", "spark.executor.cores": "4"}),
+        (0, {"spark.executor.instances": "many"}),
+    ],
+)
+def test_executors_of_spark_that_are_still_to_come(slots: int, options: dict[str, str]) -> None:
+    assert spark._expected_slots(options.get) == slots
 
 
 # ---- What travels

@@ -414,7 +414,7 @@ class _Run:
                     for partial in outcomes:
                         state.add(partial.counters)
                         bar.update(state, state.tasks_of(self._driver.engine, total))
-                        self._check(partial.failures)
+                        self._check([*partial.early, *partial.failures])
                         total += partial.counters.tasks if partial.failures else 0
                         for failure in partial.failures:
                             again = self._noted(self._again(failure))

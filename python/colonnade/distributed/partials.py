@@ -113,6 +113,8 @@ class Partial:
     counters: Counters = field(default_factory=Counters)
     costs: dict[str, Costs] = field(default_factory=dict)
     """By the fingerprint of the plan."""
+    early: list[Failure] = field(default_factory=list)
+    """Failures that come again: the run ends at once where another attempt does not solve them."""
 
     def to_bytes(self) -> bytes:
         """Return bytes for `from_bytes`: a pickle, only for processes that trust each other."""
