@@ -434,3 +434,33 @@ def test_masks_are_no_counters(text: str) -> None:
 def test_masks_keep_what_is_true_or_false(text: str, expected: int) -> None:
     df = DataFrame.from_arrays({"v": ak.Array([[3.0, 1.0, 2.0]]), "n": np.array([2], np.int32)})
     assert df.take(text).value.tolist() == [expected]
+
+
+TEMPLATES = """
+template <typename T> T total(const ROOT::RVec<T>& v) { T s = 0; for (auto x : v) s += x; return s; }
+template <typename T> T first_two(const ROOT::RVec<T>& v) { return v[0] + v[1]; }
+template <typename T> ROOT::RVec<T> doubled(const ROOT::RVec<T>& v) {
+  ROOT::RVec<T> found;
+  for (auto x : v) found.push_back(2 * x);
+  return found;
+}
+template <typename T> auto begun(const ROOT::RVec<T>& v) { T s = v.size(); return s; }
+template <typename T> T any(const ROOT::RVec<T>& v) {
+  T found = 0;
+  for (auto x : v) if (x) found = 1;
+  if (v.size() == 0) return false;
+  return found && v[0];
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["total", "first_two", "doubled", "begun"])
+def test_templates_of_masks_are_no_counters(name: str) -> None:
+    """Their type is int in ROOT."""
+    df = DataFrame.from_arrays({"v": ak.Array([[3.0, 2.0, 1.0]])})
+    df = df.with_functions(colonnade.functions(TEMPLATES))
+    with pytest.raises(TypeMismatchError, match="the type of the template is bool"):
+        df.take(f"{name}(v > 1)")
+    expected = {"total": [2], "first_two": [2], "doubled": [[2, 2, 0]], "begun": [3]}
+    assert ak.to_list(df.take(f"{name}(ROOT::RVec<int>(v > 1))").value) == expected[name]
+    assert df.take("any(v > 1)").value.tolist() == [True]

@@ -125,6 +125,7 @@ class Binder {
   ExpressionId with_member(const SyntaxNode& part, ExpressionId record, ExpressionId value);
   Local& local(std::string_view name);
   void require_flags(const SyntaxNode& node);
+  void require_flag(NodeIndex value);
   bool is_flag(NodeIndex index);
   ValueType type_of_target(NodeIndex target);
 
@@ -264,6 +265,7 @@ class Binder {
   std::vector<Local> locals_;             // the innermost scope last
   std::optional<ValueType> result_type_;  // of the function or lambda that is followed, if it is written
   unsigned followed_ = 0;                 // calls that change variables, around this place
+  bool takes_flags_ = false;              // of the function
 };
 
 // Of std::pair and std::tuple.

@@ -16,7 +16,7 @@ namespace colonnade::frame {
 // v[i][j] = x: v gets a list whose item i is a list whose item j is x.
 void Binder::assign(const SyntaxNode& node) {
   const NodeIndex target = node.children.front();
-  if (!node.type.empty()) require_flags(node);
+  if (!node.type.empty() || takes_flags_) require_flags(node);
   if (!node.text.empty()) return store(node, target, changed(node, bind(target)));
   const ValueType wanted = type_of_target(target);
   ExpressionId value = bind_as(node.children[1], wanted);
@@ -30,18 +30,30 @@ void Binder::require_flags(const SyntaxNode& node) {
   NodeIndex root = node.children.front();
   while (syntax_[root].kind != NodeKind::name) root = syntax_[root].children.front();
   const ValueType& whole = local(syntax_[root].text).type;
-  if (whole.innermost() != ElementType::boolean || (whole.is_scalar() && node.type != deduced_item)) return;
+  if (whole.innermost() != ElementType::boolean) return;
+  if (!node.type.empty() && whole.is_scalar() && node.type != deduced_item) return;
   std::span<const NodeIndex> given = std::span(node.children).subspan(1);
   const bool begins_with_count = node.text == "resize" || node.text == "assign";
   if (begins_with_count && !given.empty() && !syntax_[given.front()].list) given = given.subspan(1);
-  for (const NodeIndex value : given)
-    if (node.text != "erase" && !syntax_[value].list && !is_flag(value))
-      fail(ErrorKind::type, syntax_[value].whole,
-           fmt::format(
-               "'{0}' has the type of its first value, {1}, and would keep only whether this is 0; write "
-               "{2} {0} = ...;",
-               spelled_name(syntax_[root].text), whole.name(),
-               whole.is_list() ? "ROOT::RVec<int> or ROOT::RVec<bool>" : "int or bool"));
+  for (const NodeIndex value : given) {
+    if (node.text == "erase" || syntax_[value].list || is_flag(value)) continue;
+    if (node.type.empty()) require_flag(value);
+    fail(ErrorKind::type, syntax_[value].whole,
+         fmt::format(
+             "'{0}' has the type of its first value, {1}, and would keep only whether this is 0; write "
+             "{2} {0} = ...;",
+             spelled_name(syntax_[root].text), whole.name(),
+             whole.is_list() ? "ROOT::RVec<int> or ROOT::RVec<bool>" : "int or bool"));
+  }
+}
+
+// The type of a template is bool where its argument is a mask, and int in ROOT.
+void Binder::require_flag(NodeIndex value) {
+  if (is_flag(value)) return;
+  fail(ErrorKind::type, syntax_[value].whole,
+       "the type of the template is bool, as that of the items of its argument, and would keep only whether "
+       "this is 0",
+       "call it with ROOT::RVec<int>(mask), as masks are in ROOT, or write int instead of the type");
 }
 
 // True, false, 0, 1, or lists of them.
@@ -51,6 +63,12 @@ bool Binder::is_flag(NodeIndex index) {
     return std::ranges::all_of(nodes, [this](NodeIndex each) { return is_flag(each); });
   };
   if (node.kind == NodeKind::list) return all(node.children);
+  if (node.kind == NodeKind::let) {
+    declare(node);
+    const bool is_flag_inside = is_flag(node.children[1]);
+    locals_.pop_back();
+    return is_flag_inside;
+  }
   if (node.kind == NodeKind::conditional) return all(std::span(node.children).subspan(1));
   if (node.kind == NodeKind::binary && std::string_view("*&|^").find(node.text) != std::string_view::npos)
     return all(node.children);

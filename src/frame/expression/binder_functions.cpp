@@ -43,6 +43,10 @@ ExpressionId Binder::bind_function(const FunctionSyntax& function, std::span<con
   if (!is_free && !wanted)
     fail(ErrorKind::not_found, function.mark,
          fmt::format("unknown type '{}' of the result", function.result));
+  takes_flags_ = function.takes_flags;
+  if (takes_flags_ && wanted && wanted->innermost() == ElementType::boolean &&
+      syntax_[function.body].kind != NodeKind::body)
+    require_flag(function.body);  // else each result is looked at
   const ExpressionId result = bind_as(function.body, wanted);
   return wanted ? at(function.mark, [&] { return converted(result, *wanted); }) : result;
 }

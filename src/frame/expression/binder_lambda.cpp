@@ -58,6 +58,7 @@ std::vector<ExpressionId> Binder::lists_of(const SyntaxNode& node, const SyntaxN
 ExpressionId Binder::lambda_body(const SyntaxNode& lambda, ExpressionPool& pool, const InnerScope& scope,
                                  std::span<const ExpressionId> lists) {
   Binder inside(syntax_, pool, scope, functions_);
+  inside.takes_flags_ = takes_flags_;
   for (std::size_t i = 0; i < lambda.parameters.size(); ++i) {
     const ValueType& list = type(lists[std::min(i, lists.size() - 1)]);
     ExpressionId item = pool.column(static_cast<std::uint32_t>(i), list.item());

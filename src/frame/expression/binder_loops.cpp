@@ -52,6 +52,7 @@ void Binder::loop(const SyntaxNode& node, Outcome& outcome) {
   Binder inside(syntax_, *pool, scope, functions_);
   inside.result_type_ = result_type_;
   inside.followed_ = followed_;
+  inside.takes_flags_ = takes_flags_;
   std::vector<ExpressionId> arguments;
   LoopBody body;
   body.text = written(node);

@@ -49,6 +49,7 @@ void Binder::declare(const SyntaxNode& node) {
     locals_.push_back({node.text, *type, default_of(node, *type)});
     return;
   }
+  if (takes_flags_ && type && type->innermost() == ElementType::boolean) require_flag(node.children.front());
   ExpressionId value = bind_as(node.children.front(), type);
   if (node.text.starts_with(loop_list)) value = without_map(value);
   if (node.text.starts_with(loop_list) && !this->type(value).is_list() && !this->type(value).is_string())
@@ -164,6 +165,8 @@ void Binder::step(NodeIndex index, Outcome& outcome) {
       // What such a body changes counts where a call is followed.
       if (followed_ > 0 && syntax_[node.children.front()].kind == NodeKind::body)
         return run(node.children.front(), outcome);
+      if (takes_flags_ && result_type_ && result_type_->innermost() == ElementType::boolean)
+        require_flag(node.children.front());
       leave({.condition = truth(true), .value = bind_as(node.children.front(), result_type_)}, outcome);
   }
 }

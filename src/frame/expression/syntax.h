@@ -113,6 +113,7 @@ struct FunctionSyntax {
   NodeIndex body = 0;
   // It changes what parameters refer to, or returns nothing: only functions of the same text call it.
   bool has_effects = false;
+  bool takes_flags = false;  // a type that follows from the arguments is bool: see Binder::require_flag()
   TextRange mark;
   std::size_t constants = 0;  // that are declared before it
 };

@@ -306,6 +306,7 @@ TextFunctions::Impl::BoundFunction TextFunctions::Impl::bind(std::size_t number,
   const FunctionSyntax& function = syntax_.functions[number];
   if (function.templates.empty()) return bind(syntax_, number, types);
   TemplateTypes chosen{number, {}};
+  bool takes_flags = false;
   for (std::size_t at = 0; at < function.templates.size(); ++at) {
     const std::string& name = function.templates[at];
     const std::string& preset = function.presets[at];
@@ -316,8 +317,11 @@ TextFunctions::Impl::BoundFunction TextFunctions::Impl::bind(std::size_t number,
       throw Error(ErrorKind::type, fmt::format("the type '{}' of '{}' does not follow from the arguments",
                                                name, function.name));
     chosen.types.emplace_back(name, found ? spelled_type(*found) : preset);
+    takes_flags = takes_flags || (found && found->innermost() == ElementType::boolean);
   }
-  return bind(parse_functions(written_, &chosen), number, types);
+  FunctionsSyntax made = parse_functions(written_, &chosen);
+  made.functions[number].takes_flags = takes_flags;
+  return bind(made, number, types);
 }
 
 TextFunctions::Impl::BoundFunction TextFunctions::Impl::bind(const FunctionsSyntax& syntax,
