@@ -239,7 +239,7 @@ Bound record_operator(const Call& call) {
   if (auto text = misshape(call); !text.empty()) return why_not(std::move(text));
   if (has_plane_vectors(call)) return plane_operator(call);
   if (call.name == "operator*" && is_boost(call.arguments[0].type)) {
-    const Bound boost = vector_boost({call.name, {}, std::array{call.arguments[1], call.arguments[0]}});
+    Bound boost = vector_boost({call.name, {}, std::array{call.arguments[1], call.arguments[0]}});
     if (boost.kernel == nullptr) return boost;
     const auto body = [kernel = boost.kernel](const CallContext& context, Arguments arguments) {
       return kernel->run(context, std::array{arguments[1], arguments[0]});

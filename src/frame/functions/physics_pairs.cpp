@@ -447,7 +447,7 @@ void boost_one(S x, S y, S z, S e, double bx, double by, double bz, std::array<S
 Bound bind_boost_by_object(const Call& call) {
   const Argument arguments[] = {call.arguments[0],
                                 {call.arguments[1].type.members().front().second, nullptr}};
-  const Bound boost = vector_boost({call.name, {}, arguments});
+  Bound boost = vector_boost({call.name, {}, arguments});
   if (boost.kernel == nullptr) return boost;
   const auto body = [kernel = boost.kernel](const CallContext& context, Arguments given) {
     const ValuesPtr both[] = {given[0], given[1]->children.front()};

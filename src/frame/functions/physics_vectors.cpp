@@ -180,7 +180,7 @@ const ValueType& boost_type() {
 
 // Boost(x, y, z), Boost(velocity)
 Bound bind_boost_object(const Call& call) {
-  const Bound velocity = bind_constructor(call, *vector_class("XYZVector"));
+  Bound velocity = bind_constructor(call, *vector_class("XYZVector"));
   if (velocity.kernel == nullptr) return velocity;
   if (velocity.kernel->result().is_list()) return why_not("needs single values, got lists");
   const auto body = [kernel = velocity.kernel](const CallContext& context, Arguments arguments) {
