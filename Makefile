@@ -53,11 +53,13 @@ test: setup
 	@MAKE='$(MAKE)' tools/run_stages.sh $(STAGES)
 
 # What the package imports is installed while it is compiled. The plot does not wait for the data frame.
+demo: export BEGUN := $(shell date +%s)
 demo:
 	@tools/bootstrap.sh build
 	@tools/bootstrap.sh run & $(MAKE) --no-print-directory arrays-package && wait $$!
 	@mkdir -p demo
 	.venv/bin/colonnade demo --events $(EVENTS) --output demo
+	@echo "from nothing to the plot: $$(($$(date +%s) - BEGUN)) s; what is left is to compile the data frame"
 	@$(MAKE) --no-print-directory python-package
 
 # On a machine that has nothing yet: see tools/fresh.sh. FRESH names other targets than the two.
