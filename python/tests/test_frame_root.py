@@ -296,7 +296,7 @@ def test_changes_of_histograms(frame):
     before, weights, errors = h.values(flow=True), weighted.values(flow=True), weighted.variances(flow=True)
     copy = h.Clone("copy")
     assert (copy.GetName(), h.Clone().GetName(), copy.GetSumw2N()) == ("copy", "h", 0)
-    h.Scale(0.5)  # of the result, whoever asks for it
+    h.Scale(0.5)  # changes what every later GetValue() returns
     assert h.GetValue().GetBinContent(3) == before[3] / 2
     assert h.GetPtr().GetBinError(3) == pytest.approx(math.sqrt(before[3]) / 2)
     assert (h.GetMean(), h.GetEntries()) == (pytest.approx(copy.GetMean()), ENTRIES)

@@ -109,11 +109,11 @@ def export(
                 progress=progress,
             )
     place = path_text(destination)
-    name = file_name(place)
-    chosen = format or FORMATS.get(Path(name).suffix.lower())
+    file = file_name(place)
+    chosen = format or FORMATS.get(Path(file).suffix.lower())
     if chosen not in _WRITERS:
         raise UsageError(
-            f"'{name}' does not say which format to write",
+            f"'{file}' does not say which format to write",
             f"a name that ends in {', '.join(FORMATS)}, or format=",
         )
     if compression not in ("zstd", "lz4", "none"):
@@ -128,14 +128,14 @@ def export(
 @contextmanager
 def _new_file(place: str, files: Iterable[str], overwrite: bool) -> Iterator[Path]:
     """Provide a path whose file gets its name, or is sent, when it is complete."""
+    if any(_core.is_same_place(file, place) for file in files):
+        raise UsageError("the destination would replace the source", "another file", uri=place)
     if _core.is_local_file(place):
         path = Path(_core.local_path(place))
-        _check_place(path, files, overwrite)
+        _check_place(path, overwrite)
         with written_aside(path) as aside:
             yield aside
     else:
-        if any(_core.is_same_place(file, place) for file in files):
-            raise UsageError("the destination would replace the source", "another file", uri=place)
         with written_elsewhere(place, replace=overwrite) as path:
             yield path
 
@@ -187,12 +187,10 @@ class _Job:
             raise ConversionError(error.problem, "columns= without it, or --columns", **place) from error
 
 
-def _check_place(path: Path, files: Iterable[str], overwrite: bool) -> None:
+def _check_place(path: Path, overwrite: bool) -> None:
     """Refuse a place that a file may not be moved to."""
     if not path.exists():
         return
-    if any(_core.is_same_place(file, str(path)) for file in files):
-        raise UsageError("the destination would replace the source", "another file", uri=str(path))
     if not path.is_file():
         raise UsageError("the destination is not a file", "the name of a file", uri=str(path))
     if not overwrite:
