@@ -535,6 +535,22 @@ TEST_F(ObjectCommit, WhatACommitThatFailedDoesNotNameStays) {
   }
 }
 
+// If the machine goes down, the commit before it comes back.
+TEST_F(ObjectCommit, WhatIsNotOnTheDeviceRemovesNothing) {
+  const Writer writer = ObjectContainerWriter::open(
+      test_.open(), "Events", {.durability = Durability::machine}, ObjectTarget::any);
+  const Anchor first = fill(*writer, 1);
+  writer->commit(first);
+  const Anchor next = fill(*writer, 1);
+  test_.faults().fail(StoreOperation::sync, 1);
+  EXPECT_THAT(error_of([&] { writer->commit(next); }).problem(), HasSubstr("in its place"));
+  writer->close();
+  EXPECT_EQ(objects(), 2u);
+  EXPECT_TRUE(store_->size({{anchor()->generation, metadata_object}, 0, first.footer_offset}));
+  write(1);
+  expect_clean();
+}
+
 TEST_F(ObjectCommit, ManyBlobsAreReadInFewRequests) {
   for (const bool vectors : {false, true}) {
     io::StoreTraits traits = TestStore::like_daos();

@@ -277,7 +277,11 @@ void ObjectContainerWriter::commit(const Anchor& anchor) {
     }
     claim_->commit(record);
     adopt(std::move(record));
-    if (durability_ == Durability::machine) after_commit([&] { store_->sync(); });
+    if (durability_ == Durability::machine) {
+      is_settled_ = false;
+      after_commit([&] { store_->sync(); });
+      is_settled_ = true;
+    }
     if (!has_committed_.exchange(true) && others_left_generations_) remove_older_generations();
     if (committed_.commit > kept_commits) remove_retired_quietly(committed_.commit - kept_commits);
   });
@@ -361,7 +365,8 @@ void ObjectContainerWriter::finish() {
     reserved_.end_objects = kept->end_objects;
     write_generation(*store_, claim_->place(), reserved_);
   }
-  if (anchor.generation == plan_.group) remove_retired(anchor.commit);
+  // A commit that may go with the machine leaves behind what the one before it names.
+  if (anchor.generation == plan_.group && is_settled_) remove_retired(anchor.commit);
 }
 
 // What is left is there for `gc`; a record that somebody has removed, or damaged, is an error.
