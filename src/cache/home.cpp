@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -26,6 +25,7 @@
 #include "cache/wait_policy.h"
 #include "io/local/local_file.h"
 #include "io/local/local_store.h"
+#include "io/local/local_system.h"
 
 namespace colonnade::cache {
 namespace {
@@ -40,17 +40,6 @@ constexpr std::chrono::seconds longest_idle(20);
 
 constexpr std::string_view folder_scheme = "obj://";
 constexpr std::string_view claims_name = "claims";  // of the file in such a folder
-
-// Folders on other machines may hang.
-bool is_on_network(const std::string& path) noexcept {
-  constexpr std::array<std::uint32_t, 8> kinds = {0x6969,     0xff534d42, 0xfe534d42, 0x65735546,
-                                                  0x00c36400, 0x0bd00bd0, 0x5346414f, 0x47504653};
-  struct statfs status{};
-  if (::statfs(path.c_str(), &status) != 0) return false;
-  for (const std::uint32_t kind : kinds)  // NFS, SMB, SMB 2, FUSE, Ceph, Lustre, AFS, GPFS
-    if (static_cast<std::uint32_t>(status.f_type) == kind) return true;
-  return false;
-}
 
 // Of a home in a folder; empty for others.
 std::filesystem::path folder_of(const std::string& store) {
@@ -124,7 +113,7 @@ Home::Home(Settings settings)
   std::string claims;
   if (const std::filesystem::path folder = folder_of(settings_.store); !folder.empty()) {
     make_folder_above(folder);
-    is_near_ = !is_on_network(folder);
+    is_near_ = !io::is_on_network(folder.string());  // those may hang
     if (is_near_) claims = folder / claims_name;
   }
   claims_ = std::make_unique<Claims>(claims.empty() ? claims_of(settings_.store) : claims);

@@ -159,9 +159,10 @@ int FileSystem::open(const std::string& path, int flags, mode_t mode) {
 int FileSystem::close(int file) {
   const auto found = files_.find(file);
   if (found == files_.end()) return fail(EBADF);
-  std::erase(found->second.inode->locks, &found->second);
+  const OpenFile closed = found->second;
+  std::erase(closed.inode->locks, &found->second);
   files_.erase(found);
-  return 0;
+  return is_on_network && is_refused_late(closed) ? fail(EDQUOT) : 0;
 }
 
 std::int64_t FileSystem::read(int file, std::byte* into, std::size_t count, std::uint64_t offset) {
@@ -216,9 +217,25 @@ void FileSystem::flush(Inode& inode, bool with_names) {
   inode.pending.clear();
 }
 
+bool FileSystem::is_refused_late(const OpenFile& open) {
+  Inode& inode = *open.inode;
+  const bool may_be = may_lose && (open.flags & O_ACCMODE) != O_RDONLY && !inode.pending.empty();
+  if (!may_be || !world_.fault(world_.rates.late, "it is lost when it is flushed"))
+    return open.is_owed_failure;
+  for (auto& [number, other] : files_) other.is_owed_failure |= other.inode == open.inode;
+  crash_manner_ = static_cast<int>(world_.random().below(5));
+  lose_unflushed(inode);
+  world_.note_change();
+  if (on_loss) on_loss();
+  return true;
+}
+
 int FileSystem::flush(int file) {
   OpenFile* open = find(file);
   if (open == nullptr) return fail(EBADF);
+  const bool is_refused = is_refused_late(*open);
+  open->is_owed_failure = false;
+  if (is_refused) return fail(EDQUOT);
   flush(*open->inode, true);
   return 0;
 }
@@ -371,7 +388,10 @@ const Bytes* FileSystem::content_of(const std::string& path) const {
 
 void FileSystem::process_died(const Process& process) {
   for (auto& [number, open] : files_)
-    if (open.process == &process) std::erase(open.inode->locks, &open);
+    if (open.process == &process) {
+      std::erase(open.inode->locks, &open);
+      if (is_on_network) is_refused_late(open);  // and nobody is told
+    }
 }
 
 bool FileSystem::survives() {
@@ -385,26 +405,30 @@ bool FileSystem::survives() {
   }
 }
 
-void FileSystem::crash(const std::shared_ptr<Inode>& inode, std::set<std::uint64_t>& seen,
-                       std::map<std::uint64_t, bool>& operations) {
-  if (!seen.insert(inode->number).second) return;
-  ++inode->version;
-  for (const Inode::Change& change : inode->pending) {
+void FileSystem::lose_unflushed(Inode& inode) {
+  ++inode.version;
+  for (const Inode::Change& change : inode.pending) {
     if (change.size) {
-      if (survives()) inode->on_device.resize(static_cast<std::size_t>(*change.size));
+      if (survives()) inode.on_device.resize(static_cast<std::size_t>(*change.size));
       continue;
     }
     const ByteSpan bytes(change.bytes);
     for (std::uint64_t at = change.offset; at < change.offset + bytes.size();) {
       const std::uint64_t end = std::min(change.offset + bytes.size(), (at / sector + 1) * sector);
       if (survives())
-        put(inode->on_device, at,
+        put(inode.on_device, at,
             bytes.subspan(static_cast<std::size_t>(at - change.offset), static_cast<std::size_t>(end - at)));
       at = end;
     }
   }
-  inode->pending.clear();
-  inode->content = inode->on_device;
+  inode.pending.clear();
+  inode.content = inode.on_device;
+}
+
+void FileSystem::crash(const std::shared_ptr<Inode>& inode, std::set<std::uint64_t>& seen,
+                       std::map<std::uint64_t, bool>& operations) {
+  if (!seen.insert(inode->number).second) return;
+  lose_unflushed(*inode);
   for (const Inode::NameChange& change : inode->pending_names) {
     const auto [known, is_new] = operations.emplace(change.operation, false);
     if (is_new) known->second = survives();

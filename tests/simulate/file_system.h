@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -58,6 +59,7 @@ struct OpenFile {
   std::uint64_t position = 0;
   const Process* process = nullptr;
   std::string path;
+  bool is_owed_failure = false;  // something was lost, and it was not told yet
 };
 
 // A folder being read.
@@ -109,6 +111,12 @@ class FileSystem {
   // Some file systems cannot rename without replacing, and some of these have no hard links.
   bool replaces_always = false;
   bool has_links = true;
+  // Some store what is written on another machine, which may refuse it when it is flushed or closed, as may a
+  // disk that fails when it is flushed. Then any subset of it is lost, and `on_loss` is called. Each open
+  // file is told once.
+  bool is_on_network = false;
+  bool may_lose = false;
+  std::function<void()> on_loss;
   // The owner of the claim in a record of a store in a folder: the writer's number, or 0.
   std::map<std::string, std::uint64_t> claims;
 
@@ -123,6 +131,8 @@ class FileSystem {
   void crash(const std::shared_ptr<Inode>& inode, std::set<std::uint64_t>& seen,
              std::map<std::uint64_t, bool>& operations);
   void flush(Inode& inode, bool with_names);
+  bool is_refused_late(const OpenFile& open);
+  void lose_unflushed(Inode& inode);
   bool survives();
   void count_links();
   void collect(const Inode& folder, const std::string& path, std::vector<std::string>& paths) const;

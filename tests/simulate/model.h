@@ -97,7 +97,9 @@ class Model {
   }
   bool lacks_rows() const { return lacks_rows_; }
   const std::set<unsigned>& notes() const { return notes_; }
-  // A machine crashed: unconfirmed changes may be undone.
+  // A network file system refused what it had accepted: unconfirmed changes may be undone.
+  void note_loss() { has_crashed_ = true; }
+  // A machine crashed: the same.
   void note_crash() {
     has_crashed_ = true;
     is_lost_ = is_lost_ || is_weak_;

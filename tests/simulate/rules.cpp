@@ -32,6 +32,7 @@ std::span<const RuleText> rule_texts() noexcept {
       RuleText{truncate_keeps, "truncate-keeps", "truncating cuts off one byte too many"},
       RuleText{writes_in_place, "writes-in-place", "now and then a write goes one byte too far"},
       RuleText{writes_are_whole, "writes-are-whole", "now and then the end of a write is lost"},
+      RuleText{network_is_known, "network-is-known", "a network file system is taken for a disk"},
       RuleText{rows_with_entries, "rows-with-entries", "rows are given after the commit of their entries"},
       RuleText{rows_once, "rows-once", "every row is given twice"},
       RuleText{versions_tell, "versions-tell", "an origin that is replaced keeps its version"},

@@ -38,6 +38,7 @@ enum class Rule : std::uint8_t {
   truncate_keeps,
   writes_in_place,
   writes_are_whole,
+  network_is_known,
   // of attribute sets
   rows_with_entries,
   rows_once,

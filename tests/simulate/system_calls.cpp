@@ -440,13 +440,15 @@ int simulated_mkdir(const char* path, mode_t mode) {
   return real<int(const char*, mode_t)>("mkdir", path, mode);
 }
 
-#define COLONNADE_STATFS(function, name)                                         \
-  int function(int file, struct statfs* into) SIMULATED(name);                   \
-  int function(int file, struct statfs* into) {                                  \
-    if (!is_ours(file)) return real<int(int, struct statfs*)>(name, file, into); \
-    *into = {};                                                                  \
-    into->f_type = 0xef53;                                                       \
-    return 0;                                                                    \
+#define COLONNADE_STATFS(function, name)                                                           \
+  int function(int file, struct statfs* into) SIMULATED(name);                                     \
+  int function(int file, struct statfs* into) {                                                    \
+    if (!is_ours(file)) return real<int(int, struct statfs*)>(name, file, into);                   \
+    *into = {};                                                                                    \
+    const bool is_on_network =                                                                     \
+        FileSystem::of_world()->is_on_network && !World::inside()->breaks(Rule::network_is_known); \
+    into->f_type = is_on_network ? 0x6969 : 0xef53;                                                \
+    return 0;                                                                                      \
   }
 COLONNADE_STATFS(simulated_fstatfs, "fstatfs")
 COLONNADE_STATFS(simulated_fstatfs64, "fstatfs64")

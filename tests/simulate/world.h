@@ -39,6 +39,7 @@ struct Rates {
   double delay = 0;     // it is applied after the caller has given up
   double fail = 0;      // a system call returns EIO or ENOSPC; of an origin: reading fails
   double spoil = 0;     // a value of a cache is cut or changed
+  double late = 0;      // a network file system refuses what it has accepted
 };
 
 // Some kinds of faults, each with the probability in `likely`, at some rate: histories with one kind reveal

@@ -288,7 +288,8 @@ WriteCalls WriteCalls::of_system() {
           [](int file, bool on) {
             const int flags = ::fcntl(file, F_GETFL);
             return flags < 0 ? -1 : ::fcntl(file, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT);
-          }};
+          },
+      .is_on_network = [](int file) { return io::is_on_network(file); }};
 }
 
 std::shared_ptr<FileSystem> local_file_system() {

@@ -371,6 +371,21 @@ TEST_F(NewFile, WaitsForTheDeviceBeforeItReplaces) {
   }
 }
 
+// What write() accepted may be refused when it is flushed: the name would be that of an incomplete file.
+TEST_F(NewFile, OnANetworkFileSystemIsFlushedBeforeItGetsItsName) {
+  WriteCalls calls = WriteCalls::of_system();
+  calls.is_on_network = [](int) { return true; };
+  calls.fdatasync = [](int) { return errno = EDQUOT, -1; };
+  for (const bool there : {false, true}) {
+    if (there) store("f", "old");
+    const auto file = open_for_writing(local_file_system(calls), path("f"), OpenMode::create, {});
+    file->write(0, as_bytes("new"));
+    EXPECT_THAT(error_of([&] { file->close(); }).problem(), HasSubstr("(Disk quota exceeded)"));
+    EXPECT_EQ(fs::exists(path("f")), there);
+    EXPECT_EQ(there ? text("f") : "old", "old");
+  }
+}
+
 TEST_F(NewFile, OfAnExistingFileTheNameIsFlushedOnce) {
   store("f", "old");
   int folders = 0;

@@ -103,6 +103,7 @@ class LocalStore final : public ObjectStore {
         path_(std::move(path)),
         root_(std::move(root)),
         calls_(std::move(calls)),
+        is_on_network_(calls_.is_on_network(root_.get())),
         pending_(created),
         is_marker_flushed_(marker_flushed) {}
 
@@ -154,6 +155,7 @@ class LocalStore final : public ObjectStore {
   std::string path_;  // of the folder, for messages
   FileDescriptor root_;
   StoreCalls calls_;
+  bool is_on_network_;
   PendingValues pending_;
   mutable OpenValues open_{open_files};
   std::atomic<bool> is_folder_flushed_ = false;
@@ -376,8 +378,9 @@ void LocalStore::write(int file, const ValueAddress& address, std::span<const By
   times[1] = times[0];
   ::futimens(file, times.data());
   // A record replaces a committed one: even after a crash of the machine, its name must have its
-  // bytes.
-  if (address.object.group == 0 && uninterrupted([&] { return calls_.fsync(file); }) != 0)
+  // bytes. A network file system may refuse later what it has accepted, also pages.
+  if ((address.object.group == 0 || is_on_network_) &&
+      !is_flushed(uninterrupted([&] { return calls_.fsync(file); })))
     fail(fmt::format("flush {} to the device", to_text(address)), place_of(path_, address), errno);
 }
 
@@ -700,6 +703,7 @@ StoreCalls StoreCalls::of_system() {
           },
       .lock = [](int file) { return ::flock(file, LOCK_EX | LOCK_NB); },
       .fsync = ::fsync,
+      .is_on_network = [](int file) { return io::is_on_network(file); },
       .syncfs = ::syncfs,
   };
 }

@@ -41,6 +41,7 @@ struct StoreCalls {
   std::function<int(int folder, const char* from, const char* to, bool replace)> rename;
   std::function<int(int file)> lock;  // flock, non-blocking
   std::function<int(int file)> fsync;
+  std::function<bool(int file)> is_on_network;
   std::function<int(int file)> syncfs;
 
   static StoreCalls of_system();

@@ -351,6 +351,16 @@ TEST_F(LocalStore, SyncsWhatAnotherHasWritten) {
   EXPECT_GE(flushed, 3);  // the value, and the folders that its name is in
 }
 
+TEST_F(LocalStore, OnANetworkFileSystemKeepsTheOldValueIfTheNewOneIsRefusedLater) {
+  put(*open(), somewhere, as_bytes("old"));
+  StoreCalls calls = StoreCalls::of_system();
+  calls.is_on_network = [](int) { return true; };
+  calls.fsync = [](int) { return errno = EDQUOT, -1; };
+  EXPECT_THAT(error_of([&] { put(*open(calls), somewhere, as_bytes("new")); }).problem(),
+              HasSubstr("(Disk quota exceeded)"));
+  EXPECT_EQ(read(*open(), somewhere), bytes_of("old"));
+}
+
 // A file system like FAT, without hard links and exclusive renames. No reader ever sees an empty
 // value.
 TEST_F(LocalStore, MakesRecordsWhereNothingTellsThatANameIsNew) {

@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -18,6 +21,27 @@ constexpr std::size_t most_bytes = std::size_t{1} << 30;  // Linux transfers at 
 
 bool is_space(char letter) {
   return letter == ' ' || (letter >= '\t' && letter <= '\r');
+}
+
+// Of `man 2 statfs` and the kernel's magic.h.
+constexpr std::array<std::uint32_t, 12> network_file_systems = {
+    0x6969,      // NFS
+    0x517b,      // SMB
+    0xff534d42,  // CIFS
+    0xfe534d42,  // SMB 2
+    0x65735546,  // FUSE
+    0x00c36400,  // Ceph
+    0x0bd00bd0,  // Lustre
+    0x47504653,  // GPFS
+    0x19830326,  // BeeGFS
+    0x5346414f,  // AFS
+    0x6b414653,  // AFS of the kernel
+    0x01021997,  // 9P
+};
+
+bool is_on_network(const struct statfs& status) noexcept {
+  return std::ranges::find(network_file_systems, static_cast<std::uint32_t>(status.f_type)) !=
+         network_file_systems.end();
 }
 
 }  // namespace
@@ -52,6 +76,10 @@ std::string system_advice(int code, std::string_view uri) {
       return "raise the limit of file sizes (ulimit -f)";
     case EIO:
       return "check the device and the system's log";
+    case ESTALE:
+      return "open it again: it was replaced or removed on its server";
+    case ENOTCONN:
+      return "mount the file system again: the program behind it has ended";
     default:
       return {};
   }
@@ -95,6 +123,16 @@ bool has_no_locks(int code) noexcept {
 
 bool is_flushed(int result) noexcept {
   return result == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
+}
+
+bool is_on_network(int file) noexcept {
+  struct statfs status{};
+  return ::fstatfs(file, &status) == 0 && is_on_network(status);
+}
+
+bool is_on_network(const std::string& path) noexcept {
+  struct statfs status{};
+  return ::statfs(path.c_str(), &status) == 0 && is_on_network(status);
 }
 
 // O_NONBLOCK keeps open() from waiting for the other end of a pipe; it has no effect on regular files.

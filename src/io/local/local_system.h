@@ -69,6 +69,11 @@ int rename_or_link(int folder, const char* from, const char* to) noexcept;
 // that reserves the name would be visible, could be locked, and would remain if the process is killed.)
 int rename_exclusively(int folder, const char* from, const char* to) noexcept;
 
+// Whether another machine or program stores what is written (NFS, SMB, FUSE, ...). It may be slow, or gone.
+// It may also refuse what write() has accepted, because of a quota for example: only fsync() or close() tell.
+bool is_on_network(int file) noexcept;
+bool is_on_network(const std::string& path) noexcept;
+
 // Drops the first `done` bytes of the vectors from `first` on; returns the new first one.
 std::size_t advance(std::vector<iovec>& vectors, std::size_t first, std::size_t done);
 

@@ -56,7 +56,10 @@ class Preallocation {
 class LocalWritable : public WritableFile {
  public:
   LocalWritable(std::string uri, FileDescriptor file, WriteCalls calls)
-      : uri_(std::move(uri)), file_(std::move(file)), calls_(std::move(calls)) {}
+      : uri_(std::move(uri)),
+        file_(std::move(file)),
+        calls_(std::move(calls)),
+        is_on_network_(calls_.is_on_network(file_.get())) {}
 
   const std::string& uri() const noexcept override { return uri_; }
 
@@ -64,13 +67,29 @@ class LocalWritable : public WritableFile {
 
   void preallocate(std::uint64_t size) override { preallocation_.reach(calls_, number(), size); }
 
+  // A network file system may refuse later what it has accepted: a commit that went ahead would replace what
+  // was there by what is lost.
+  void flush() override {
+    write_staged();
+    if (is_on_network_) flush_to_device();
+  }
   void sync() override {
-    flush();
-    while (!is_flushed(calls_.fdatasync(number())))
-      if (errno != EINTR) fail_system(uri_, "flush to the device", errno);
+    write_staged();
+    flush_to_device();
   }
 
  protected:
+  virtual void write_staged() {}
+
+  // The system reports a failure once, and forgets what it could not write: a later call may succeed without
+  // it.
+  void flush_to_device() {
+    int code = flush_failure_;
+    while (code == 0 && !is_flushed(calls_.fdatasync(number())))
+      if (errno != EINTR) code = flush_failure_ = errno;
+    if (code != 0) fail_system(uri_, "flush to the device", code);
+  }
+
   int number() const {
     if (file_.get() < 0)
       throw Error(ErrorKind::usage, "the file is already closed", "use it before close()", {.uri = uri_});
@@ -101,6 +120,8 @@ class LocalWritable : public WritableFile {
   std::string uri_;
   FileDescriptor file_;
   WriteCalls calls_;
+  bool is_on_network_;
+  std::atomic<int> flush_failure_ = 0;
   Preallocation preallocation_;
 };
 
@@ -230,7 +251,6 @@ class DirectWritable final : public LocalWritable {
     staging().write(offset, parts);
   }
   void truncate(std::uint64_t size) override { staging().truncate(size); }
-  void flush() override { staging().flush(); }
   void close() override {
     if (file_.get() < 0) return;
     close_after([this] { staging_->flush(); });
@@ -238,6 +258,7 @@ class DirectWritable final : public LocalWritable {
   }
 
  private:
+  void write_staged() override { staging().flush(); }
   WriteStaging& staging() const {
     static_cast<void>(number());
     return *staging_;

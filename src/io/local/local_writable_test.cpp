@@ -378,6 +378,21 @@ TEST(LocalWritable, CloseReportsWhatTheSystemSays) {
   }
 }
 
+TEST(LocalWritable, OnANetworkFileSystemFlushingReportsWhatIsRefusedLater) {
+  for (const WriteFileOptions& options : {direct, WriteFileOptions{}})
+    for (const bool is_on_network : {false, true}) {
+      WriteCalls calls = WriteCalls::of_system();
+      calls.is_on_network = [is_on_network](int) { return is_on_network; };
+      calls.fdatasync = [](int) { return failing(EDQUOT); };
+      const auto file = create(fresh("network"), calls, options);
+      file->write(0, as_bytes("x"));
+      if (is_on_network)
+        EXPECT_THAT(error_of([&] { file->flush(); }).problem(), HasSubstr("(Disk quota exceeded)"));
+      else
+        EXPECT_NO_THROW(file->flush());
+    }
+}
+
 TEST(DirectFile, CloseReportsThatTheEndCouldNotBeCut) {
   WriteCalls calls = WriteCalls::of_system();
   calls.ftruncate = [](int, off_t) { return failing(EIO); };

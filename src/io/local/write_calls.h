@@ -30,6 +30,7 @@ struct WriteCalls {
   std::function<int(const char* from, const char* to)> rename_new;  // rename_exclusively()
   std::function<int(int file)> close;
   std::function<int(int file, bool on)> set_direct;  // switches direct I/O on or off
+  std::function<bool(int file)> is_on_network;
 
   static WriteCalls of_system();
 };
