@@ -573,3 +573,15 @@ def test_snapshots_of_files_with_other_types(tmp_path: Path) -> None:
             assert data["m"].to_list() == [[("a", 1.0)]] * 40
         sets = dict.fromkeys("stu", "std::set<std::int32_t>")
         assert types == {"m": "std::vector<std::pair<std::string,float>>"} | sets
+
+
+def test_items_of_64_bits_are_those_of_numpy(tmp_path):
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Events") as writer:
+        writer.extend({"i": np.arange(3), "u": np.arange(3, dtype=np.uint64)})
+    frame = colonnade.DataFrame("Events", path).define("j", "i + 1")
+    for name, kind in {"i": np.int64, "j": np.int64, "u": np.uint64}.items():
+        assert {type(each) for each in frame.take(name).value} == {kind}
+        assert {type(each) for each in frame.to_numpy([name])[name]} == {kind}
+    with colonnade.open(path, "Events") as data:
+        assert {type(each) for each in data.arrays(library="np")["i"]} == {np.int64}

@@ -31,6 +31,8 @@ class AwkwardBuilder:
 
     def numbers(self, values: Flat) -> Content:
         """See `Builder`."""
+        if values.dtype.char in "qQ":  # "long long" in buffers, whose items are no instances of numpy.int64
+            values = values.view(f"{values.dtype.kind}8")
         return ak.contents.NumpyArray(values)
 
     def text(self, offsets: Flat, characters: Flat) -> Content:
