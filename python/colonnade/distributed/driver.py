@@ -548,6 +548,7 @@ class _Run:
                 with loaded(plan).merged(place, data) as (graph, of_graph):
                     for watch in watchers:
                         watch(graph, of_graph)
+                session.partly_shown.add(number)
         self._shown = time.monotonic()
 
     # ---- What goes wrong

@@ -185,6 +185,8 @@ class Session:
         """Results that made a remote run fail: left out until they are requested."""
         self.watchers: dict[int, list[Callable[[_core.FrameGraph, int], object]]] = {}
         """The callbacks for partial results."""
+        self.partly_shown: set[int] = set()
+        """The results that callbacks got a part of in the last run."""
         self._dropped: set[int] = set()
         """Results without references that are still booked."""
         self._users: set[object] = set()
@@ -307,16 +309,19 @@ def run_sessions(sessions: Iterable[Session]) -> int:
     _check_destinations(unique)
     for each in ran:
         each.prepare_joins()
+    watched = [(each, number) for each in unique if each.watchers for number in each.wanted()]
+    for each in unique:
+        each.partly_shown.clear()
     remotes = {id(remote): remote for each in ran if (remote := each.remote) is not None}
     for remote in remotes.values():
         remote.run([each for each in ran if each.remote is remote])
     ran += _run_watched([each for each in unique if each.remote is None and each.watchers and each.wanted()])
-    here = [each for each in unique if each.remote is None and each not in ran]
-    shown = [(each, number) for each in here if each.watchers for number in each.wanted()]
-    passes = _run_here(here)
-    for each, number in shown:
-        for watch in each.watchers.get(number, []):
-            watch(each.graph, number)
+    passes = _run_here([each for each in unique if each.remote is None and each not in ran])
+    # What took too little time to be shown in parts is shown as a whole.
+    for each, number in watched:
+        if number not in each.partly_shown and each.is_ready(number):
+            for watch in each.watchers.get(number, []):
+                watch(each.graph, number)
     return len(ran) + passes
 
 
