@@ -79,11 +79,13 @@ _ADVICE = {
     "TLorentzVector": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector; the package vector",
     "TMath": "the modules math and scipy.special; expressions in strings have TMath::",
     "TStopwatch": "time.perf_counter(), or DataFrame.explain()",
+    "gRandom": f"numpy.random; for a column {_facade.RANDOM}",
     "TTree": "colonnade.import_tree, which makes an RNTuple of a TTree",
     "TCanvas": _PLOTS,
     "TLegend": _PLOTS,
     "VecOps": "numpy.array, and expressions in strings, which have ROOT::VecOps::",
 }
+_ADVICE |= dict.fromkeys(("TRandom", "TRandom1", "TRandom2", "TRandom3"), _ADVICE["gRandom"])
 _ADVICE |= dict.fromkeys(("RVecB", "RVecD", "RVecF", "RVecI", "RVecU"), _ADVICE["RVec"])
 _ADVICE |= dict.fromkeys(("TH1F", "TH1I", "TH2D", "TH2F", "TH3D"), _ADVICE["TH1D"])
 

@@ -707,6 +707,35 @@ def test_once_is_called_once(file, monkeypatch):
     assert called == [1]
 
 
+def test_partial_results_of_a_short_run(file):
+    frame = RDataFrame("Events", file)
+    seen: list[float] = []
+    count, total = frame.Count(), frame.Sum("x")
+    total.OnPartialResult(total.kOnce, seen.append)
+    assert count.GetValue() == ENTRIES
+    assert seen == [total.GetValue()]
+    assert frame.Filter("x > 0").Count().GetValue() == int((X > 0).sum())  # another run shows it no more
+    assert len(seen) == 1
+
+
+def test_arithmetic_of_histograms(frame):
+    one = frame.Histo1D(("h", "t", 5, -2, 2), "x").GetValue()
+    two = frame.Histo1D(("h", "t", 5, -2, 2), "x", "w").GetValue()
+    a, b = one.values(flow=True), two.values(flow=True)
+    for made, expected in (
+        (one * 2, 2 * a),
+        (2 * one, 2 * a),
+        (one + two, a + b),
+        (one - two, a - b),
+        (one * two, a * b),
+        (two / one, b / a),
+    ):
+        np.testing.assert_allclose(made.values(flow=True), expected)
+        assert (made.GetName(), made.GetTitle()) == ("h", "t")
+    assert (one * 2).GetBinError(3) == pytest.approx(2 * one.GetBinError(3))
+    assert one.GetEntries() == ENTRIES
+
+
 def test_namespaces_of_root(file, capsys):
     frame = ROOT.RDF.FromPandas(pandas.DataFrame({"x": [1, 2, 3], "y": [4.5, 5, 6]}))
     assert frame.Define("z", "x + y").Sum("z").GetValue() == 21.5
@@ -961,6 +990,96 @@ def test_display_of_wide_rows():
     assert shown(98, 30)[0] == [3, 98, 3]
 
 
+def test_columns_that_are_not_displayed_add_no_lines():
+    frame = (
+        colonnade.RDataFrame(1).Define("v", "ROOT::RVecI(rdfentry_ + 2, 7)").Define("w", "ROOT::RVecI(4, 1)")
+    )
+    for name in "ab":
+        frame = frame.Define(name * 60, "1")
+    # What ROOT 6.40 prints: "w" has four items.
+    lines = frame.Display(["v", "a" * 60, "b" * 60, "w"]).AsString().splitlines()
+    assert [line.split("|")[-2].strip() for line in (lines[1], *lines[3:-1])] == ["...", "...", "..."]
+    assert [line.split("|")[2].strip() for line in lines[3:-1]] == ["7", "7"]
+
+
+def test_variations_are_printed_without_an_empty_line(frame, capsys):
+    frame.GetVariations().Print()
+    frame.Vary("x", "ROOT::RVecD{x, x}", 2, "v").GetVariations().Print()
+    assert capsys.readouterr().out == "Variations {v:0, v:1} affect column x\n"
+
+
+def test_records_in_arrays_have_members():
+    ROOT.gInterpreter.Declare("struct point_in_array { int x; double y; };")
+    made = RDataFrame(3).Define("p", "point_in_array(int(rdfentry_), 0.5)").AsNumpy(["p"])["p"]
+    assert [(each.x, each.y) for each in made] == [(0, 0.5), (1, 0.5), (2, 0.5)]
+    np.testing.assert_array_equal(made["x"], [0, 1, 2])
+
+
+def test_projections_and_merged_bins():
+    frame = (
+        RDataFrame(12)
+        .Define("x", "rdfentry_ % 4 + 0.5")
+        .Define("y", "rdfentry_ / 4 + 0.25")
+        .Define("w", "y * 2")
+    )
+    # What ROOT 6.40 gives for these.
+    two = frame.Histo2D(("h", "t;a;b", 3, 0, 3, 2, 1, 3), "x", "y").GetValue()
+    over_x = two.ProjectionX("p", 1, 2)
+    assert [over_x.GetBinContent(k) for k in range(5)] == [0, 2, 2, 2, 2]
+    assert (over_x.GetName(), over_x.GetTitle(), over_x.GetXaxis().GetTitle()) == ("p", "t", "a")
+    assert (over_x.GetEntries(), over_x.GetMean()) == (8, 1.5)
+    over_y = two.ProjectionY()
+    assert [over_y.GetBinContent(k) for k in range(4)] == [4, 4, 4, 0]
+    assert (over_y.GetName(), over_y.GetMean()) == ("h_py", 2)  # of bins, since not all fills are in range
+    assert two.ProjectionY("e", 2, 2, "e").GetSumw2N() == 4
+
+    model = ("h", "t;a;b", 2, [3, 2], [0.0, 1.0], [3.0, 3.0])
+    many = frame.HistoND(model, ["x", "y"], "w").GetValue()
+    first, both = many.Projection(0), many.Projection(0, 1)
+    assert [first.GetBinContent(k) for k in range(5)] == [0, 7.5, 7.5, 7.5, 7.5]
+    assert (first.GetName(), first.GetTitle(), first.GetEntries()) == ("h_proj_0", "t projection a", 12)
+    assert (both.GetNbinsX(), both.GetNbinsY(), both.GetXaxis().GetTitle()) == (2, 3, "b")
+    assert both.GetBinContent(2, 1) == 4.5
+    with pytest.raises(colonnade.UsageError, match="one to three different axes"):
+        many.Projection(0, 0)
+    with pytest.raises(colonnade.UnsupportedError, match="project"):
+        frame.Histo1D(("h", "", 3, 0, 3), "x").ProjectionX()
+
+    one = frame.Histo1D(("h", "t;a", 5, 0, 5), "x")
+    named = one.Rebin(2, "merged")
+    assert (named.GetName(), named.GetNbinsX(), one.GetNbinsX()) == ("merged", 2, 5)
+    assert [named.GetBinContent(k) for k in range(4)] == [0, 6, 6, 0]
+    edges = one.Rebin(2, "edges", [1, 2, 4])
+    assert [edges.GetBinContent(k) for k in range(4)] == [3, 3, 6, 0]
+    assert [*edges.to_hist().axes[0].edges] == [1, 2, 4]
+    itself = one.Rebin(4)
+    assert (one.GetNbinsX(), one.GetXaxis().GetXmax(), itself.GetBinContent(1)) == (1, 4, 12)
+    with pytest.raises(colonnade.UsageError, match="cannot be merged"):
+        one.Rebin(2)
+
+
+def test_points_are_sorted(frame):
+    graph = frame.GraphAsymmErrors("x", "w", "x", "w", "x", "w").GetValue()
+    graph.Sort()
+    order = np.argsort(X)
+    np.testing.assert_array_equal(graph.GetX(), X[order])
+    np.testing.assert_array_equal(graph.GetY(), W[order])
+    np.testing.assert_array_equal(graph.GetEYhigh(), W[order])
+
+
+def test_random_numbers_are_of_the_entry(frame):
+    for use in (
+        lambda: frame.Define("r", "gRandom->Gaus(0, 1)"),
+        lambda: frame.Filter("gRandom->Rndm() < 0.5"),
+        lambda: ROOT.gRandom,
+        lambda: ROOT.TRandom3(1),
+    ):
+        with pytest.raises(colonnade.UnsupportedError, match=re.escape("default_rng((1, rdfentry_))")):
+            use()
+    advised = frame.Define("r", lambda rdfentry_: np.random.default_rng((1, rdfentry_)).normal())
+    assert advised.Range(2).AsNumpy(["r"])["r"][1] == np.random.default_rng((1, 1)).normal()
+
+
 def test_types_and_getters_have_roots_names(capsys):
     frame = colonnade.RDataFrame(4).Define("x", "1.5 * rdfentry_").Define("v", "ROOT::RVecF{1.f, 2.f}")
     assert frame.GetColumnType("v") == "ROOT::VecOps::RVec<float>"
@@ -1147,7 +1266,7 @@ def test_tables_in_csv(tmp_path):
         "Empty": "double",
         "Height": "double",
         "Married": "bool",
-        "Name": "string",
+        "Name": "std::string",
     }
     arrays = frame.AsNumpy()
     assert list(arrays["Name"]) == ["Harry", "Bob,Bob", '"Joe"']
@@ -1201,7 +1320,7 @@ def test_tables_in_sqlite(tmp_path):
         "m": "optional<long>",
         "n": "double",
         "r": "double",
-        "s": "string",
+        "s": "std::string",
     }
     assert frame.Sum("i").GetValue() == 3
     assert frame.Take("s").GetValue().tolist() == ["one", "two"]

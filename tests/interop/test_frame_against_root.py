@@ -140,3 +140,9 @@ def test_statistics(root, nano):
     theirs = root.call("frame_tutorial", "df_statistics", str(nano))
     ours = rdf_tutorials.df_statistics(colonnade.RDataFrame, str(nano))
     assert differences(theirs, ours, 1e-12) == []
+
+
+def test_projections(root, nano):
+    theirs = root.call("frame_tutorial", "df_projections", str(nano))
+    ours = rdf_tutorials.df_projections(colonnade.RDataFrame, str(nano))
+    assert differences(theirs, ours, 1e-9) == []

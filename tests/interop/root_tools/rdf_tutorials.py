@@ -62,6 +62,43 @@ def df_statistics(RDataFrame: Any, path: str) -> dict[str, Any]:
     return {name: statistics(histogram) for name, histogram in histograms.items()}
 
 
+def df_projections(RDataFrame: Any, path: str) -> dict[str, Any]:
+    """No tutorial: sums over axes and over bins, with fills out of range and weights of both signs."""
+    df = RDataFrame("Events", path).Define("w", "Muon_pt * 0.25 - 2")
+    names = ["Muon_pt", "Muon_eta", "Muon_phi"]
+    made = {}
+    for kind, weight in (("", []), (" with weights", ["w"])):
+        model = ("h", "t;a;b", 3, [4, 5, 3], [5.5, -1.3, -2.0], [40.0, 2.1, 2.0])
+        many = df.HistoND(model, [*names, *weight]).GetValue()
+        for axes in ((0,), (1,), (2,), (0, 1), (2, 0), (0, 1, 2), (2, 1, 0), (1, "E")):
+            made[f"{axes}{kind}"] = many.Projection(*axes)
+        two = df.Histo2D((f"h{kind}", "t;a;b", 4, 5.5, 40, 5, -1.3, 2.1), *names[:2], *weight).GetValue()
+        for bins in ((), (0, -1), (1, 5), (2, 3), (0, 6), (2, 9), (0, 6, "e"), (3, 3, "e")):
+            # ROOT fills a histogram of that name again, if there is one.
+            name = f"of {len(made)}"
+            made[f"x {bins}{kind}"] = two.ProjectionX(*([f"x {name}", *bins] if bins else []))
+            made[f"y {bins}{kind}"] = two.ProjectionY(*([f"y {name}", *bins] if bins else []))
+        one = df.Histo1D(("h", "t;a", 12, 5.5, 40), "Muon_pt", *weight).GetValue()
+        edges = array("d", [one.GetXaxis().GetBinLowEdge(k) for k in (2, 3, 8, 13)])
+        for number in (2, 3, 5, 12):
+            made[f"{number} bins{kind}"] = one.Rebin(number, "r")
+        made[f"edges{kind}"] = one.Rebin(3, "r", edges)
+        made[f"two edges{kind}"] = one.Rebin(2, "r", edges)
+        made[f"edges again{kind}"] = made[f"edges{kind}"].Rebin(2, "s")
+        one.Rebin(4)
+        made[f"itself{kind}"] = one
+    return {
+        name: {
+            **statistics(h),
+            "contents": [h.GetBinContent(k) for k in range(h.GetNcells())],
+            "errors": [h.GetBinError(k) for k in range(h.GetNcells())],
+            "texts": [str(h.GetName()), str(h.GetTitle()), str(h.GetXaxis().GetTitle())],
+            "edges": [h.GetXaxis().GetBinLowEdge(k) for k in range(1, h.GetNbinsX() + 2)],
+        }
+        for name, h in made.items()
+    }
+
+
 def df102(RDataFrame: Any, path: str) -> dict[str, Any]:
     """The di-muon spectrum."""
     df = RDataFrame("Events", path)

@@ -26,7 +26,7 @@ from .declared import call_of, lend_declared
 from .histograms import GraphView, HistogramView, ManyAxesView, ProfileView, StatsView, refuse
 from .models import histogram_tuple, is_model, profile_tuple, snapshot_settings
 from .objects import chain_of, is_chain, model_of, names_of
-from .results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr
+from .results import DescriptionView, DisplayView, ReportView, RResultMap, RResultPtr, VariationsView
 from .samples import of_sample, with_answers
 from .specification import RDatasetSpec
 from .spelling import also_named, vector, with_extra
@@ -92,6 +92,10 @@ _ADVICE = {
     "ForeachSlot": "Foreach with the column rdfslot_",
     "ProgressBar": "RDF.Experimental.AddProgressBar",
 }
+
+
+RANDOM = 'Define("x", lambda rdfentry_: numpy.random.default_rng((1, rdfentry_)).normal())'
+"""What gives each entry a random number, the same one for any number of threads."""
 
 
 _FILTERS = {
@@ -268,6 +272,7 @@ class RDataFrame:
                     "the columns of a condition are named in its text", 'Filter("x > 0", "name")'
                 )
             _check_no_extra(extra_args)
+            _check_not_random(condition)
             return self._at(self._frame.filter(condition, name=columns or name))
         if isinstance(columns, str):
             columns, name = None, columns
@@ -446,12 +451,12 @@ class RDataFrame:
         return RResultPtr(self._frame.take(self._default(column)), _same)
 
     def AsNumpy(self, columns: Any = None, exclude: Sequence[str] | None = None, lazy: bool = False) -> Any:
-        """Compute columns as NumPy arrays by name; lists are arrays of objects."""
+        """Compute columns as NumPy arrays by name; lists are arrays of objects, records of numbers have members."""
         names = self._named(columns, self._visible) or self._visible()
         excluded = [] if exclude is None else _listed(exclude)
         left = [name for name in names if name not in excluded]
-        result = self._frame.lazy_numpy(left)
-        return RResultPtr(result, _same) if lazy else result.value
+        result = RResultPtr(self._frame.lazy_numpy(left), _with_members)
+        return result if lazy else result.GetValue()
 
     def Report(self) -> RResultPtr[ReportView]:
         """Count how many entries reach and pass the named filters above."""
@@ -588,7 +593,9 @@ class RDataFrame:
             return _as_declared(found)
         if (is_leaf := self._leaf_type(column)) is not None:
             return _of_leaf(found) if is_leaf else _of_class(type_name)
-        return found if self.GetNFiles() else _as_declared(_LONG.get(found, found))
+        if self.GetNFiles() or found == "std::string":
+            return found
+        return _as_declared(_LONG.get(found, found))
 
     def GetFilterNames(self) -> list[str]:
         """Return the filters above, in order; where neither they nor ranges are, all of the graph."""
@@ -599,14 +606,14 @@ class RDataFrame:
         )
         return found
 
-    def GetVariations(self) -> DescriptionView:
+    def GetVariations(self) -> VariationsView:
         """Return the variations above, one line for the tags of each."""
         lines = []
         for name, columns, tags in self._above("vary"):
             full = ", ".join(f"{name or columns[0]}:{tag}" for tag in tags)
             several = f"s {{{', '.join(columns)}}}" if len(columns) > 1 else f" {columns[0]}"
             lines.append(f"Variations {{{full}}} affect column{several}\n")
-        return DescriptionView("".join(lines))
+        return VariationsView("".join(lines))
 
     @also_named(columnName="name")
     def HasColumn(self, name: str) -> bool:
@@ -720,6 +727,7 @@ class RDataFrame:
             if columns is not None:
                 raise UsageError("the columns of an expression are named in its text", 'Define("z", "x + y")')
             _check_no_extra(extra)
+            _check_not_random(value)
             return value, {}
         if extra is not None:
             value, inputs = with_extra(value, inputs, mapping_of(extra, 'extra_args={"offset": 1}'))
@@ -812,6 +820,15 @@ class RDataFrame:
 def _check_no_extra(extra: Mapping[str, Any] | None) -> None:
     if extra is not None:
         raise UsageError("extra_args are for callables, not for expressions", "the values in the text")
+
+
+def _check_not_random(value: Any) -> None:
+    if isinstance(value, str) and re.search(r"\b(?:gRandom|TRandom[123]?)\b", value):
+        raise UnsupportedError(
+            f"there are no generators of random numbers in expressions, such as '{value.strip()}': values must not "
+            "depend on the order in which threads compute them",
+            f"a generator for each entry: {RANDOM}",
+        )
 
 
 def _counted(count: int, one: str, several: str) -> str:
@@ -910,6 +927,14 @@ def _automatic_model(columns: list[Any]) -> tuple[Any, ...]:
     if not weights:
         return x, f"{x};{x};count", 128, 0, 0
     return f"{x}_weighted_{weights[0]}", f"{x}, weights: {weights[0]};{x};count * {weights[0]}", 128, 0, 0
+
+
+def _with_members(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays, of which the rows of records have members: `array[0].x`."""
+    return {
+        name: array if array.dtype.names is None else array.view(np.dtype((np.record, array.dtype)))
+        for name, array in arrays.items()
+    }
 
 
 def _rows(array: Any) -> Any:

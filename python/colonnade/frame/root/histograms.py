@@ -6,8 +6,10 @@ which plots. Bins are numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 t
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any, Literal, NoReturn
 
@@ -26,9 +28,13 @@ _LARGEST = float(np.finfo(np.float32).max)
 _ADVICE = {
     "Fill": "to_hist(), which can be filled",
     "Fit": "values() and variances(), with scipy.optimize.curve_fit or iminuit",
-    "ProjectionX": "to_hist().project(0)",
-    "ProjectionY": "to_hist().project(1)",
-    "Rebin": "to_hist()[:: hist.rebin(2)]",
+    "ProfileX": "Profile1D of the RDataFrame",
+    "ProfileY": "Profile1D of the RDataFrame",
+    "ProjectionZ": "to_hist().project(2)",
+    "Project3D": "to_hist().project(0, 1)",
+    "RebinX": "to_hist()[:: hist.rebin(2), :]",
+    "RebinY": "to_hist()[:, :: hist.rebin(2)]",
+    "Rebin2D": "to_hist()[:: hist.rebin(2), :: hist.rebin(2)]",
     "SaveAs": 'uproot.recreate("f.root")["name"] = h.to_hist()',
     "SetBinContent": "to_hist(), whose bins can be set",
     "Write": 'uproot.recreate("f.root")["name"] = h.to_hist()',
@@ -577,6 +583,88 @@ class HistogramView(_Binned):
             )
         )
 
+    def _summed(
+        self, kept: Sequence[int], name: str, title: str, chosen: tuple[slice, ...] = ()
+    ) -> HistogramView:
+        """Return the sums along the axes that are not kept, over the chosen bins of each axis.
+
+        Statistics and the number of fills are to be set.
+        """
+        axes = [self._axis(number) for number in kept]
+
+        def summed(values: Floats) -> Floats:
+            others = tuple(k for k in range(len(self._shape)) if k not in kept)
+            sums: Floats = values[chosen].sum(axis=others)  # with the axes in their order
+            return sums.transpose([sorted(kept).index(number) for number in kept]).ravel(order="F")
+
+        labels = [self._labels.get(number, "") for number in kept]
+        nothing = [0.0] * len(axes)
+        return HistogramView(
+            SimpleNamespace(
+                name=name,
+                title=";".join([title, *labels]),
+                axes=[self._value.axes[number] for number in kept],
+                weighted=self._value.weighted,
+                entries=0.0,
+                values=summed(self._contents()),
+                variances=summed(self._squared_errors()) if self._value.weighted else None,
+                moments=SimpleNamespace(sum_w=0.0, sum_w2=0.0, sum_wx=nothing, sum_wxx=nothing),
+            )
+        )
+
+    def ProjectionX(
+        self, name: str = "_px", firstybin: int = 0, lastybin: int = -1, option: str = ""
+    ) -> HistogramView:
+        """Return the histogram over the first of two axes, with the sums over bins of the second one.
+
+        Statistics are those of the fills, if the bins are those without underflow and overflow, else those of bins, as
+        in ROOT.
+
+        Args:
+            name: of the result; with the default that of this histogram is in front.
+            firstybin: the first bin.
+            lastybin: the last bin; by default all, with underflow and overflow.
+            option: "e" keeps the squares of errors apart from the contents.
+        """
+        return self._projected(0, f"{self.name}_px" if name == "_px" else name, firstybin, lastybin, option)
+
+    def ProjectionY(
+        self, name: str = "_py", firstxbin: int = 0, lastxbin: int = -1, option: str = ""
+    ) -> HistogramView:
+        """Return the histogram over the second of two axes; see `ProjectionX`."""
+        return self._projected(1, f"{self.name}_py" if name == "_py" else name, firstxbin, lastxbin, option)
+
+    def _projected(self, kept: int, name: str, first: int, last: int, option: str) -> HistogramView:
+        if len(self._axes) != 2:
+            refuse(
+                f"a histogram with {len(self._axes)} axes",
+                f"Projection{'XY'[kept]}",
+                f"to_hist().project({kept})",
+            )
+        other = 1 - kept
+        bins, chosen = self._axes[other].GetNbins(), _range_of_bins(first, last, self._shape[other])
+        made = self._summed(
+            [kept], name, self._title, (chosen, slice(None)) if kept else (slice(None), chosen)
+        )
+        if "e" in option.lower():
+            made.Sumw2()
+        made._reset_statistics()
+        ours, total = self._value.moments, float(made._contents().sum())
+        has_all = chosen.start == 0 and chosen.stop > bins + 1
+        is_inner = chosen.start == 1 and chosen.stop == bins + 1
+        of_fills = is_inner or (ours.sum_w != 0 and abs(ours.sum_w - total) < 1e-12 * abs(ours.sum_w))
+        if of_fills:
+            made._value.moments = SimpleNamespace(
+                sum_w=ours.sum_w, sum_w2=ours.sum_w2, sum_wx=[ours.sum_wx[kept]], sum_wxx=[ours.sum_wxx[kept]]
+            )
+        if of_fills and has_all:
+            made._value.entries = self._value.entries
+        else:
+            made._value.entries = (
+                made.GetEffectiveEntries() if made._value.weighted else float(np.floor(total + 0.5))
+            )
+        return made
+
     def GetSumw2(self) -> Floats:
         """Return the sums of the squares of weights by the global numbers of bins; nothing without weights."""
         return self._squared_errors().ravel(order="F") if self._value.weighted else np.zeros(0)
@@ -584,6 +672,9 @@ class HistogramView(_Binned):
     def GetSumw2N(self) -> int:
         """Return the number of sums of squares: 0 without weights."""
         return self.GetNcells() if self._value.weighted else 0
+
+    def SetDirectory(self, directory: object = None) -> None:
+        """Do nothing: histograms are in no directory."""
 
     # ---- Changes. The bins of the result stay: what changes is this view, which RResultPtr has once.
 
@@ -686,6 +777,86 @@ class HistogramView(_Binned):
             self._value.entries = entries
         return True
 
+    def __mul__(self, other: Any) -> HistogramView:
+        """Return a copy, scaled by a number or multiplied by a histogram; see `Scale` and `Multiply`."""
+        made = self.Clone()
+        if isinstance(other, int | float | np.number):
+            made.Scale(float(other))
+        else:
+            made.Multiply(other)
+        return made
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Any) -> HistogramView:
+        """Return a copy to which another histogram is added; see `Add`."""
+        made = self.Clone()
+        made.Add(other)
+        return made
+
+    def __sub__(self, other: Any) -> HistogramView:
+        """Return a copy from which another histogram is subtracted; see `Add`."""
+        made = self.Clone()
+        made.Add(other, -1)
+        return made
+
+    def __truediv__(self, other: Any) -> HistogramView:
+        """Return a copy that is divided by another histogram; see `Divide`."""
+        made = self.Clone()
+        made.Divide(other)
+        return made
+
+    def Rebin(self, ngroup: int = 2, newname: str = "", xbins: Any = None) -> HistogramView:
+        """Merge bins of the only axis, in this histogram, or with a name or edges in a new one, and return it.
+
+        Bins without a place in the new ones are in its underflow and overflow. Statistics stay, but where bins are left
+        over they are those of bins, as in ROOT.
+
+        Args:
+            ngroup: the number of bins that become one; with edges the number of new bins.
+            newname: of a new histogram.
+            xbins: the edges of the new bins, one more than bins. A bin is in the one that has its center.
+        """
+        if len(self._axes) != 1:
+            refuse("a histogram with several axes", "Rebin", "to_hist()[:: hist.rebin(2), :: hist.rebin(2)]")
+        axis, bins = self._axes[0], self._axes[0].GetNbins()
+        if not 0 < ngroup <= bins:
+            raise UsageError(f"{bins} bins cannot be merged by {ngroup}", f"a number from 1 to {bins}")
+        centers = [axis.GetBinCenter(k + 1) for k in range(bins)]
+        if xbins is None:
+            ends = np.arange(0, bins + 1, ngroup)
+            edges = axis._edges[ends]
+        else:
+            edges = np.array([float(xbins[k]) for k in range(ngroup + 1)])
+            ends = np.searchsorted(centers, edges, side="right")
+            ends[0] = np.searchsorted(centers, edges[0])
+        borders = [0, *(int(each) + 1 for each in ends), bins + 2]
+
+        def merged(values: Floats) -> Floats:
+            return np.array([values[first:end].sum() for first, end in itertools.pairwise(borders)])
+
+        value = _changeable(self._value)
+        value.axes = [
+            SimpleNamespace(
+                name=self._value.axes[0].name,
+                edges=edges,
+                regular=axis._regular and xbins is None,
+                bins=len(edges) - 1,
+                range=(float(edges[0]), float(edges[-1])),
+            )
+        ]
+        value.values = merged(self._contents())
+        value.variances = merged(self._squared_errors()) if value.weighted else None
+        made = HistogramView(value)
+        made.name, entries = newname or self.name, self._value.entries
+        if xbins is None and bins % ngroup:
+            made._reset_statistics()
+            made._value.entries = entries
+        if newname or xbins is not None:
+            return made
+        self._value, self._axes, self._shape = made._value, made._axes, made._shape
+        return self
+
     def _same_bins(self, other: Any, method: str) -> HistogramView:
         found = other.GetValue() if hasattr(other, "GetValue") else other
         if not isinstance(found, HistogramView):
@@ -779,6 +950,27 @@ class ManyAxesView(HistogramView):
 
     _numbering = "C"
 
+    def Projection(self, *axes: int | str) -> HistogramView:
+        """Return the histogram over one to three axes, counted from 0, with the sums over the others.
+
+        `Projection(x)`, `Projection(y, x)`, whose first axis is the second argument, `Projection(x, y, z)`, each with
+        an option behind, which has no effect. Statistics are those of bins, as in ROOT.
+        """
+        numbers = [each for each in axes if not isinstance(each, str)]
+        if not 1 <= len(numbers) <= 3 or len(set(numbers)) < len(numbers):
+            raise UsageError(
+                f"a histogram is projected on one to three different axes, not {list(numbers)}",
+                "Projection(0)",
+            )
+        kept = numbers[::-1] if len(numbers) == 2 else numbers
+        labels = "".join(self._labels.get(number, "") for number in kept)
+        made = self._summed(
+            kept, f"{self.name}_proj_{'_'.join(map(str, kept))}", f"{self._title} projection {labels}"
+        )
+        made._reset_statistics()
+        made._value.entries = self._value.entries
+        return made
+
     def _place(self, bins: tuple[Any, ...]) -> tuple[int, ...]:
         # THn takes the numbers along its axes as one array.
         in_array = len(bins) == 1 and not isinstance(bins[0], int | np.integer)
@@ -836,6 +1028,9 @@ class ProfileView(_Binned):
     def GetSumw2N(self) -> int:
         """Return the number of bins with underflow and overflow."""
         return self.GetNcells()
+
+    def SetDirectory(self, directory: object = None) -> None:
+        """Do nothing: histograms are in no directory."""
 
     def GetErrorOption(self) -> str:
         """Return the kind of errors: "" for errors of the means, or "s", "i", "g"."""
@@ -913,6 +1108,13 @@ class GraphView:
     def GetPointY(self, number: int) -> float:
         """Return the second coordinate of a point."""
         return float(self.points.y[number])
+
+    def Sort(self) -> None:
+        """Sort the points of this view, with their errors, by the first coordinate."""
+        points = self.points
+        order = np.argsort(points.x, kind="stable")
+        errors = tuple(each[order] for each in points.errors)
+        self.points = dataclasses.replace(points, x=points.x[order], y=points.y[order], errors=errors)
 
     def GetMean(self, axis: int = 1) -> float:
         """Return the mean of the coordinates along an axis, counted from 1; 0 without points."""

@@ -14,7 +14,15 @@ from colonnade.misuse import function_of
 from .histograms import GraphView, HistogramView, ProfileView, refuse
 from .spelling import vector
 
-__all__ = ["CutView", "DescriptionView", "DisplayView", "RResultMap", "RResultPtr", "ReportView"]
+__all__ = [
+    "CutView",
+    "DescriptionView",
+    "DisplayView",
+    "RResultMap",
+    "RResultPtr",
+    "ReportView",
+    "VariationsView",
+]
 
 
 S = TypeVar("S")
@@ -222,7 +230,8 @@ class DisplayView:
         kept = max(room, 2)
         if kept < len(widths):
             widths = [*widths[:kept], 3]
-            shown = [[*row[:kept], ["..."] * max(map(len, row))] for row in shown]
+            # The lines that only the columns left out would fill are left out, too.
+            shown = [[*row[:kept], ["..."] * max(map(len, row[:kept]))] for row in shown]
         rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
         return rule + "".join(_drawn(row, widths) + rule for row in shown)
 
@@ -301,3 +310,11 @@ class DescriptionView:
 
     def __getattr__(self, name: str) -> NoReturn:
         refuse("a description", name, "AsString()")
+
+
+class VariationsView(DescriptionView):
+    """A text with the methods of RVariationsDescription: lines that end."""
+
+    def Print(self, shortFormat: bool = False) -> None:
+        """Print the text, or its first line alone."""
+        print(self.AsString(shortFormat), end="\n" if shortFormat and self._text else "")
