@@ -718,6 +718,25 @@ def test_partial_results_of_a_short_run(file):
     assert len(seen) == 1
 
 
+def test_function_objects_are_functions(frame):
+    ROOT.gInterpreter.Declare("""
+        // std::function<int(int)> commented = [](int x) { return x; };
+        std::function<ULong64_t(ULong64_t)> squared_object = [](ULong64_t l) { return l * l; };
+        std::function<double(double, std::vector<float>)> half_object =
+            [](int x, const std::vector<float>& v) { int n = x / 2; return n + int(v.size()); };
+        double of_objects(double x) { return half_object(x, std::vector<float>{1, 2}) + squared_object(x); }
+        std::function<int()> seven_object = [] { return 7; };
+    """)
+    made = RDataFrame(3).Define("a", ROOT.squared_object, ["rdfentry_"]).Define("b", "of_objects(3.9)")
+    assert made.Filter(ROOT.squared_object, ["rdfentry_"]).Count().GetValue() == 2
+    assert made.AsNumpy(["a"])["a"].tolist() == [0, 1, 4]
+    # The lambda gets 3 of 3.9, and the other one, too.
+    assert made.Max("b").GetValue() == 3 // 2 + 2 + 9
+    assert made.Define("c", "seven_object()").Sum("c").GetValue() == 21
+    with pytest.raises(colonnade.UsageError, match="std"):
+        ROOT.gInterpreter.Declare("std::function<int(int)> no_lambda = seven_object;")
+
+
 def test_arithmetic_of_histograms(frame):
     one = frame.Histo1D(("h", "t", 5, -2, 2), "x").GetValue()
     two = frame.Histo1D(("h", "t", 5, -2, 2), "x", "w").GetValue()

@@ -49,7 +49,7 @@ def declare(text: str) -> bool:
     Raises:
         UsageError, TypeMismatchError, NotFoundError: the text is wrong, or a function is declared already.
     """
-    text = _with_files(cpp_text(text), set())
+    text = _with_function_objects(_with_files(cpp_text(text), set()))
     if text in _texts:
         return True
     known = Functions("\n".join([*_texts, text]))
@@ -63,6 +63,54 @@ def declare(text: str) -> bool:
     _texts.append(text)
     _overloads.update(known.overloads)
     return True
+
+
+_OBJECT = re.compile(
+    r"^[ \t]*std::function\s*<\s*(?P<result>[^;(){}]+?)\s*\((?P<types>[^;(){}]*)\)\s*>\s*(?P<name>\w+)\s*=\s*(?=\[)",
+    re.MULTILINE,
+)
+"""The beginning of `std::function<float(int)> f = [](int x) { ... };`."""
+_TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|.""", re.DOTALL)
+
+
+def _with_function_objects(text: str) -> str:
+    """The text with functions in place of objects outside of braces that hold a lambda: they are called the same."""
+    made, start = "", 0
+    for found in _OBJECT.finditer(text):
+        length = _statement(text[found.end() :])
+        if (
+            found.start() < start
+            or length is None
+            or _statement(text[start : found.start()], ends=False) is None
+        ):
+            continue
+        types = _parts(found["types"])
+        parameters = ", ".join(f"{kind} p{k}" for k, kind in enumerate(types))
+        arguments = ", ".join(f"p{k}" for k in range(len(types)))
+        end = found.end() + length
+        made += f"{text[start : found.start()]}{found['result']} {found['name']}({parameters})"
+        made += f" {{ return ({text[found.end() : end]})({arguments}); }}"
+        start = end + 1
+    return made + text[start:]
+
+
+def _statement(text: str, *, ends: bool = True) -> int | None:
+    """The length of the first statement of a text, or of the text if it `ends` none; None if brackets stay open."""
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        depth += (token[0] in "([{") - (token[0] in ")]}")
+        if ends and token[0] == ";" and depth == 0:
+            return token.start()
+    return None if ends or depth else len(text)
+
+
+def _parts(types: str) -> list[str]:
+    """The types of a list, whose own lists stay together."""
+    parts, depth = [""], 0
+    for letter in types:
+        depth += (letter in "<([") - (letter in ">)]")
+        parts = [*parts, ""] if letter == "," and depth == 0 else [*parts[:-1], parts[-1] + letter]
+    return [part.strip() for part in parts if part.strip()]
 
 
 def declare_callable(name: str, function: Definable) -> None:
