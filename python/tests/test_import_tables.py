@@ -527,6 +527,30 @@ def test_decimals_become_the_nearest_doubles_or_texts(tmp_path: Path, kind: pa.D
     assert list(map(decimal.Decimal, texts)) == [row["d"] for row in rows]
 
 
+@pytest.mark.parametrize("kind", DECIMALS, ids=str)
+def test_decimals_become_integers_if_all_are(tmp_path: Path, kind: pa.DataType, run: Any) -> None:
+    """As the wide integers and sums of DuckDB, which are decimals of Arrow without a fraction."""
+    most = min(10 ** (kind.precision - kind.scale) - 1, 2**63 - 1) // 1000 * 1000
+    values = [0, most, None, -most, 7000]
+    column = pa.array([None if value is None else decimal.Decimal(value) for value in values], kind)
+    lists = pa.ListArray.from_arrays(pa.array([0, 2, 2, 3, 4, 5], pa.int32()), column)
+    source, out = put(pa.table({"d": column, "l": lists}), tmp_path / "t.arrow"), tmp_path / "f.root"
+    assert run("import", source, out, "--decimals-as", "int64", "--verify")[0] == 0
+    events = colonnade.open(out)
+    assert events.schema["d"].type == "std::optional<std::int64_t>"
+    assert events["d"].to_list() == values
+    assert events["l"].to_list() == [values[:2], [], [None], [-most], [7000]]
+    wrong = [decimal.Decimal(2**63)] if kind.precision > 20 else []
+    wrong += [decimal.Decimal("0.5")] if kind.scale > 0 else []
+    for value in wrong:
+        put(pa.table({"d": pa.array([value], kind)}), source)
+        with pytest.raises(
+            colonnade.ConversionError, match=r"not all values .*are integers.*'text'"
+        ) as caught:
+            colonnade.import_table(source, tmp_path / "g.root", decimals_as="int64")
+        assert caught.value.field == "d"
+
+
 def test_decimals_are_not_rounded_because_another_file_has_doubles(tmp_path: Path) -> None:
     """The common type of both is double for Arrow."""
     exact = pa.array([decimal.Decimal("0.1")], pa.decimal128(38, 10))

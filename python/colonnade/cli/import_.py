@@ -68,7 +68,7 @@ __all__ = ["import_"]
 )
 @click.option(
     "--decimals-as",
-    type=click.Choice(["refuse", "double", "text"]),
+    type=click.Choice(["refuse", "double", "int64", "text"]),
     default="refuse",
     show_default=True,
     help="Tables: what becomes of decimal numbers.",

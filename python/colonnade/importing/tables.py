@@ -114,7 +114,7 @@ def import_table(
         column_names: of CSV, the names of all columns, for files whose first line has none.
         skip_rows: of CSV, the number of lines to leave out at the beginning of each file.
         decimals_as: what becomes of decimal numbers, for which there is no type: "double" rounds each to the nearest
-            `double`, "text" keeps the digits, as `std::string`.
+            `double`, "int64" takes integers only, "text" keeps the digits, as `std::string`.
         compression: of the data set.
         overwrite: replace the destination: a file as a whole, in an object store the data set. Without it the data set
             is added to an existing ROOT file or store.
@@ -132,6 +132,7 @@ def import_table(
         FormatError: a file is damaged; or values differ after the import.
         SchemaError: a type cannot be stored, as that of decimal numbers without `decimals_as`; two fields have the same
             name; or the files have different columns.
+        ConversionError: with decimals_as="int64", a number is no integer of 64 bits.
         UsageError: the data set exists already, a column does not, or an option is invalid.
         ResourceError: pyarrow could not start its threads.
     """
@@ -296,7 +297,7 @@ class _Table:
     def _refused(self, error: Error, name: str) -> SchemaError:
         advice = "columns= without it, or --columns"
         if "there are no decimal numbers" in error.problem:
-            advice = f"decimals_as='double', which rounds, or 'text' (--decimals-as); or {advice}"
+            advice = f"decimals_as='double', which rounds, 'int64' or 'text' (--decimals-as); or {advice}"
         return SchemaError(error.problem, advice, uri=self.files[0], field=error.field or name)
 
     def batches(self) -> Iterator[Batch]:

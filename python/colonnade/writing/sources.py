@@ -19,8 +19,8 @@ from colonnade.errors import ConversionError, Error, TypeMismatchError, UsageErr
 
 __all__ = ["Batch", "Decimals", "has_items", "to_batch"]
 
-Decimals: TypeAlias = Literal["refuse", "double", "text"]
-"""What becomes of decimal numbers, for which RNTuple has no type: the nearest `double`, or their digits."""
+Decimals: TypeAlias = Literal["refuse", "double", "int64", "text"]
+"""What becomes of decimal numbers, for which RNTuple has no type: the nearest `double`, integers, or their digits."""
 
 _NUMBERS = "?bBhHiIlLqQfd"  # their types of NumPy, by characters
 _UNITS = {
@@ -294,7 +294,30 @@ def _times_of(values: Sequence[Any]) -> Any:
         kinds = {value.dtype for value in values}
         if len(kinds) == 1:
             return _times(np.array(values, kinds.pop()))
-    return _checked_times(pa.array(values), values)
+    return _checked_times(pa.array(_in_known_units(values)), values)
+
+
+def _in_known_units(value: Any) -> Any:
+    """Values with NumPy's times, at any depth, in units that Arrow has; dates are Python's."""
+    if isinstance(value, list | tuple):
+        return list(map(_in_known_units, value))
+    if isinstance(value, Mapping):
+        return {name: _in_known_units(item) for name, item in value.items()}
+    if not isinstance(value, np.datetime64 | np.timedelta64 | np.ndarray) or value.dtype.kind not in _UNITS:
+        return value
+    kind = value.dtype.kind
+    unit = _UNITS[kind].get(np.datetime_data(value.dtype)[0])
+    if unit is None:
+        return value
+    if isinstance(value, np.ndarray):
+        return [_in_known_units(item) for item in value]
+    finer = value.astype(f"{kind}8[{unit}]")
+    if unit != "D":
+        return finer
+    day = finer.item()
+    if isinstance(day, int):
+        raise ConversionError(f"{value!r} is no date of Python", "an array of NumPy, or integers")
+    return day
 
 
 def _checked_times(array: Any, values: Iterable[Any]) -> Any:
@@ -494,6 +517,8 @@ def _units(path: str, kind: Any) -> dict[str, str]:
     if pa.types.is_struct(kind):
         members = [kind.field(number) for number in range(kind.num_fields)]
         return {k: v for m in members for k, v in _units(f"{below}.{m.name}", m.type).items()}
+    if pa.types.is_interval(kind):
+        return {path: "months, days, nanoseconds"}
     return {path: str(kind)} if pa.types.is_temporal(kind) else {}
 
 
@@ -501,6 +526,8 @@ def _inner_type(kind: Any) -> Any:
     """The type of the items of lists, and of what others stand for; None for other types."""
     import pyarrow as pa
 
+    if _is_tensor(kind):
+        return _in_rows(pa.nulls(0, kind.value_type), (0, *_shape_of(kind))).type
     if isinstance(kind, pa.BaseExtensionType):
         return kind.storage_type
     if _is_list(kind) or pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
@@ -533,6 +560,16 @@ def _is_view(kind: Any) -> bool:
     return bool(types.is_list_view(kind) or types.is_large_list_view(kind))
 
 
+def _is_tensor(kind: Any) -> bool:
+    return getattr(kind, "extension_name", "") == "arrow.fixed_shape_tensor" and bool(kind.shape)
+
+
+def _shape_of(tensor: Any) -> list[int]:
+    """The shape of a type of tensors, in the order of their indices."""
+    order = tensor.permutation or range(len(tensor.shape))
+    return [tensor.shape[axis] for axis in order]
+
+
 def _from_arrow_array(array: Any, decimals: Decimals = "refuse", *, is_tuple: bool = False) -> Content:
     """The layout of an Arrow array, made level by level.
 
@@ -548,8 +585,11 @@ def _from_arrow_array(array: Any, decimals: Decimals = "refuse", *, is_tuple: bo
     if isinstance(array, pa.ExtensionArray):
         if kind.extension_name.startswith("pandas."):
             raise TypeError("the storage of pandas' periods and intervals does not say what they are")
-        is_bool = kind.extension_name == "arrow.bool8"
-        storage = array.storage.cast(pa.bool_()) if is_bool else array.storage
+        storage = array.storage
+        if kind.extension_name == "arrow.bool8":
+            storage = storage.cast(pa.bool_())
+        elif _is_tensor(kind):
+            storage = _nested_arrays(storage, kind)
         return _from_arrow_array(storage, decimals, is_tuple=getattr(kind, "record_is_tuple", False))
     if types.is_run_end_encoded(kind):
         runs = np.searchsorted(array.run_ends, np.arange(len(array)) + array.offset, side="right")
@@ -568,6 +608,21 @@ def _from_arrow_array(array: Any, decimals: Decimals = "refuse", *, is_tuple: bo
         return content
     present = np.asarray(array.is_valid()).view(np.int8)
     return ak.contents.ByteMaskedArray(ak.index.Index8(present), content, valid_when=True)
+
+
+def _nested_arrays(storage: Any, tensor: Any) -> Any:
+    """The lists of fixed size in lists that tensors are, of which Arrow stores the items in one list."""
+    import pyarrow as pa
+
+    count, shape = storage.offset + len(storage), _shape_of(tensor)
+    items = storage.values[: count * math.prod(shape)]
+    if tensor.permutation:
+        places = np.arange(len(items)).reshape(count, *tensor.shape)
+        items = items.take(pa.array(places.transpose(0, *(axis + 1 for axis in tensor.permutation)).ravel()))
+    kind = _inner_type(tensor)
+    rows = _in_rows(items, (count * shape[0], *shape[1:]))
+    buffers = storage.buffers()[:1]
+    return pa.Array.from_buffers(kind, len(storage), buffers, offset=storage.offset, children=[rows])
 
 
 def _from_dictionary(array: Any, decimals: Decimals) -> Content:
@@ -615,6 +670,13 @@ def _from_lists(array: Any, decimals: Decimals) -> Content:
 
     kind, count = array.type, len(array)
     if pa.types.is_fixed_size_list(kind):
+        # Missing lists have items, too, which are missing as a rule.
+        with contextlib.suppress(pa.ArrowNotImplementedError):
+            if array.null_count:
+                present = np.asarray(array.is_valid())
+                index = np.where(present, np.cumsum(present) - 1, -1)
+                content = _from_lists(array.drop_null(), decimals)
+                return ak.contents.IndexedOptionArray.simplified(ak.index.Index64(index), content)
         items = array.values.slice(array.offset * kind.list_size, count * kind.list_size)
         return ak.contents.RegularArray(_from_arrow_array(items, decimals), kind.list_size, count)
     if _is_view(kind):
@@ -634,12 +696,17 @@ def _from_plain(array: Any, decimals: Decimals) -> Content:
     import pyarrow as pa
 
     types, kind = pa.types, array.type
+    if types.is_interval(kind):
+        return _from_intervals(array)
     if types.is_decimal(kind):
         if decimals == "refuse":
+            whole = "integers of 64 bits, to " if kind.scale <= 0 else ""
             raise TypeMismatchError(
                 f"values of type '{kind}' cannot be stored: there are no decimal numbers",
-                "cast them to floating-point numbers, which rounds them, or to texts",
+                f"cast them to {whole}floating-point numbers, which rounds them, or to texts",
             )
+        if decimals == "int64":
+            return _from_plain(_whole(array), decimals)
         array = array.cast(pa.large_string())
         if decimals == "double":  # Arrow (26) itself does not cast to the nearest one
             array = array.cast(pa.float64())
@@ -657,6 +724,33 @@ def _from_plain(array: Any, decimals: Decimals) -> Content:
     buffers = [None, *array.buffers()[1:]]
     plain = pa.Array.from_buffers(array.type, len(array), buffers, offset=array.offset)
     return ak.to_layout(ak.from_arrow(plain))
+
+
+def _whole(array: Any) -> Any:
+    """Decimal numbers as integers."""
+    import pyarrow as pa
+
+    kind = array.type
+    try:
+        if kind.bit_width < 128:  # of which Arrow (26) refuses some
+            array = array.cast(pa.decimal128(38, kind.scale))
+        return array.cast(pa.int64())
+    except pa.ArrowInvalid as error:
+        raise ConversionError(
+            f"not all values of type '{kind}' are integers of 64 bits: {str(error).splitlines()[0]}",
+            "decimals_as='double', which rounds, or 'text' (--decimals-as)",
+        ) from error
+
+
+def _from_intervals(array: Any) -> Content:
+    """Intervals become tuples: months, days and nanoseconds are not multiples of each other."""
+    kinds = {"months": np.int32, "days": np.int32, "nanoseconds": np.int64}
+    parts = np.dtype(list(kinds.items()))
+    buffer = (array.buffers()[1] if len(array) else None) or b""
+    rows = np.frombuffer(buffer, parts, len(array), parts.itemsize * array.offset if buffer else 0)
+    return ak.contents.RecordArray(
+        [ak.contents.NumpyArray(np.ascontiguousarray(rows[name])) for name in kinds], None, len(rows)
+    )
 
 
 def _without_views_of_missing(array: Any) -> Any:
