@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from locations import FIXTURES
 
 import colonnade
 
@@ -44,6 +45,20 @@ def test_a_copy_has_the_same_values(made, tmp_path):
     assert not report.interrupted
     assert report.notes == ()
     assert report.seconds > 0
+
+
+def test_older_cycles_are_copied_under_their_name(tmp_path):
+    """A copy of "Events;1" is no data set of that name, which ROOT would take for a cycle."""
+    source = FIXTURES / "replaced_data_set.root"
+    assert values(f"{source}:Events;1") != values(source) == values(source, "Events;2")
+    report = colonnade.copy(f"{source}:Events;1", tmp_path / "copy.root", verify="values")
+    assert report.data_set == "Events"
+    assert values(tmp_path / "copy.root") == values(source, "Events;1")
+    # A name may have a semicolon itself.
+    with colonnade.create(tmp_path / "named.root", "x;1", {"n": "int"}) as writer:
+        writer.fill(n=7)
+    colonnade.copy(tmp_path / "named.root", tmp_path / "again.root")
+    assert colonnade.datasets(tmp_path / "again.root") == ["x;1"]
 
 
 def test_the_time_between_reports_is_a_number(made, tmp_path):

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -56,6 +57,17 @@ std::vector<format::TKey> latest_cycles(std::vector<format::TKey> keys) {
   return result;
 }
 
+// "Events;2" as its name and its cycle, which ROOT counts from 1.
+std::optional<std::pair<std::string_view, std::uint16_t>> split_cycle(std::string_view path) {
+  const std::size_t at = path.rfind(';');
+  if (at == std::string_view::npos || at + 1 == path.size()) return std::nullopt;
+  std::uint16_t cycle = 0;
+  const char* const end = path.data() + path.size();
+  const auto [stop, failure] = std::from_chars(path.data() + at + 1, end, cycle);
+  if (stop != end || failure != std::errc{} || cycle == 0) return std::nullopt;
+  return std::pair{path.substr(0, at), cycle};
+}
+
 std::string list_names(const std::vector<std::string>& names) {
   constexpr std::size_t most = 20;
   std::string text;
@@ -96,10 +108,14 @@ struct RootFileReader::Walk {
   }
 };
 
-std::vector<format::TKey> RootFileReader::read_keys(const format::TDirectoryRecord& directory) const {
+std::vector<format::TKey> RootFileReader::read_all_keys(const format::TDirectoryRecord& directory) const {
   if (directory.seek_keys == 0) return {};
   const Bytes record = read_block(*file_, directory.seek_keys, directory.nbytes_keys);
-  return latest_cycles(format::read_tkey_list(record, directory.seek_keys, size_).keys);
+  return format::read_tkey_list(record, directory.seek_keys, size_).keys;
+}
+
+std::vector<format::TKey> RootFileReader::read_keys(const format::TDirectoryRecord& directory) const {
+  return latest_cycles(read_all_keys(directory));
 }
 
 format::TDirectoryRecord RootFileReader::read_subdirectory(const format::TKey& key) const {
@@ -155,21 +171,25 @@ std::vector<ReadContainer::ObjectEntry> RootFileReader::objects() const {
   return entries;
 }
 
-// The data set at `path`, else any other object of that name. A name may itself contain a slash.
+// The data set at `path`, else any other object of that name; the latest, unless a cycle is told. A name may
+// itself contain a slash.
 std::optional<format::TKey> RootFileReader::find(const format::TDirectoryRecord& directory,
-                                                 std::string_view path) const {
-  const std::vector<format::TKey> keys = read_keys(directory);
+                                                 std::string_view path,
+                                                 std::optional<std::uint16_t> cycle) const {
+  const std::vector<format::TKey> keys = read_all_keys(directory);
+  const std::vector<format::TKey> latest = latest_cycles(keys);
   std::optional<format::TKey> other;
-  for (const format::TKey& key : keys) {
-    if (key.name == path && key.class_name == format::anchor_class) return key;
-    if (key.name == path && !other) other = key;
+  for (const format::TKey& key : cycle ? keys : latest) {
+    if (key.name != path || (cycle && key.cycle != *cycle)) continue;
+    if (key.class_name == format::anchor_class) return key;
+    if (!other) other = key;
   }
   if (other) return other;
   const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  for (const format::TKey& key : keys)
+  for (const format::TKey& key : latest)
     if (is_directory(key) && key.name == path.substr(0, slash))
-      return find(read_subdirectory(key), path.substr(slash + 1));
+      return find(read_subdirectory(key), path.substr(slash + 1), cycle);
   return std::nullopt;
 }
 
@@ -178,6 +198,8 @@ Anchor RootFileReader::anchor(std::string_view path) const {
     const std::string_view inside = path.substr(std::min(path.find_first_not_of('/'), path.size()));
     std::optional<format::TKey> key = find(root_, inside);
     if (!key) key = find(root_, stored_name(inside));
+    if (!key)
+      if (const auto named = split_cycle(inside)) key = find(root_, named->first, named->second);
     if (!key || key->class_name != format::anchor_class) fail_not_found(path, key);
     return read_anchor(*key);
   });

@@ -32,11 +32,13 @@ class RootFileReader final : public ReadContainer {
   struct Walk;
   using Visitor = std::function<void(const std::string& path, const format::TKey& key)>;
 
+  std::vector<format::TKey> read_all_keys(const format::TDirectoryRecord& directory) const;
   std::vector<format::TKey> read_keys(const format::TDirectoryRecord& directory) const;
   format::TDirectoryRecord read_subdirectory(const format::TKey& key) const;
   void visit_all(const Visitor& visitor) const;
   void visit(const format::TDirectoryRecord& directory, const std::string& prefix, Walk& walk) const;
-  std::optional<format::TKey> find(const format::TDirectoryRecord& directory, std::string_view path) const;
+  std::optional<format::TKey> find(const format::TDirectoryRecord& directory, std::string_view path,
+                                   std::optional<std::uint16_t> cycle = std::nullopt) const;
   Anchor read_anchor(const format::TKey& key) const;
   [[noreturn]] void fail_not_found(std::string_view path, const std::optional<format::TKey>& other) const;
 

@@ -133,6 +133,18 @@ TEST(RootFileReader, TakesTheLatestCycle) {
   EXPECT_GT(latest, 1);
 }
 
+TEST(RootFileReader, FindsACycleByItsNumber) {
+  const auto container = open_container(fixture("replaced_data_set.root"));
+  EXPECT_EQ(container->anchor("Events;2"), container->anchor("Events"));
+  EXPECT_NE(container->anchor("/Events;1"), container->anchor("Events"));
+  for (const char* path : {"Events;0", "Events;3", "Events;", "Events;1 ", "Events;+1", "Events;65537", ";1"})
+    EXPECT_EQ(error_of([&] { container->anchor(path); }).kind(), ErrorKind::not_found) << path;
+  const auto nested = open_container(fixture("several_data_sets.root"));
+  EXPECT_EQ(nested->anchor("dir/deep/Third;1"), nested->anchor("dir/deep/Third"));
+  EXPECT_EQ(error_of([&] { nested->anchor("tree;1"); }).problem(),
+            "\"tree;1\" is a TTree, not a data set (RNTuple)");
+}
+
 TEST(RootFileReader, ReadsACompressedAnchor) {
   SampleFile file;
   const Bytes object = format::write_anchor(file.open()->anchor("Top"));

@@ -23,6 +23,13 @@ std::string without_slash(std::string path) {
   return path;
 }
 
+// The path of a copy: "Events" for the cycle "Events;1", which the name does not have.
+std::string path_without_cycle(const CopySource& source) {
+  const std::string& path = source.place.data_set;
+  const std::string before = path.substr(0, path.rfind(';'));
+  return before.ends_with(source.name) && !path.ends_with(source.name) ? before : path;
+}
+
 DestinationState look_at(const DataSetPlace& place) {
   DestinationState found;
   try {
@@ -79,7 +86,7 @@ void CopyPlan::check_options() const {
 void CopyPlan::survey() {
   sources_.survey();
   destination_.data_set = without_slash(destination_.data_set);
-  if (destination_.data_set.empty()) destination_.data_set = sources().front().place.data_set;
+  if (destination_.data_set.empty()) destination_.data_set = path_without_cycle(sources().front());
   for (const CopySource& source : sources())
     if (io::is_same_place(source.place.uri, destination_.uri) &&
         (source.place.data_set == destination_.data_set ||

@@ -126,6 +126,7 @@ void CopySources::survey() {
 void CopySources::take(CopySource& source, std::unique_ptr<page::PageSource> pages) {
   const Descriptor& descriptor = pages->descriptor();
   source.place.data_set = pages->data_set();
+  source.name = descriptor.name;
   source.record = describe_input(*pages);
   if (options_.provenance) source.inputs = read_provenance(*pages);
   for (const AttributeSetRecord& set : descriptor.attribute_sets)

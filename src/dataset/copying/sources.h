@@ -22,6 +22,7 @@ namespace colonnade::dataset {
 
 struct CopySource {
   DataSetPlace place;
+  std::string name;  // in its header
   InputRecord record;
   std::vector<InputRecord> inputs;  // that it was made from itself
   std::vector<std::string> attribute_sets;
