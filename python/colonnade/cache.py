@@ -269,6 +269,15 @@ def _has_only_trees(home: PathLike | None) -> bool:
     return False
 
 
+def _will_be_made() -> bool:
+    """Whether the own cache is made when it is first used: nothing is there that is something else."""
+    uri = _core.cache_home("", True)[0] or _core.cache_home("on", True)[0]
+    path = uri.removeprefix("obj://")
+    if path == uri and "://" in uri:
+        return False  # no bucket or pool is ever made
+    return not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path))
+
+
 def _tree(one: KeptFile) -> CachedDataSet:
     return CachedDataSet(
         uri=one.uri,

@@ -82,6 +82,18 @@ def test_the_environment_and_the_configuration_are_for_data_elsewhere(events, tm
         cache.ls()
 
 
+def test_a_cache_that_is_something_else_is_no_empty_one(events, tmp_path, run, monkeypatch):
+    monkeypatch.setenv("COLONNADE_CACHE", str(tmp_path / "later"))
+    assert run("cache", "ls")[0] == 0  # it is made when it is first used
+    (tmp_path / "later").mkdir()
+    assert run("cache", "ls")[0] == 0
+    for other in (events, tmp_path):
+        monkeypatch.setenv("COLONNADE_CACHE", str(other))
+        status, _, said = run("cache", "ls")
+        assert status == 1
+        assert "there is no object store" in said
+
+
 def test_what_a_cache_has(events, tmp_path, run):
     home = tmp_path / "home"
     filled(events, home, ["x"])

@@ -37,9 +37,9 @@ def ls(home: str | None, as_json: bool) -> None:
     try:
         found = caching.ls(home)
     except NotFoundError:
-        if home is not None:
+        if home is not None or not caching._will_be_made():
             raise
-        found = []  # the own cache is made when it is first used
+        found = []
     if as_json:
         print_json([_plain(one) for one in found])
         return
