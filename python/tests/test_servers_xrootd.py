@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import subprocess
@@ -318,6 +319,26 @@ def test_writer_whose_server_comes_back(own_xrootd):
     own_xrootd.start()
     writer.close()
     assert np.array_equal(colonnade.open(uri, "Events")["id"].to_numpy(), numbers)
+
+
+def add_numbers(uri):
+    with colonnade.create(uri, "More", append=True) as writer:
+        writer.extend({"id": np.random.default_rng(1).random(5_000_000)})
+
+
+def test_an_addition_that_fails_is_cut_back(xrootd, xrootd_uri, s3_prefix):
+    """As that to a local file, if the server can still be told."""
+    write(xrootd_uri("f.root"), events(100))
+    size = len((xrootd.data / s3_prefix / "f.root").read_bytes())
+    with XrootdProxy(xrootd.port) as proxy:
+        uri = f"{xrootd.uri_at(proxy.port)}{s3_prefix}/f.root"
+        writes = itertools.count()
+        proxy.refuses = lambda name, _arguments: name == "write" and next(writes) > 4
+        with pytest.raises(colonnade.StorageError):
+            add_numbers(uri)
+    assert next(writes) > 4
+    assert len((xrootd.data / s3_prefix / "f.root").read_bytes()) == size
+    assert_equal(read(xrootd_uri("f.root")), events(100))
 
 
 @pytest.mark.parametrize("lost", [1, 5])

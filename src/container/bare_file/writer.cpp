@@ -173,11 +173,13 @@ void BareFileWriter::commit(const Anchor& anchor) {
   check_open();
   is_half_made_ = !file_->is_published();
   settle();
+  const std::uint64_t end = end_;  // of what the anchor leads to
   cut_to_ = 0;
   file_->write(anchor_at_, format::write_anchor(anchor, format::ChecksumOrder::little_endian));
   settle_commit();
   if (file_->publish()) settle_commit();
   is_half_made_ = false;
+  cut_to_ = end;
   reuse_retired();
 }
 
@@ -197,6 +199,15 @@ void BareFileWriter::settle_commit() {
 void BareFileWriter::sync_commit() {
   file_->flush();
   file_->is_visible() ? after_commit([&] { file_->sync(); }) : file_->sync();
+}
+
+BareFileWriter::~BareFileWriter() {
+  if (closed_ || is_half_made_ || !process_.is_current()) return;
+  try {
+    if (file_->is_published()) cut_tail();
+  } catch (...) {
+    return;  // the file is as after a crash
+  }
 }
 
 void BareFileWriter::close() {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/process.h"
 #include "container/container.h"
 #include "container/root_file/space.h"
 
@@ -29,13 +30,21 @@ class BareFileWriter final : public WriteContainer {
   static std::unique_ptr<BareFileWriter> replace(std::unique_ptr<io::WritableFile> file,
                                                  std::string_view name, const ContainerOptions& options);
 
+  // Dropped without close(), it cuts off what it wrote behind the last commit and the last record of the
+  // journal.
+  ~BareFileWriter() override;
+  BareFileWriter(const BareFileWriter&) = delete;
+  BareFileWriter& operator=(const BareFileWriter&) = delete;
+
   const std::string& uri() const noexcept override { return file_->uri(); }
   Locator write_blob(ByteSpan payload, std::uint64_t uncompressed_length) override;
   std::vector<std::uint64_t> write_parts(std::span<const ByteSpan> parts) override;
   void retire_blob(const Locator& blob) override;
   Locator write_at_end(ByteSpan payload, std::uint64_t) override {
     cut_to_ = 0;
-    return {.size = payload.size(), .offset = write_split(payload)};
+    const std::uint64_t offset = write_split(payload);
+    cut_to_ = end_.load();
+    return {.size = payload.size(), .offset = offset};
   }
   std::uint64_t size_before() const noexcept override { return size_before_; }
   std::uint64_t largest_copy(const io::RandomAccessFile& from) const noexcept override {
@@ -69,7 +78,7 @@ class BareFileWriter final : public WriteContainer {
   std::uint64_t anchor_at_ = 0;
   std::atomic<std::uint64_t> end_{0};
   std::uint64_t size_before_ = 0;         // of the file
-  std::atomic<std::uint64_t> cut_to_{0};  // when closing, if nothing that may be read is behind it
+  std::atomic<std::uint64_t> cut_to_{0};  // at the end: nothing that may be read is behind it; 0: unknown
   std::mutex mutex_;                      // guards the space of index blobs
   RootFileSpace space_;                   // free space before the end
   std::map<std::uint64_t, format::FreeSegment> blobs_;  // of this writer, by offset; each in one piece
@@ -77,6 +86,7 @@ class BareFileWriter final : public WriteContainer {
       {}};                     // retired by each of the last commits; the last list is still open
   bool is_half_made_ = false;  // the first commit failed
   bool closed_ = false;
+  const Process process_;
 };
 
 }  // namespace colonnade::container

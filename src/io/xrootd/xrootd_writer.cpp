@@ -42,7 +42,12 @@ struct Sending {
   std::list<PendingWrite> pieces;
   std::size_t bytes = 0;
   std::optional<WriteFailure> failure;  // the first one; nothing is written after it
+  std::uint64_t lost_from = 0;          // the lowest offset of those that failed
 
+  void note(const XrdStatus& status, const PendingWrite& piece) {
+    lost_from = failure ? std::min(lost_from, piece.offset) : piece.offset;
+    if (!failure) failure = WriteFailure{status, piece.offset, piece.bytes.size()};
+  }
   bool is_free(std::uint64_t from, std::uint64_t to) const {
     if (pieces.empty()) return true;
     return bytes + (to - from) <= most_under_way &&
@@ -79,11 +84,20 @@ class XrootdWriter final : public WritableFile {
   void write(std::uint64_t offset, ByteSpan bytes) override { write_vector(offset, {&bytes, 1}); }
   void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override;
 
+  // What could not be written may be behind the new end: then nothing is missing any more. A server that did
+  // not answer is not asked again.
   void truncate(std::uint64_t size) override {
-    flush_all();
+    static_cast<void>(open());
+    wait_for_all();
+    {
+      const std::lock_guard lock(sending_->mutex);
+      if (sending_->failure && (sending_->lost_from < size || is_transient(sending_->failure->status)))
+        throw_failure();
+    }
     if (const XrdStatus status = open().truncate(size); !status.ok())
       throw failed(status, fmt::format("set the size to {} bytes", size));
     const std::lock_guard lock(sending_->mutex);
+    sending_->failure.reset();
     size_ = size;
   }
 
@@ -189,8 +203,7 @@ void XrootdWriter::send(std::uint64_t offset, Bytes bytes) {
     handle_->write_later(offset, piece->bytes,
                          [sending = sending_, piece, forget](const XrdStatus& status, std::uint32_t) {
                            const std::lock_guard lock(sending->mutex);
-                           if (!status.ok() && !sending->failure)
-                             sending->failure = WriteFailure{status, piece->offset, piece->bytes.size()};
+                           if (!status.ok()) sending->note(status, *piece);
                            forget();
                          });
   } catch (...) {  // it was not begun, so no answer will come
