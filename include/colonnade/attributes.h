@@ -128,6 +128,8 @@ class AttributeSetWriter {
   AttributeSetWriter(std::unique_ptr<Model> model, std::string_view name, page::DataSetSink& data_set,
                      const page::PageSource* before, std::function<std::uint64_t()> entries,
                      std::function<void()> flush = {});
+  bool may_try_again() const noexcept;
+  void try_again();
   void end() noexcept;
   std::unique_ptr<Impl> impl_;
 };
@@ -150,6 +152,8 @@ class AttributeAppender {
   // See Writer::add_attribute_set().
   AttributeSetWriter& add_attribute_set(std::unique_ptr<Model> model, std::string_view name);
   void close();
+  bool may_close_again() const noexcept;  // see Writer
+  void go_on();                           // then rows can be added again, too
 
  private:
   friend std::unique_ptr<AttributeAppender> dataset::add_before_commit(

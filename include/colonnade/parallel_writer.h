@@ -112,6 +112,7 @@ class FillContext {
   void commit_cluster();    // ends the cluster here and writes it
   void close();             // commits the open cluster and reports every error; no calls may follow
   void discard() noexcept;  // closes without the open cluster
+  bool may_close_again() const noexcept;  // see Writer
 
  private:
   friend class ParallelWriter;
@@ -155,6 +156,8 @@ class ParallelWriter {
   void close();
   // Ends without another commit: the file stays as the last checkpoint or commit_data_set() left it.
   void discard() noexcept;
+  // See Writer; contexts can then be closed again, too.
+  bool may_close_again() const noexcept;
 
  private:
   friend class FillContext;

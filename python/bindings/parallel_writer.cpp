@@ -50,6 +50,10 @@ class PyFillContext {
     const auto turn = turns_.take();
     context_.reset();
   }
+  bool may_close_again() {
+    const auto turn = turns_.take();
+    return context_ && context_->may_close_again();
+  }
   void discard() noexcept {
     if (!turns_.is_here()) return leave_to_parent(context_);
     const auto turn = turns_.take();
@@ -62,7 +66,12 @@ class PyFillContext {
   void run(Work&& work) {
     const auto turn = turns_.take();
     if (!context_) throw Error(ErrorKind::usage, "the context is closed");
-    work(*context_);
+    try {
+      work(*context_);
+    } catch (...) {
+      entries_ = context_->num_entries();
+      throw;
+    }
     entries_ = context_->num_entries();
   }
 
@@ -94,6 +103,7 @@ class PyParallelWriter {
   void commit_staged() { writer_->commit_staged(); }
   void commit_data_set() { writer_->commit_data_set(); }
   void close() { writer_->close(); }
+  bool may_close_again() const { return writer_->may_close_again(); }
   void discard() noexcept { writer_->discard(); }
 
  private:
@@ -118,6 +128,8 @@ void register_parallel_writer(nb::module_& module) {
                                    "An attribute set of a data set that many threads write.");
   nb::class_<PyFillContext>(module, "FillContext", "What one thread fills a data set through.")
       .def_prop_ro("num_entries", &PyFillContext::num_entries)
+      .def_prop_ro("may_close_again", &PyFillContext::may_close_again, Released())
+      .def("go_on", &PyFillContext::commit_cluster, Released(), "Write again what failed.")
       .def("append", &PyFillContext::append, nb::arg("arrays"), nb::sig(append_signature), append_help)
       .def("add_attributes", &PyFillContext::add_attributes, nb::arg("attribute_set"), nb::arg("ranges"),
            nb::arg("values"),
@@ -132,6 +144,7 @@ void register_parallel_writer(nb::module_& module) {
   nb::class_<PyParallelWriter>(module, "ParallelWriter", "A data set being written by many threads.")
       .def_prop_ro("num_entries", &PyParallelWriter::num_entries, Released())
       .def_prop_ro("replaces", &PyParallelWriter::replaces, Released())
+      .def_prop_ro("may_close_again", &PyParallelWriter::may_close_again, Released())
       .def("make_context", &PyParallelWriter::make_context, Released())
       .def("add_attribute_set", &PyParallelWriter::add_attribute_set, nb::arg("name"), nb::arg("fields"),
            nb::rv_policy::reference_internal, Released())

@@ -39,10 +39,28 @@ class AttributeSets {
     if (set == sets_.end()) throw Error(ErrorKind::usage, "there is no attribute set '" + name + "'");
     set->second->append(ranges, arrays);
   }
+  std::uint64_t rows(const std::string& name) const {
+    const auto set = sets_.find(name);
+    return set == sets_.end() ? 0 : set->second->num_rows();
+  }
 
  private:
   std::map<std::string, AttributeSetWriter*> sets_;
 };
+
+// Empties `ranges` if their rows were taken. Rows that could not be written yet are taken, too.
+template <class Append, class Rows>
+void hand_on(const Append& append, const Rows& rows, nb::list& ranges) {
+  const std::uint64_t before = rows();
+  try {
+    const nb::gil_scoped_release released;
+    append();
+  } catch (...) {
+    if (rows() > before) ranges.clear();
+    throw;
+  }
+  ranges.clear();
+}
 
 class PyAppender {
  public:
@@ -58,17 +76,21 @@ class PyAppender {
   void append_attributes(const std::string& name, nb::list ranges, const std::vector<PathArray>& arrays) {
     const std::vector<NamedArray> views = views_of(arrays);
     const std::vector<IndexRange> about = ranges_in(ranges);
-    {
-      const nb::gil_scoped_release released;
-      run([&](AttributeAppender&) { sets_.append(name, about, views); });
-    }
-    ranges.clear();
+    const auto append = [&] { run([&](AttributeAppender&) { sets_.append(name, about, views); }); };
+    hand_on(append, [&] { return sets_.rows(name); }, ranges);
   }
   void close() {
     run([this](AttributeAppender& appender) {
       appender.close();
       drop();
     });
+  }
+  void go_on() {
+    run([](AttributeAppender& appender) { appender.go_on(); });
+  }
+  bool may_close_again() {
+    const auto turn = turns_.take();
+    return appender_ != nullptr && appender_->may_close_again();
   }
   void abandon() {
     if (!turns_.is_here()) return leave_to_parent(owned_);
@@ -104,6 +126,10 @@ class PyWriter {
   PyWriter& operator=(const PyWriter&) = delete;
 
   std::uint64_t num_entries() const { return entries_; }
+  bool may_close_again() {
+    const auto turn = turns_.take();
+    return writer_ && writer_->may_close_again();
+  }
   bool replaces() {
     const auto turn = turns_.take();
     return writer_ && writer_->replaces();
@@ -126,11 +152,8 @@ class PyWriter {
   void append_attributes(const std::string& name, nb::list ranges, const std::vector<PathArray>& arrays) {
     const std::vector<NamedArray> views = views_of(arrays);
     const std::vector<IndexRange> about = ranges_in(ranges);
-    {
-      const nb::gil_scoped_release released;
-      run([&](Writer&) { sets_.append(name, about, views); });
-    }
-    ranges.clear();
+    const auto append = [&] { run([&](Writer&) { sets_.append(name, about, views); }); };
+    hand_on(append, [&] { return sets_.rows(name); }, ranges);
   }
   void commit_cluster() {
     run([](Writer& writer) { writer.commit_cluster(); });
@@ -162,7 +185,12 @@ class PyWriter {
   void run(Work&& work) {
     const auto turn = turns_.take();
     if (!writer_) throw Error(ErrorKind::usage, "the writer is closed");
-    work(*writer_);
+    try {
+      work(*writer_);
+    } catch (...) {
+      entries_ = writer_->num_entries();
+      throw;
+    }
     entries_ = writer_->num_entries();
   }
 
@@ -296,6 +324,8 @@ void register_writer(nb::module_& module) {
   nb::class_<PyWriter>(module, "Writer", "A data set being written.")
       .def_prop_ro("num_entries", &PyWriter::num_entries)
       .def_prop_ro("replaces", &PyWriter::replaces, Released())
+      .def_prop_ro("may_close_again", &PyWriter::may_close_again, Released())
+      .def("go_on", &PyWriter::commit_cluster, Released(), "Write again what failed.")
       .def("append", &PyWriter::append, nb::arg("arrays"), nb::sig(append_signature), append_help)
       .def("extend", &PyWriter::extend, nb::arg("field"), Released())
       .def("extend_projected", &PyWriter::extend_projected, nb::arg("field"), nb::arg("sources"), Released())
@@ -308,6 +338,8 @@ void register_writer(nb::module_& module) {
       .def("abandon", &PyWriter::abandon, Released());
   nb::class_<PyAppender>(module, "AttributeAppender", "Adds attribute sets to a data set that is there.")
       .def_prop_ro("num_entries", &PyAppender::num_entries)
+      .def_prop_ro("may_close_again", &PyAppender::may_close_again, Released())
+      .def("go_on", &PyAppender::go_on, Released(), "Write again what failed.")
       .def("add_attribute_set", &PyAppender::add_attribute_set, nb::arg("name"), nb::arg("fields"),
            Released())
       .def("append_attributes", &PyAppender::append_attributes, nb::arg("name"), nb::arg("ranges"),

@@ -58,14 +58,16 @@ void append(const colonnade_writer& writer, const ArrowArray& entries) {
 }
 
 void close(colonnade_writer& writer) {
-  writer.open();
-  const std::unique_ptr<Writer> closing = std::move(writer.writer);
+  Writer& open = writer.open();
   try {
-    closing->close();
+    open.close();
   } catch (...) {
-    closing->discard();
+    if (open.may_close_again()) throw;
+    open.discard();
+    writer.writer.reset();
     throw;
   }
+  writer.writer.reset();
 }
 
 void discard(colonnade_writer& writer) noexcept {

@@ -102,7 +102,8 @@ std::vector<std::uint64_t> WriteContainer::write_pages(std::span<const PagePart>
 }
 
 std::vector<std::uint64_t> WriteContainer::begin_pages(std::span<const PagePart> pages,
-                                                       ClusterWriteState& cluster, std::shared_ptr<void>) {
+                                                       ClusterWriteState& cluster,
+                                                       std::shared_ptr<PageBytes>) {
   return write_pages(pages, cluster);
 }
 

@@ -116,6 +116,13 @@ struct PagePart {
   std::uint32_t column = 0;  // physical
 };
 
+// Memory that pages are written from. Its owner may wait for it, unless it is kept() for later.
+class PageBytes {
+ public:
+  virtual ~PageBytes() = default;
+  virtual void kept() noexcept {}
+};
+
 // The writing state of a cluster, which may be written in several steps.
 struct ClusterWriteState {
   std::uint64_t object = 0;                // 0: not yet assigned
@@ -152,7 +159,7 @@ class WriteContainer {
   // is released after the write; the next call, at the latest flush() or commit(), reports a
   // failure.
   virtual std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterWriteState& cluster,
-                                                 std::shared_ptr<void> memory);
+                                                 std::shared_ptr<PageBytes> memory);
   // Ranges of a file, with pages in them, as they are there: the system copies them, or lets the two files
   // share them. None may be larger than largest_copy(), which is 0 if that file cannot be copied from.
   virtual std::uint64_t largest_copy(const io::RandomAccessFile& /*from*/) const noexcept { return 0; }
@@ -190,6 +197,11 @@ class WriteContainer {
   // Called instead of close() after a failure: keeps the last commit if readers see each commit. If there was
   // none, or if readers see only closed files, the previous content stays.
   virtual void abandon() { close(); }
+  // True if an ErrorKind::io of a call before close() has lost nothing: after retry() the call can be
+  // repeated, and pages of begin_pages() that could not be written are written again. `waits`: pages that are
+  // on their way may fail, too, for the cause that is gone now.
+  virtual bool may_retry() const noexcept { return false; }
+  virtual void retry(bool /*waits*/) {}
 };
 
 // The space of replaced blobs is reused after at least this many commits, and at most twice as many: in one

@@ -54,7 +54,7 @@ class LinkedWriter final : public WriteContainer {
     return outer_.write_pages(pages, cluster);
   }
   std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterWriteState& cluster,
-                                         std::shared_ptr<void> memory) override {
+                                         std::shared_ptr<PageBytes> memory) override {
     return outer_.begin_pages(pages, cluster, std::move(memory));
   }
   Locator::Kind page_kind() const noexcept override { return outer_.page_kind(); }
@@ -63,6 +63,8 @@ class LinkedWriter final : public WriteContainer {
   bool keeps_journal() const noexcept override { return false; }
   std::uint64_t max_key_size() const noexcept override { return outer_.max_key_size(); }
   void flush() override { outer_.flush(); }
+  bool may_retry() const noexcept override { return outer_.may_retry(); }
+  void retry(bool waits) override { outer_.retry(waits); }
   void retire_blob(const Locator& blob) override { outer_.retire_blob(blob); }
   void commit(const Anchor& anchor) override;
   void close() override {}

@@ -82,10 +82,16 @@ std::vector<std::uint64_t> DataSetSink::write_pages(std::span<const container::P
 
 std::vector<std::uint64_t> DataSetSink::begin_pages(std::span<const container::PagePart> pages,
                                                     container::ClusterWriteState& cluster,
-                                                    std::shared_ptr<void> memory) {
+                                                    std::shared_ptr<container::PageBytes> memory) {
   check_process();
   const std::shared_lock writing(container_mutex_);
   return container_->begin_pages(pages, cluster, std::move(memory));
+}
+
+void DataSetSink::retry(bool waits) {
+  check_process();
+  const std::shared_lock writing(container_mutex_);
+  container_->retry(waits);
 }
 
 container::WriteContainer::CopiedRanges DataSetSink::copy_ranges(
@@ -201,7 +207,11 @@ void DataSetSink::stage_cluster(std::size_t number, ClusterDescriptor cluster) {
 
 void DataSetSink::add_staged() {
   for (std::size_t number = 0; number < staged_.size(); ++number) {
-    for (ClusterDescriptor& cluster : std::exchange(staged_[number], {})) {
+    // A checkpoint may fail behind each of them.
+    std::vector<ClusterDescriptor>& staged = staged_[number];
+    while (!staged.empty()) {
+      ClusterDescriptor cluster = std::move(staged.front());
+      staged.erase(staged.begin());
       staged_entries_ -= cluster.entries;
       add(std::move(cluster), number);
     }
@@ -291,6 +301,7 @@ void DataSetSink::checkpoint() {
 }
 
 void DataSetSink::commit(bool is_last) {
+  is_half_committed_ = true;
   commit_linked(is_last);
   merges_groups() ? merge_groups(is_last) : group_clusters();
   const Locator locator = write_footer(is_last);
@@ -304,7 +315,7 @@ void DataSetSink::commit(bool is_last) {
     container_->commit(descriptor_.anchor);
   }
   committed_ = counts();
-  links_changed_ = false;
+  links_changed_ = is_half_committed_ = false;
   committed_at_ = Clock::now();
 }
 
@@ -412,8 +423,8 @@ void DataSetSink::close() {
   flush_linked();
   // The end of this run gives up what earlier runs left uncommitted.
   const bool gives_up = was_resumed_ && !footer_;
-  if (gives_up || !committed_ || *committed_ != counts() || links_changed_ || has_groups_to_merge() ||
-      linked_changed())
+  if (gives_up || is_half_committed_ || !committed_ || *committed_ != counts() || links_changed_ ||
+      has_groups_to_merge() || linked_changed())
     commit(true);
   const std::unique_lock alone(container_mutex_);
   container_->close();

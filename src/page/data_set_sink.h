@@ -57,7 +57,10 @@ class DataSetSink {
   std::vector<std::uint64_t> write_pages(std::span<const container::PagePart> pages,
                                          container::ClusterWriteState& cluster);
   std::vector<std::uint64_t> begin_pages(std::span<const container::PagePart> pages,
-                                         container::ClusterWriteState& cluster, std::shared_ptr<void> memory);
+                                         container::ClusterWriteState& cluster,
+                                         std::shared_ptr<container::PageBytes> memory);
+  bool may_retry() const noexcept { return container_->may_retry(); }
+  void retry(bool waits);
   container::WriteContainer::CopiedRanges copy_ranges(const io::RandomAccessFile& from,
                                                       std::span<const container::FileRange> ranges);
   const container::WriteContainer& container() const noexcept { return *container_; }
@@ -168,8 +171,9 @@ class DataSetSink {
   bool was_resumed_ = false;
   bool is_linked_ = false;
   std::vector<Linked> linked_;
-  bool links_changed_ = false;     // since the last commit
-  std::size_t groups_before_ = 0;  // cluster groups of earlier runs
+  bool links_changed_ = false;      // since the last commit
+  bool is_half_committed_ = false;  // a commit failed, after the linked data sets, perhaps
+  std::size_t groups_before_ = 0;   // cluster groups of earlier runs
   Clock::time_point committed_at_ = Clock::now();
 };
 

@@ -189,7 +189,19 @@ void PageSink::write_if_many_wait() {
     std::size_t& most = sealer_->newest().most_waiting;
     most = std::min(most, most_waiting());
   } else if (waiting_bytes_ > most_waiting()) {
+    write_within_entry();
+  }
+}
+
+// Half an entry could not be completed later. So what cannot be written now stays in memory until the entry
+// is complete, if it can be written later at all.
+void PageSink::write_within_entry() {
+  if (late_) return;
+  try {
     write_sealed();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::io || !data_set_->may_retry()) throw;
+    late_ = std::current_exception();
   }
 }
 
@@ -267,7 +279,7 @@ void PageSink::take_sealed() {
     }
   }
   add_sealed(page.column, open_[page.column].pages[page.number], page.block.span(), page.sum, nullptr);
-  if (waiting_bytes_ > page.most_waiting) write_sealed();
+  if (waiting_bytes_ > page.most_waiting) write_within_entry();
 }
 
 // `in_place`: the column whose memory may hold the block; the memory is then taken with it.
@@ -412,7 +424,14 @@ void PageSink::write_sealed() {
   if (!lent_pages_.empty() && waiting_bytes_ > options().max_key_size) keep_lent();
   std::vector<std::size_t> order;
   const std::vector<container::PagePart> parts = parts_to_write(order);
-  const std::vector<std::uint64_t> offsets = hand_to_container(parts);
+  std::vector<std::uint64_t> offsets;
+  try {
+    offsets = hand_to_container(parts);
+  } catch (...) {
+    take_back(parts, order);
+    throw;
+  }
+  late_ = nullptr;
   for (std::size_t i = 0; i < order.size(); ++i)
     if (order[i] != behind_page) sealed_[order[i]].offset = offsets[i];
   sealed_by_hash_.clear();
@@ -420,18 +439,30 @@ void PageSink::write_sealed() {
   waiting_bytes_ = 0;
 }
 
+// Undoes parts_to_write().
+void PageSink::take_back(std::span<const container::PagePart> parts, std::span<const std::size_t> order) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    SealedBytes& sealed = sealed_[order[i] == behind_page ? order[i - 1] : order[i]];
+    (order[i] == behind_page ? sealed.lent_sum : sealed.bytes) = parts[i].bytes;
+  }
+  for (OpenColumn& column : open_) column.written = 0;  // what was written has no bytes
+}
+
 // The container may still be writing when this returns: the next pages use other memory.
 std::vector<std::uint64_t> PageSink::hand_to_container(std::span<const container::PagePart> parts) {
-  std::shared_ptr<void> memory = memories_->lend(std::move(memory_));
+  const container::ClusterWriteState place = place_;
+  std::shared_ptr<LentMemory> memory = memories_->lend(std::move(memory_));
+  std::vector<std::uint64_t> offsets;
   try {
-    std::vector<std::uint64_t> offsets = data_set_->begin_pages(parts, place_, std::move(memory));
-    renew_memory();
-    return offsets;
+    offsets = data_set_->begin_pages(parts, place_, memory);
   } catch (...) {
-    memory.reset();
-    renew_memory();
+    memory_ = memory->take_back();
+    place_ = place;
     throw;
   }
+  memory.reset();
+  renew_memory();
+  return offsets;
 }
 
 void PageSink::renew_memory() {

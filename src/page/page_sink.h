@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -123,8 +124,13 @@ class PageSink {
   void flush_columns();  // seals every open page
   // Copies values that were lent and not written yet.
   void keep_lent();
+  // Between two entries: throws what failed within one, and may be retried.
+  void throw_late() {
+    if (late_) [[unlikely]]
+      std::rethrow_exception(std::exchange(late_, nullptr));
+  }
   // Writes the pages of the open cluster of `entries` entries and begins a new one. The result is not yet
-  // part of the data set.
+  // part of the data set. After a failure that may be retried, see WriteContainer, the call can be repeated.
   ClusterDescriptor write_cluster(std::uint64_t entries);
   void commit_cluster(std::uint64_t entries) { data_set_->add_cluster(write_cluster(entries)); }
   void commit_data_set() { data_set_->commit_data_set(); }
@@ -182,7 +188,9 @@ class PageSink {
   AlignedBuffer take_spare(std::size_t capacity);
   std::size_t most_waiting() const;
   void write_if_many_wait();
+  void write_within_entry();
   void write_sealed();
+  void take_back(std::span<const container::PagePart> parts, std::span<const std::size_t> order);
   std::vector<std::uint64_t> hand_to_container(std::span<const container::PagePart> parts);
   void renew_memory();
 
@@ -199,6 +207,7 @@ class PageSink {
   std::size_t slab_used_ = 0;                               // bytes
   const std::byte* lent_ = nullptr;                         // the page being sealed, if its values are lent
   std::vector<std::size_t> lent_pages_;                     // indices into sealed_, not written
+  std::exception_ptr late_;                                 // what is to be thrown between two entries
   std::size_t open_memory_ = 0;
   std::size_t waiting_bytes_ = 0;
   std::uint64_t sealed_bytes_ = 0;

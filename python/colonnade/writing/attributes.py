@@ -348,7 +348,7 @@ class AttributeAppender(Closing):
         """Commit and close; does nothing if closed already.
 
         Raises:
-            UsageError: closing it failed before.
+            UsageError: closing it failed before, and cannot be repeated (see `DataSetWriter.close`).
         """
         if self._is_over():
             return
@@ -369,7 +369,12 @@ class AttributeAppender(Closing):
         fields = [_core.stored_field(descriptor, number) for number in user_data.children]
         return {field.name: field for field in fields}
 
+    def _may_close_again(self) -> bool:
+        return self._writer.may_close_again
+
     def _finish(self) -> None:
+        if self._may_close_again():
+            self._writer.go_on()
         for each in self._sets.values():
             each._flush()
         self._writer.close()

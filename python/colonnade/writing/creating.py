@@ -117,6 +117,7 @@ class DataSetWriter(Filler):
     def commit_cluster(self) -> None:
         """End the cluster here and write it."""
         self._check_open()
+        self._retry()
         self._flush_rows()
         if self._writer is not None:
             self._flush_attributes()
@@ -125,6 +126,7 @@ class DataSetWriter(Filler):
     def commit(self) -> None:
         """Commit everything so far, so that the file can be opened, and continue."""
         self._check_open()
+        self._retry()
         self._flush_rows()
         if self._writer is not None:
             self._flush_attributes()
@@ -135,8 +137,11 @@ class DataSetWriter(Filler):
     def close(self) -> None:
         """Commit and close; does nothing if closed already.
 
+        In an object store, closing that failed because of the store can be repeated when the cause is gone, by this
+        object; `abort` gives up instead. The error says so.
+
         Raises:
-            UsageError: closing it failed before.
+            UsageError: closing it failed before, and cannot be repeated.
         """
         if self._is_over():
             return
@@ -160,9 +165,17 @@ class DataSetWriter(Filler):
     def _finish(self) -> None:
         if self._writer is None:
             self._start({})
+        self._retry()
         self._flush_rows()
         self._flush_attributes()
         self._started().close()
+
+    def _may_close_again(self) -> bool:
+        return self._writer is not None and self._writer.may_close_again
+
+    def _retry(self) -> None:
+        if self._writer is not None and self._may_close_again():
+            self._guard(self._writer.go_on)
 
     def _is_started(self) -> bool:
         return self._writer is not None

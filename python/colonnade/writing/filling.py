@@ -82,13 +82,18 @@ class Closing(Located, ABC):
     __exit__ = _core.leaving(_leave, lambda self: self.abort())
 
     def _end(self, finish: Callable[[], object]) -> None:
-        """Close by a call; if it fails, drop what was not committed, so that the file is not in use any more."""
+        """Close by a call; if it fails for good, drop what was not committed: the file is not in use any more."""
         try:
             self._guard(finish)
         except BaseException as error:
-            self._fail(error)
+            if not self._may_close_again():
+                self._fail(error)
             raise
         self._closed = True
+
+    def _may_close_again(self) -> bool:
+        """Whether a call has failed but nothing is lost, so that it can be repeated."""
+        return False
 
     def _fail(self, error: BaseException) -> None:
         self.abort()

@@ -69,6 +69,7 @@ class FillContext(Filler):
     def commit_cluster(self) -> None:
         """End the cluster here and write it."""
         self._check_open()
+        self._retry()
         self._hand_on()
         self._guard(self._context.commit_cluster)
 
@@ -76,13 +77,21 @@ class FillContext(Filler):
         """Write the open cluster and end; does nothing if closed already.
 
         Raises:
-            UsageError: closing it failed before.
+            UsageError: closing it failed before, and cannot be repeated (see `DataSetWriter.close`).
         """
         if self._is_over():
             return
         self._end(self._finish)
 
+    def _may_close_again(self) -> bool:
+        return self._context.may_close_again
+
+    def _retry(self) -> None:
+        if self._may_close_again():
+            self._guard(self._context.go_on)
+
     def _finish(self) -> None:
+        self._retry()
         self._hand_on()
         self._context.close()
         self._writer._open.discard(id(self))
@@ -203,7 +212,7 @@ class ParallelDataSetWriter(Closing):
 
         Raises:
             UsageError: a context is still open; nothing is lost: close it, then the writer. Or closing the writer
-                failed before.
+                failed before, and cannot be repeated (see `DataSetWriter.close`).
         """
         if self._is_over():
             return
@@ -212,9 +221,13 @@ class ParallelDataSetWriter(Closing):
         except UsageError:
             raise
         except Error as error:
-            self._fail(error)
+            if not self._may_close_again():
+                self._fail(error)
             raise
         self._closed = True
+
+    def _may_close_again(self) -> bool:
+        return self._writer.may_close_again
 
     def abort(self) -> None:
         """Close without committing: the file keeps the last commit."""

@@ -82,6 +82,8 @@ class Claim {
 
   bool is_own() const { return environment().process().process == claim_.process; }  // not of a parent
 
+  // True if another process has taken it over, as far as this one knows.
+  bool lost() const noexcept { return good_until_.load(std::memory_order_relaxed) == 0; }
   // To be called before each write. Throws if the claim is lost, or may be lost and cannot be renewed.
   void check();
   // Commits this anchor. Throws if the commit failed or its outcome is unknown; the message says which.

@@ -155,7 +155,7 @@ std::vector<std::uint64_t> ObjectPartWriter::write_pages(std::span<const PagePar
 
 std::vector<std::uint64_t> ObjectPartWriter::begin_pages(std::span<const PagePart> pages,
                                                          ClusterWriteState& cluster,
-                                                         std::shared_ptr<void> memory) {
+                                                         std::shared_ptr<PageBytes> memory) {
   PlannedPages planned = plan(pages, cluster);
   uploader_->begin(std::move(planned.updates), std::move(memory));
   return std::move(planned.locations);

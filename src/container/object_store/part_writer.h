@@ -40,7 +40,7 @@ class ObjectPartWriter final : public WriteContainer {
   std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages,
                                          ClusterWriteState& cluster) override;
   std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterWriteState& cluster,
-                                         std::shared_ptr<void> memory) override;
+                                         std::shared_ptr<PageBytes> memory) override;
   Locator::Kind page_kind() const noexcept override { return Locator::Kind::object64; }
   bool shares_pages() const noexcept override { return plan_.mapping == ObjectMapping::object_per_page; }
   bool keeps_journal() const noexcept override { return false; }

@@ -30,11 +30,6 @@ void ObjectUploader::check_failure() const {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-bool ObjectUploader::failed() const {
-  const std::lock_guard lock(mutex_);
-  return failure_ != nullptr;
-}
-
 void ObjectUploader::fail(std::exception_ptr failure) {
   const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::move(failure);
@@ -76,19 +71,38 @@ void ObjectUploader::run(const std::vector<ObjectUpdate>& updates) {
   try {
     perform(updates);
   } catch (...) {
+    lost_ = true;  // the caller's memory is the caller's
     fail(std::current_exception());
     throw;
   }
 }
 
-void ObjectUploader::begin(std::vector<ObjectUpdate> updates, std::shared_ptr<void> memory) {
+// Updates that were done are done again: they write the same values.
+void ObjectUploader::perform_or_keep(Batch batch) {
+  std::exception_ptr failure;
+  try {
+    perform(batch.updates);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) keep(std::move(batch), std::move(failure));
+}
+
+void ObjectUploader::keep(Batch batch, std::exception_ptr failure) {
+  if (batch.memory) batch.memory->kept();
+  const std::lock_guard lock(mutex_);
+  failed_.push_back(std::move(batch));
+  if (!failure_) failure_ = std::move(failure);
+}
+
+void ObjectUploader::begin(std::vector<ObjectUpdate> updates, std::shared_ptr<PageBytes> memory) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || under_way_ < most_threads; });
   check_failure();
   if (updates.empty()) return;
   if (under_way_ == threads_.size() && !start_thread()) {
     lock.unlock();
-    return run(updates);
+    return perform_or_keep({std::move(updates), std::move(memory)});
   }
   waiting_.push_back({std::move(updates), std::move(memory)});
   ++under_way_;
@@ -115,18 +129,29 @@ void ObjectUploader::work() {
     waiting_.pop_front();
     const bool in_vain = failure_ != nullptr;
     lock.unlock();
-    if (!in_vain) {
-      try {
-        perform(batch.updates);
-      } catch (...) {
-        fail(std::current_exception());
-      }
-    }
-    batch = {};
+    in_vain ? keep(std::move(batch), nullptr) : perform_or_keep(std::move(batch));
     lock.lock();
     --under_way_;
     changed_.notify_all();
   }
+}
+
+void ObjectUploader::retry(bool waits) {
+  std::unique_lock lock(mutex_);
+  if (!failure_ && !waits) return;
+  changed_.wait(lock, [&] { return under_way_ == 0; });
+  if (!failure_ || lost_) return;
+  failure_ = nullptr;
+  std::vector<Batch> again = std::exchange(failed_, {});
+  if (!again.empty() && threads_.empty() && !start_thread()) {
+    lock.unlock();
+    for (Batch& batch : again) perform_or_keep(std::move(batch));
+    return;
+  }
+  under_way_ += again.size();
+  for (Batch& batch : again) waiting_.push_back(std::move(batch));
+  lock.unlock();
+  changed_.notify_all();
 }
 
 void ObjectUploader::finish() {

@@ -2,10 +2,12 @@
 // batches reuse, so that several fill contexts write in parallel. A batch that transfers ownership of its
 // memory runs on a background thread; other batches run on the caller's.
 //
-// Thread-safe. The first failure is permanent: every later call throws it.
+// Thread-safe. After the first failure every call throws it, until retry(): batches that own their memory are
+// kept and run again.
 #ifndef COLONNADE_CONTAINER_OBJECT_STORE_UPLOADER_H
 #define COLONNADE_CONTAINER_OBJECT_STORE_UPLOADER_H
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -14,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "container/container.h"
 #include "container/object_store/updates.h"
 #include "io/object_store.h"
 
@@ -29,20 +32,25 @@ class ObjectUploader {
   // Returns when all updates are done.
   void run(const std::vector<ObjectUpdate>& updates);
   // Returns at once, or after an earlier batch ends if too many are in flight. `memory` owns the bytes of the
-  // updates and is released when they are done, also after a failure.
-  void begin(std::vector<ObjectUpdate> updates, std::shared_ptr<void> memory);
+  // updates and is released when they are done.
+  void begin(std::vector<ObjectUpdate> updates, std::shared_ptr<PageBytes> memory);
   // Waits for all batches in flight.
   void finish();
-  bool failed() const;
+  // Begins what failed again, once no batch is in flight. Does nothing if nothing failed, or if lost(); with
+  // `waits` it waits whether what is in flight fails.
+  void retry(bool waits);
+  bool lost() const noexcept { return lost_; }  // true after a failure of run()
 
  private:
   struct Batch {
     std::vector<ObjectUpdate> updates;
-    std::shared_ptr<void> memory;
+    std::shared_ptr<PageBytes> memory;
   };
 
   void check_failure() const;  // the caller holds mutex_
   void fail(std::exception_ptr failure);
+  void perform_or_keep(Batch batch);
+  void keep(Batch batch, std::exception_ptr failure);
   std::unique_ptr<io::ObjectQueue> take_queue();
   void perform(const std::vector<ObjectUpdate>& updates);
   bool start_thread();
@@ -54,6 +62,8 @@ class ObjectUploader {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<io::ObjectQueue>> idle_queues_;
   std::deque<Batch> waiting_;
+  std::vector<Batch> failed_;  // and what followed them
+  std::atomic<bool> lost_ = false;
   std::size_t under_way_ = 0;  // batches in flight
   std::vector<std::thread> threads_;
   bool ends_ = false;

@@ -43,7 +43,7 @@ TEST_F(Uploads, RunReturnsWhenAllIsThere) {
 
 TEST_F(Uploads, MemoryIsHeldAsLongAsItIsNeeded) {
   test_.faults().hold(StoreOperation::update);
-  const auto memory = std::make_shared<int>();
+  const auto memory = std::make_shared<PageBytes>();
   uploader_->begin(updates(1), memory);
   test_.faults().wait_until_held(StoreOperation::update, 1);
   EXPECT_GE(memory.use_count(), 2);
@@ -63,17 +63,31 @@ TEST_F(Uploads, BatchesOverlap) {
   EXPECT_EQ(test_.addresses().size(), 8u);
 }
 
-TEST_F(Uploads, AFailureShowsAtTheNextCallAndStays) {
+TEST_F(Uploads, AFailureStaysUntilItIsRepeated) {
   test_.faults().fail(StoreOperation::update);
-  const auto memory = std::make_shared<int>();
+  const auto memory = std::make_shared<PageBytes>();
   uploader_->begin(updates(1, 20), memory);
   EXPECT_EQ(error_of([&] { uploader_->finish(); }).kind(), ErrorKind::io);
-  EXPECT_EQ(memory.use_count(), 1);
-  EXPECT_TRUE(uploader_->failed());
+  EXPECT_EQ(memory.use_count(), 2);
+  EXPECT_THROW(uploader_->finish(), Error);
   EXPECT_THROW(uploader_->begin(updates(30), memory), Error);
   EXPECT_THROW(uploader_->run(updates(30)), Error);
+  EXPECT_EQ(memory.use_count(), 2);
+  test_.faults().fail(StoreOperation::update, 3);
+  uploader_->retry(true);
   EXPECT_THROW(uploader_->finish(), Error);
+  uploader_->retry(false);
+  uploader_->finish();
   EXPECT_EQ(memory.use_count(), 1);
+  EXPECT_EQ(test_.addresses().size(), 20u);
+}
+
+TEST_F(Uploads, WhatTheCallerOwnsIsNotRepeated) {
+  test_.faults().fail(StoreOperation::update);
+  EXPECT_THROW(uploader_->run(updates(1)), Error);
+  EXPECT_TRUE(uploader_->lost());
+  uploader_->retry(true);
+  EXPECT_THROW(uploader_->finish(), Error);
 }
 
 // Lets no further thread of this process begin, as where a limit is reached.
@@ -109,7 +123,7 @@ TEST_F(Uploads, TheCallerWritesWhereThereCanBeNoThread) {
 
 TEST_F(Uploads, TheDestructorWaits) {
   test_.faults().delay(StoreOperation::update, std::chrono::milliseconds(5));
-  const auto memory = std::make_shared<int>();
+  const auto memory = std::make_shared<PageBytes>();
   uploader_->begin(updates(1, 3), memory);
   uploader_.reset();
   EXPECT_EQ(memory.use_count(), 1);

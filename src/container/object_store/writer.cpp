@@ -212,7 +212,7 @@ std::vector<std::uint64_t> ObjectContainerWriter::write_pages(std::span<const Pa
 
 std::vector<std::uint64_t> ObjectContainerWriter::begin_pages(std::span<const PagePart> pages,
                                                               ClusterWriteState& cluster,
-                                                              std::shared_ptr<void> memory) {
+                                                              std::shared_ptr<PageBytes> memory) {
   PlannedPages planned = plan(pages, cluster);
   uploader_->begin(std::move(planned.updates), std::move(memory));
   return std::move(planned.locations);
@@ -275,7 +275,13 @@ void ObjectContainerWriter::commit(const Anchor& anchor) {
       const std::lock_guard lock(numbers_mutex_);
       record = anchor_record(anchor);
     }
-    claim_->commit(record);
+    try {
+      claim_->commit(record);
+    } catch (const Error&) {
+      const std::lock_guard lock(numbers_mutex_);
+      failed_footers_.push_back({.size = anchor.footer_size, .offset = anchor.footer_offset});
+      throw;
+    }
     adopt(std::move(record));
     if (durability_ == Durability::machine) {
       is_settled_ = false;
@@ -298,6 +304,8 @@ void ObjectContainerWriter::adopt(AnchorRecord record) {
   const Anchor& before = committed_.anchor;
   if (committed_.generation != 0)
     retired_.push_back({record.commit, {.size = before.footer_size, .offset = before.footer_offset}});
+  for (const Locator& footer : std::exchange(failed_footers_, {}))
+    retired_.push_back({record.commit, footer});
   std::erase_if(retired_, [&](const Retired& each) {
     return each.blob.offset == record.anchor.header_offset || each.blob.offset == record.anchor.footer_offset;
   });

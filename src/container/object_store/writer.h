@@ -50,13 +50,17 @@ class ObjectContainerWriter final : public WriteContainer {
   std::vector<std::uint64_t> write_pages(std::span<const PagePart> pages,
                                          ClusterWriteState& cluster) override;
   std::vector<std::uint64_t> begin_pages(std::span<const PagePart> pages, ClusterWriteState& cluster,
-                                         std::shared_ptr<void> memory) override;
+                                         std::shared_ptr<PageBytes> memory) override;
   Locator::Kind page_kind() const noexcept override { return Locator::Kind::object64; }
   bool shares_pages() const noexcept override { return plan_.mapping == ObjectMapping::object_per_page; }
   bool keeps_journal() const noexcept override { return false; }
   std::uint64_t max_key_size() const noexcept override { return plan_.traits.max_value; }
   bool replaces() const noexcept override { return replaces_ && !has_committed_; }
   void flush() override;
+  bool may_retry() const noexcept override {
+    return !closed_ && claim_ && !claim_->lost() && uploader_ && !uploader_->lost();
+  }
+  void retry(bool waits) override { uploader_->retry(waits); }
   void retire_blob(const Locator& blob) override;
   void commit(const Anchor& anchor) override;
   void close() override;
@@ -111,6 +115,7 @@ class ObjectContainerWriter final : public WriteContainer {
     Locator blob;
   };
   std::deque<Retired> retired_;
+  std::vector<Locator> failed_footers_;  // of commits that failed, or perhaps not
   bool closed_ = false;
   std::unique_ptr<ObjectUploader> uploader_;  // last: destroyed first
 };

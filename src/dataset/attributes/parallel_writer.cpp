@@ -8,6 +8,7 @@
 #include "colonnade/parallel_writer.h"
 
 #include <algorithm>
+#include <deque>
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -50,7 +51,7 @@ struct ParallelAttributeSet::Impl {
   };
   struct PlacedRow {
     IndexRange range;
-    Row* row = nullptr;
+    std::shared_ptr<Row> row;
   };
 
   // Adds the rows whose entries are all in the data set.
@@ -60,22 +61,29 @@ struct ParallelAttributeSet::Impl {
       const auto placed = data_set->placed(row.context);
       return row.entries.last() <= (placed.empty() ? 0 : placed.back().own + placed.back().entries);
     });
-    std::vector<PlacedRow> ready;
-    for (auto row = waiting.begin(); row != waits; ++row)
+    for (auto each = waiting.begin(); each != waits; ++each) {
+      const auto row = std::make_shared<Row>(std::move(*each));
       for (const IndexRange& piece : pieces_of(data_set->placed(row->context), row->entries))
-        ready.push_back({piece, &*row});
+        ready.push_back({piece, row});
+    }
+    waiting.erase(waiting.begin(), waits);
     // The order depends on the data set, not on the timing of threads.
     std::ranges::sort(ready, {}, [](const PlacedRow& each) {
       return std::tuple(each.range.first(), each.row->context, each.row->number);
     });
-    for (const PlacedRow& each : ready) each.row->write(*writer, each.range);
-    waiting.erase(waiting.begin(), waits);
+    while (!ready.empty()) {
+      // A row that is added before a failure is not added again.
+      const PlacedRow next = std::move(ready.front());
+      ready.pop_front();
+      next.row->write(*writer, next.range);
+    }
   }
 
   page::DataSetSink* data_set = nullptr;
   std::unique_ptr<AttributeSetWriter> writer;
   std::mutex mutex;  // guards the members below
   std::vector<Row> waiting;
+  std::deque<PlacedRow> ready;  // in the data set
   std::size_t rows = 0;
 };
 

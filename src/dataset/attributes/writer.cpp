@@ -89,6 +89,7 @@ struct AttributeSetWriter::Impl {
     for (Field* field : fields) filler->connect(*field);
     user->complete_ = stored->complete_ = true;
     std::function<void()> commit = [this, more = std::move(flush)] {
+      state->try_again();
       if (more) more();
       filler->commit_cluster();
     };
@@ -227,6 +228,12 @@ void AttributeSetWriter::add(const IndexRange& range, Entry& values) {
 void AttributeSetWriter::append(std::span<const IndexRange> ranges, std::span<const NamedArray> arrays) {
   impl_->append(ranges, arrays);
 }
+bool AttributeSetWriter::may_try_again() const noexcept {
+  return impl_->state->may_try_again();
+}
+void AttributeSetWriter::try_again() {
+  impl_->state->try_again();
+}
 void AttributeSetWriter::end() noexcept {
   impl_->state->set_closed();
 }
@@ -238,6 +245,7 @@ struct AttributeAppender::Impl {
     return before ? before->context()
                   : ErrorContext{.uri = data_set->uri(), .data_set = data_set->descriptor().name};
   }
+  explicit Impl(std::shared_ptr<page::DataSetSink> sink) : data_set(sink), state(std::move(sink)) {}
   // Ends the sets once they are committed.
   void end() const noexcept {
     for (const auto& set : sets) set->end();
@@ -245,6 +253,7 @@ struct AttributeAppender::Impl {
 
   std::unique_ptr<page::PageSource> before;  // null: others commit the data set
   std::shared_ptr<page::DataSetSink> data_set;
+  dataset::WriterState state;  // of its end; each set has its own
   std::vector<std::unique_ptr<AttributeSetWriter>> sets;
   bool closed = false;
 };
@@ -255,13 +264,12 @@ std::unique_ptr<AttributeAppender> AttributeAppender::open(std::string_view name
     dataset::check(options);
     // Locked from here on.
     auto container = container::replace_container(uri, name, dataset::container_options(options));
-    auto impl = std::make_unique<Impl>();
-    impl->before = page::PageSource::open(std::string(name), container::open_container(uri), {});
-    const Descriptor& there = impl->before->descriptor();
+    auto before = page::PageSource::open(std::string(name), container::open_container(uri), {});
     WriteOptions writing = options;
     writing.checkpoint_every = {};
-    impl->data_set = std::make_shared<page::DataSetSink>(std::move(container), writing);
-    impl->data_set->resume(there);
+    auto impl = std::make_unique<Impl>(std::make_shared<page::DataSetSink>(std::move(container), writing));
+    impl->before = std::move(before);
+    impl->data_set->resume(impl->before->descriptor());
     return std::unique_ptr<AttributeAppender>(new AttributeAppender(std::move(impl)));
   });
 }
@@ -294,24 +302,39 @@ AttributeSetWriter& AttributeAppender::add_attribute_set(std::unique_ptr<Model> 
   });
 }
 
+bool AttributeAppender::may_close_again() const noexcept {
+  const auto may = [](const auto& set) { return set->may_try_again(); };
+  return impl_->state.may_try_again() || std::ranges::any_of(impl_->sets, may);
+}
+
+void AttributeAppender::go_on() {
+  impl_->state.try_again();
+  for (const auto& set : impl_->sets) set->try_again();
+}
+
 void AttributeAppender::close() {
-  if (std::exchange(impl_->closed, true) || !impl_->before) return;
+  if (impl_->closed || !impl_->before) return;
   with_context(impl_->context(), [&] {
+    // Without a set nothing is to be committed.
+    if (impl_->sets.empty()) return impl_->data_set->abandon();
+    go_on();
     try {
-      impl_->sets.empty() ? impl_->data_set->abandon() : impl_->data_set->close();
+      impl_->state.finishing([&] { impl_->data_set->close(); });
     } catch (...) {
+      if (may_close_again()) throw;
+      impl_->closed = true;
       impl_->data_set->abandon();
       throw;
     }
   });
+  impl_->closed = true;
   impl_->end();
 }
 
 std::unique_ptr<AttributeAppender> dataset::add_before_commit(
     std::shared_ptr<page::DataSetSink> data_set, const std::function<void(AttributeAppender&)>& add) {
   if (!add) return nullptr;
-  auto impl = std::make_unique<AttributeAppender::Impl>();
-  impl->data_set = std::move(data_set);
+  auto impl = std::make_unique<AttributeAppender::Impl>(std::move(data_set));
   std::unique_ptr<AttributeAppender> appender(new AttributeAppender(std::move(impl)));
   add(*appender);
   appender->close();

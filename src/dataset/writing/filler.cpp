@@ -11,6 +11,9 @@
 namespace colonnade::dataset {
 namespace {
 
+constexpr std::string_view how_to_go_on =
+    "when the cause is gone, call close() or commit again: what was filled is kept in memory until then";
+
 // The maximum number of entries filled one by one between two checks of the cluster's size.
 constexpr std::uint64_t max_fill_block = 4096;
 // The maximum number of entries of arrays appended at a time: enough for whole pages of each column, which
@@ -31,22 +34,44 @@ void append_values(const std::vector<Copy>& copies) {
 void WriterState::refuse() const {
   if (closed_) throw Error(ErrorKind::usage, "the writer is closed", "", {.uri = data_set_->uri()});
   const std::lock_guard lock(mutex_);
-  throw Error(
-      ErrorKind::usage,
-      "an earlier write failed, so nothing can be added any more" + (failure_.empty() ? "" : ": " + failure_),
-      "write the data set again; what was committed before the failure can be read",
-      {.uri = data_set_->uri()});
+  const std::string cause = failure_.empty() ? "" : ": " + failure_;
+  if (may_try_again())
+    throw Error(ErrorKind::usage, "an earlier write failed, so nothing can be added now" + cause,
+                std::string(how_to_go_on), {.uri = data_set_->uri()});
+  throw Error(ErrorKind::usage, "an earlier write failed, so nothing can be added any more" + cause,
+              "write the data set again; what was committed before the failure can be read",
+              {.uri = data_set_->uri()});
+}
+
+Error WriterState::with_advice(const Error& error) {
+  if (error.advice().starts_with(how_to_go_on)) return error;  // of an attribute set
+  return {error.kind(), error.problem(),
+          std::string(how_to_go_on) + (error.advice().empty() ? "" : "; otherwise: " + error.advice()),
+          error.context()};
 }
 
 // Other threads get this error first, perhaps, and should see the cause.
-void WriterState::note_failure(std::string_view why) noexcept {
+void WriterState::note_failure(std::string_view why, bool again) noexcept {
   const std::lock_guard lock(mutex_);
-  if (failed_) return;
+  if (failed_) {
+    again_ = again_ && again;
+    return;
+  }
+  again_ = again;
   try {
     failure_ = why;
   } catch (const std::bad_alloc&) {  // the error goes without it
   }
   failed_ = true;
+}
+
+void WriterState::try_again() {
+  if (!failed_) return;
+  const std::lock_guard lock(mutex_);
+  if (!may_try_again()) return;
+  data_set_->retry(true);
+  failure_.clear();
+  failed_ = again_ = false;
 }
 
 Filler::Filler(std::shared_ptr<WriterState> state, const Fields& fields, std::uint64_t model_id,
@@ -102,25 +127,30 @@ void Filler::fill(Entry& entry) {
     append_values<std::uint8_t>(copies_[0]);
     for (const Call& call : calls_) call.field->append(call.value);
     ++entries_;
-    if (--until_check_ == 0) after_entries();
   });
+  if (--until_check_ == 0) after_entries();
 }
 
 void Filler::append(std::span<const NamedArray> arrays) {
   state_->ensure_open();
   ColumnarInput input = with_context({.uri = sink_.uri(), .data_set = sink_.descriptor().name},
                                      [&] { return ColumnarInput(fields_, arrays); });
-  state_->guarded([&] { append_all(input); });
+  append_all(input);
 }
 
 void Filler::append_all(ColumnarInput& input) {
+  std::exception_ptr late;
   while (input.position() < input.entries()) {
-    const std::uint64_t step = batch(input);
-    input.append(step);
-    entries_ += step;
-    after_entries();
+    // What cannot be written now is accepted as a whole.
+    const std::uint64_t step = late ? input.entries() - input.position() : batch(input);
+    state_->guarded([&] {
+      input.append(step);
+      entries_ += step;
+    });
+    if (!late) late = state_->failure_of([this] { write_if_full(); });
   }
-  sink_.keep_lent();
+  state_->guarded([&] { sink_.keep_lent(); });
+  if (late) state_->between_entries([&] { std::rethrow_exception(late); });
 }
 
 // As many entries as the open cluster has room for, but at least one.
@@ -138,6 +168,12 @@ std::uint64_t Filler::batch(const ColumnarInput& input) const {
 }
 
 void Filler::after_entries() {
+  until_check_ = 1;
+  state_->between_entries([this] { write_if_full(); });
+}
+
+void Filler::write_if_full() {
+  sink_.throw_late();
   const std::uint64_t size = open_bytes();
   if (size >= uncompressed_target_) return write_cluster();
   // The next check is due when at most half of the remaining room can be full, judging by the entries so far.
@@ -146,22 +182,29 @@ void Filler::after_entries() {
 }
 
 void Filler::flush_columns() {
-  state_->guarded([&] { sink_.flush_columns(); });
+  state_->between_entries([&] {
+    sink_.flush_columns();
+    sink_.throw_late();
+  });
 }
 
 void Filler::commit_cluster() {
-  state_->guarded([&] { write_cluster(); });
+  state_->finishing([&] { write_cluster(); });
 }
 
 void Filler::write_cluster() {
   if (open_entries() == 0) return;
   sink_.flush_columns();
-  uncompressed_total_ += sink_.uncompressed_bytes();
-  compressed_total_ += sink_.sealed_bytes();
-  add_cluster_(sink_.write_cluster(open_entries()));
+  const std::uint64_t uncompressed = sink_.uncompressed_bytes();
+  const std::uint64_t compressed = sink_.sealed_bytes();
+  ClusterDescriptor cluster = sink_.write_cluster(open_entries());
+  uncompressed_total_ += uncompressed;
+  compressed_total_ += compressed;
   written_entries_ = entries_;
   for (const auto& field : fields_) field->commit_cluster();
   set_target();
+  // A checkpoint of it may fail, but it is added.
+  add_cluster_(std::move(cluster));
 }
 
 void Filler::set_target() {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -46,21 +47,69 @@ class WriterState {
     try {
       work();
     } catch (const Error& error) {
-      note_failure(error.problem());
-      throw error.with({.uri = data_set_->uri(), .data_set = data_set_->descriptor().name});
+      note_failure(error.problem(), false);
+      throw error.with(context());
     } catch (...) {
-      note_failure("");
+      note_failure("", false);
       throw;
     }
   }
 
+  // The same for work between two entries, which can be repeated if the container says so.
+  template <class Work>
+  void between_entries(Work&& work) {
+    ensure_open();
+    try {
+      work();
+    } catch (const Error& error) {
+      const bool again = may_repeat(error);
+      note_failure(error.problem(), again);
+      throw(again ? with_advice(error) : error).with(context());
+    } catch (...) {
+      note_failure("", false);
+      throw;
+    }
+  }
+
+  // The same, but returns a failure after which it can be repeated. between_entries() is to throw it.
+  template <class Work>
+  std::exception_ptr failure_of(Work&& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      if (may_repeat(error)) return std::current_exception();
+      between_entries([] { throw; });
+    } catch (...) {
+      between_entries([] { throw; });
+    }
+    return nullptr;
+  }
+
+  // The same for work that writes what was accepted and accepts nothing: it repeats what failed.
+  template <class Work>
+  void finishing(Work&& work) {
+    try_again();
+    if (!failed_ && !closed_) data_set_->retry(false);  // what failed since in the background
+    between_entries(std::forward<Work>(work));
+  }
+  // Makes an end of the failure that finishing() may repeat.
+  void try_again();
+  // True after such a failure.
+  bool may_try_again() const noexcept { return failed_ && again_ && !closed_ && data_set_->may_retry(); }
+
  private:
+  ErrorContext context() const { return {.uri = data_set_->uri(), .data_set = data_set_->descriptor().name}; }
+  bool may_repeat(const Error& error) const noexcept {
+    return error.kind() == ErrorKind::io && data_set_->may_retry();
+  }
   [[noreturn]] void refuse() const;
-  void note_failure(std::string_view why) noexcept;
+  static Error with_advice(const Error& error);
+  void note_failure(std::string_view why, bool again) noexcept;
 
   std::shared_ptr<page::DataSetSink> data_set_;
   std::atomic<bool> closed_ = false;
   std::atomic<bool> failed_ = false;
+  std::atomic<bool> again_ = false;  // failed_, but nothing is lost
   mutable std::mutex mutex_;
   std::string failure_;  // the first one; guarded by mutex_
 };
@@ -101,6 +150,7 @@ class Filler {
   std::uint64_t batch(const ColumnarInput& input) const;
   std::uint64_t open_bytes() const noexcept { return sink_.uncompressed_bytes() + sink_.open_bytes(); }
   void after_entries();
+  void write_if_full();
   void write_cluster();
   void set_target();
 

@@ -43,7 +43,7 @@ struct ParallelWriter::Impl {
   }
 
   void close() {
-    state->guarded([&] { data_set.close(); });
+    state->finishing([&] { data_set.close(); });
     state->set_closed();
     for (const auto& set : attribute_sets) set->end();
   }
@@ -200,6 +200,10 @@ void FillContext::close() {
   impl_->finish();
 }
 
+bool FillContext::may_close_again() const noexcept {
+  return impl_->writer->state->may_try_again();
+}
+
 void FillContext::discard() noexcept {
   impl_->finish();
 }
@@ -262,6 +266,10 @@ std::uint64_t ParallelWriter::num_entries() const {
   return impl_->data_set.entries();
 }
 
+bool ParallelWriter::may_close_again() const noexcept {
+  return impl_->state->may_try_again();
+}
+
 bool ParallelWriter::replaces() const noexcept {
   return impl_->data_set.container().replaces();
 }
@@ -289,18 +297,18 @@ ParallelAttributeSet& ParallelWriter::add_attribute_set(std::unique_ptr<Model> m
 
 void ParallelWriter::commit_staged() {
   const auto turn = impl_->turn();
-  impl_->state->guarded([&] { impl_->data_set.commit_staged(); });
+  impl_->state->finishing([&] { impl_->data_set.commit_staged(); });
 }
 
 void ParallelWriter::commit_data_set() {
   const auto turn = impl_->turn();
-  impl_->state->guarded([&] { impl_->data_set.commit_data_set(); });
+  impl_->state->finishing([&] { impl_->data_set.commit_data_set(); });
 }
 
 void ParallelWriter::close() {
   const auto turn = impl_->turn();
   if (impl_->state->closed()) return;
-  impl_->state->ensure_open();
+  if (!impl_->state->may_try_again()) impl_->state->ensure_open();
   if (const std::size_t open = impl_->contexts_open; open > 0)
     throw Error(ErrorKind::usage,
                 fmt::format("{} of the writer's fill contexts {} still open", open, open == 1 ? "is" : "are"),

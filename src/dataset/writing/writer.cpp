@@ -1,6 +1,7 @@
 // Filling, schema extension, commits; see colonnade/writer.h.
 #include "colonnade/writer.h"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <vector>
@@ -137,6 +138,10 @@ Model& Writer::model() noexcept {
 std::uint64_t Writer::num_entries() const noexcept {
   return impl_->entries_before + impl_->filler.entries();
 }
+bool Writer::may_close_again() const noexcept {
+  const auto may = [](const auto& set) { return set->may_try_again(); };
+  return impl_->state->may_try_again() || std::ranges::any_of(impl_->attribute_sets, may);
+}
 bool Writer::replaces() const noexcept {
   return impl_->data_set.container().replaces();
 }
@@ -214,18 +219,19 @@ void Writer::flush_columns() {
 }
 
 void Writer::commit_cluster() {
+  for (const auto& set : impl_->attribute_sets) set->try_again();
   impl_->filler.commit_cluster();
 }
 
 void Writer::commit_data_set() {
   commit_cluster();
-  impl_->state->guarded([&] { impl_->data_set.commit_data_set(); });
+  impl_->state->finishing([&] { impl_->data_set.commit_data_set(); });
 }
 
 void Writer::close() {
   if (impl_->state->closed()) return;
   commit_cluster();
-  impl_->state->guarded([&] { impl_->data_set.close(); });
+  impl_->state->finishing([&] { impl_->data_set.close(); });
   impl_->end();
 }
 
