@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "colonnade/descriptor.h"
 #include "colonnade/error.h"
 #include "colonnade/field.h"
 #include "format/envelope_check.h"
@@ -41,6 +42,28 @@ std::vector<Field*> children(const Field& field) {
   return result;
 }
 
+// The columns as they are, not as a new field of the type would have them.
+void take_encodings(Field& field, const Descriptor& there, std::uint32_t id) {
+  const FieldDescriptor& stored = there.fields[id];
+  if (!stored.representations.empty() && field.column_count() == stored.representations.front().size()) {
+    std::vector<ColumnEncoding> encodings;
+    for (const std::uint32_t column : stored.representations.front())
+      encodings.push_back(there.columns[column].encoding);
+    if (!encodings.empty()) field.set_encodings(std::move(encodings));
+  }
+  for (const auto& child : field.children())
+    for (const std::uint32_t below : stored.children)
+      if (there.fields[below].name == child->name()) take_encodings(*child, there, below);
+}
+
+std::unique_ptr<Field> field_to_continue(const Descriptor& there, std::uint32_t id) {
+  if (id >= there.fields.size()) throw Error(ErrorKind::usage, "there is no such field");
+  std::unique_ptr<Field> field = make_field(there, id);
+  field->set_description(there.fields[id].description);
+  take_encodings(*field, there, id);
+  return field;
+}
+
 }  // namespace
 
 void register_fields(nb::module_& module) {
@@ -70,6 +93,8 @@ void register_fields(nb::module_& module) {
       [](const Descriptor& descriptor, std::uint32_t field) { return make_field(descriptor, field); },
       nb::arg("descriptor"), nb::arg("field"),
       "The field that reads a stored field, without the parts that cannot be read.");
+  module.def("field_to_continue", &field_to_continue, nb::arg("descriptor"), nb::arg("field"),
+             "The same with the encodings of its columns, to write more of it.");
   module.def("make_record", &make_record, nb::arg("name"), nb::arg("members"), "A record without type name.");
   module.def("make_collection", &make_collection, nb::arg("name"), nb::arg("item"),
              "A collection without type name.");

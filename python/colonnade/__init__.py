@@ -47,7 +47,7 @@ from .reading.metrics import ReadMetrics
 from .reading.opening import datasets, open  # noqa: A004
 from .schema.fields import FieldInfo, Schema
 from .writing.attributes import AttributeAppender, AttributeRange, AttributeSetWriter
-from .writing.creating import DataSetWriter, add_attributes, create
+from .writing.creating import DataSetWriter, add_attributes, create, resume
 
 if TYPE_CHECKING:
     from .frame import (
@@ -177,6 +177,7 @@ __all__ = [
     "open",
     "remove_data_set",
     "repair",
+    "resume",
     "run_graphs",
     "trees",
     "variations_for",

@@ -979,6 +979,88 @@ def test_nothing_written_is_an_empty_data_set(tmp_path):
 # ---- Files
 
 
+@pytest.mark.parametrize("container", ["root", "bare", "obj"])
+def test_a_data_set_is_continued(tmp_path, container):
+    """With the encodings, projections and attributes that it has."""
+    uri = f"obj://{tmp_path}/store" if container == "obj" else str(tmp_path / "f.root")
+    schema = {"x": float, "v": "std::vector<float>", "r": [{"a": "std::int16_t", "s": str}]}
+    first = {"x": [0.25, 0.5], "v": [[1.5], []], "r": [[{"a": 1, "s": "b"}], []]}
+    more = {"x": [0.75], "v": [[2.5, 3.5]], "r": [[{"a": 2, "s": "c"}, {"a": 3, "s": ""}]]}
+    kind = {} if container == "obj" else {"container": container}
+    with colonnade.create(
+        uri, "Events", schema, encodings={"x": "Real16", "v._0": ("Real32Trunc", 12)}, **kind
+    ) as writer:
+        writer.add_projected("w", "std::vector<float>", {"w": "v", "w._0": "v._0"})
+        writer.extend(first)
+        writer.attributes("runs", {"run": int}).add({"run": 1}, 0, 2)
+    with colonnade.resume(uri, "Events", compression="lz4", checkpoint_every=1) as writer:
+        assert writer.num_entries == 2
+        assert writer.field_names == ["x", "v", "r"]
+        writer.extend(more)
+        writer.attributes("runs", {"run": int}).add({"run": 2}, 2, 3)
+    with colonnade.open(uri, "Events") as data_set:
+        expected = {name: first[name] + more[name] for name in first}
+        assert data_set.arrays()[["x", "v", "r"]].to_list() == [
+            dict(zip(expected, row, strict=True)) for row in zip(*expected.values(), strict=True)
+        ]
+        assert data_set.arrays()["w"].to_list() == expected["v"]
+        assert [row.values["run"] for row in data_set.attributes["runs"]] == [1, 2]
+    writer = colonnade.resume(uri, "Events")
+    with pytest.raises(colonnade.TypeMismatchError):
+        writer.extend({"x": [1.0]})
+    writer.abort()
+
+
+def test_what_cannot_be_continued(tmp_path):
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Events", {"x": int}) as writer:
+        writer.extend({"x": [1]})
+        writer.extend_schema({"late": float})
+        writer.extend({"x": [2], "late": [0.5]})
+    with pytest.raises(colonnade.SchemaError):
+        colonnade.resume(path, "Events")
+    with pytest.raises(colonnade.NotFoundError):
+        colonnade.resume(path, "Other")
+    with pytest.raises(colonnade.UsageError, match="no option 'append'"):
+        colonnade.resume(path, "Events", append=True)
+
+
+def test_a_failed_addition_with_checkpoints_is_continued(tmp_path):
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Old") as writer:
+        writer.extend({"x": [1, 2]})
+    writer = colonnade.create(path, "New", append=True, checkpoint_every=1)
+    for number in range(3):
+        writer.extend({"x": [number]})
+        writer.commit_cluster()
+    writer.extend({"x": [9]})
+    writer.abort()
+    with pytest.raises(colonnade.UsageError, match=r"colonnade\.resume\(\) in Python"):
+        colonnade.create(path, "New", {"x": int}, append=True)
+    with colonnade.resume(path, "New") as writer:
+        writer.extend({"x": [3, 4]})
+    with colonnade.open(path, "New") as data_set:
+        assert data_set["x"].to_numpy().tolist() == [0, 1, 2, 3, 4]
+    with colonnade.open(path, "Old") as data_set:
+        assert data_set["x"].to_numpy().tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("container", ["root", "bare"])
+def test_a_file_that_is_not_continued_after_all_is_cut_back(tmp_path, container):
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Events", compression="none", container=container) as writer:
+        writer.extend({"x": np.zeros(1000)})
+    size = path.stat().st_size
+    writer = colonnade.resume(path, "Events", compression="none")
+    writer.extend({"x": np.arange(100_000.0)})
+    writer.commit_cluster()
+    assert path.stat().st_size > size
+    writer.abort()
+    assert path.stat().st_size == size
+    with colonnade.open(path, "Events") as data_set:
+        assert data_set.num_entries == 1000
+
+
 @pytest.mark.parametrize("option", [{"append": True}, {"mode": "update"}])
 def test_adding_to_a_file_keeps_the_rest(tmp_path, option):
     path = tmp_path / "f.root"

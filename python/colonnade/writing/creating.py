@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from colonnade import _core
 from colonnade.annotations import checked, checked_methods
@@ -16,10 +16,13 @@ from colonnade.schema.spec import Encoding, Spec, build_field, infer
 
 from .attributes import AttributeAppender, AttributeSetWriter, find_or_make
 from .filling import Filler, build_fields, descriptions_of, encodings_of
-from .options import CheckpointEvery, Size, WriteMode, write_options
+from .options import CheckpointEvery, Size, WriteMode, WriteSettings, check_names, write_options
 from .sources import Batch, to_batch
 
-__all__ = ["DataSetWriter", "add_attributes", "create", "projection", "target_of"]
+if TYPE_CHECKING:
+    from typing import Unpack
+
+__all__ = ["DataSetWriter", "add_attributes", "create", "projection", "resume", "target_of"]
 
 
 @checked_methods
@@ -208,6 +211,21 @@ class DataSetWriter(Filler):
             self._descriptions = {**batch.notes, **self._descriptions}
             self._start({name: infer(column, name) for name, column in batch.columns.items()})
 
+    def _continue(self) -> None:
+        # The writer locks the data set, and compares.
+        there = _core.open(self._uri, self._name, _core.ReadOptions()).descriptor
+        projected: list[tuple[_core.Field, dict[str, str]]] = []
+        for number in there.top_level_fields():
+            field = _core.field_to_continue(there, number)
+            if there.fields[number].source_field is None:
+                self._fields[field.name] = field
+            else:
+                projected.append((field, _sources_below(there, number)))
+        self._writer = _core.resume_writer(
+            self._uri, self._name, list(self._fields.values()), projected, self._options
+        )
+        self._remember()
+
     def _start(self, schema: Mapping[str, Spec]) -> None:
         fields = build_fields(schema, self._encodings, self._descriptions, whole=True)
         self._writer = _core.make_writer(
@@ -343,6 +361,42 @@ def create(
 
 
 @checked
+def resume(
+    target: PathLike | tuple[PathLike, str],
+    name: str | None = None,
+    **settings: Unpack[WriteSettings],
+) -> DataSetWriter:
+    """Continue a data set after its last commit, with the fields and encodings that it has.
+
+        with colonnade.resume("f.root", "Events", checkpoint_every="30s") as writer:
+            writer.extend(events[writer.num_entries :])
+
+    It may be in a file, also beside others, or in an object store. Files over HTTP and in S3 cannot be changed. What
+    a killed writer left behind its last commit is given up: `repair` first to keep it.
+
+    Args:
+        target: file or store, and data set; see `create`.
+        name: the path of the data set in the file.
+        settings: the other options of `create` (compression, cluster_size, checkpoint_every, ...); those about the
+            layout of the data set, such as `max_key_size` and `object_mapping`, stay as they are.
+
+    Returns:
+        The writer, best used as a context manager. Its `num_entries` begins with those that are there.
+
+    Raises:
+        NotFoundError: no such data set.
+        SchemaError: the fields cannot be written by this version, or some were added by `extend_schema` later.
+        StorageError: the file cannot be written.
+        UsageError: an option is invalid.
+    """
+    uri, found = target_of(target, name)
+    check_names(settings, "a writer")
+    writer = DataSetWriter(uri, found, None, write_options(**settings))
+    writer._guard(writer._continue)
+    return writer
+
+
+@checked
 def add_attributes(
     target: PathLike | tuple[PathLike, str],
     name: str | None = None,
@@ -392,3 +446,15 @@ def target_of(target: PathLike | tuple[PathLike, str], name: str | None) -> tupl
         raise UsageError("the data set needs a name", "create('f.root', 'Events', ...)", uri=uri)
     check_order(uri, found, "create")
     return uri, found
+
+
+def _sources_below(there: _core.Descriptor, number: int) -> dict[str, str]:
+    """Return where the parts of a projected field are stored, by their paths."""
+    below = [number]
+    sources: dict[str, str] = {}
+    for field in below:  # it grows
+        source = there.fields[field].source_field
+        if source is not None:
+            sources[there.path_of(field)] = there.path_of(source)
+        below += there.fields[field].children
+    return sources

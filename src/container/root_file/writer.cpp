@@ -277,9 +277,12 @@ void RootFileWriter::load_path() {
       if (key.name == wanted && (!found || key.cycle > found->cycle)) found = std::move(key);
     if (!found) return;
     if (missing_.empty())
-      throw Error(ErrorKind::usage,
-                  fmt::format("the file already has an object \"{}\" of class {}", wanted, found->class_name),
-                  "another name, or another file");
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("the file already has an object \"{}\" of class {}", wanted, found->class_name),
+          found->class_name == format::anchor_class
+              ? "another name, or Writer::resume(), colonnade.resume() in Python, to add entries to it"
+              : "another name, or another file");
     if (!is_directory(*found))
       throw Error(
           ErrorKind::usage,
