@@ -11,7 +11,6 @@ import random
 import resource
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -123,17 +122,43 @@ def test_a_writer_that_is_given_up_leaves_the_last_commit(request):
     assert committed(place.uri) == 500
 
 
-def test_a_forgotten_writer_is_closed_once_more(request):
+@pytest.mark.parametrize("again", ["dropped", "create", "create_parallel", "resume", "add_attributes"])
+def test_a_failed_writer_is_in_nobodys_way(request, again):
+    """Nor does the traceback that may hold it, as in a notebook."""
     place = place_of(request, "folder")
     writer = colonnade.create(place.uri, "Events")
     writer.extend(piece(0, 500))
+    writer.commit()
+    writer.extend(piece(500, 900))
     with place.full(), pytest.raises(colonnade.StorageError):
         writer.close()
-    held = [writer]
-    del writer
-    with pytest.warns(ResourceWarning, match="never closed; it is now"):
-        held.clear()
-    assert committed(place.uri) == 500
+    if again == "dropped":
+        del writer
+        assert committed(place.uri) == 500
+    elif again == "create":
+        with colonnade.create(place.uri, "Events") as writer:
+            writer.extend(piece(0, 700))
+        assert committed(place.uri) == 700
+    elif again == "create_parallel":
+        with colonnade.create_parallel(place.uri, "Events", {"x": int}):
+            pass
+    elif again == "resume":
+        with colonnade.resume(place.uri, "Events") as writer:
+            writer.extend(piece(500, 600))
+        assert committed(place.uri) == 600
+    else:
+        with colonnade.add_attributes(place.uri, "Events") as appender:
+            appender.attributes("parts").add({"part": 0}, 0, 250)
+        assert committed(place.uri) == 500
+    assert colonnade.collect_garbage(place.uri, dry_run=True).removed == ()
+
+
+def test_a_second_writer_of_the_process_is_refused(request):
+    place = place_of(request, "folder")
+    with colonnade.create(place.uri, "Events", {"x": int}):
+        with pytest.raises(colonnade.UsageError, match=f"is being written by process {os.getpid()}") as refused:
+            colonnade.create(place.uri, "Events", {"x": int})
+        assert "abort()" in refused.value.advice
 
 
 def test_a_program_that_catches_the_error_loses_nothing(request):
@@ -241,12 +266,9 @@ class History:
             writer.extend(piece(self.given, self.given + 7))
             self.given += 7
             writer.close()
-        elif choice == "drop":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                writer._end_forgotten(failed=False)
         else:
-            writer.abort()
+            if choice == "resume" or not writer._waits:
+                writer.abort()
             self.parts = []
             seen = committed(self.place.uri)
             if seen is None:

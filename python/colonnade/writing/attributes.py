@@ -14,7 +14,7 @@ from colonnade.locks import ProcessLock
 from colonnade.misuse import column_name, mapping_of, whole_number
 from colonnade.schema.spec import Spec, infer
 
-from .filling import Closing, build_fields
+from .filling import Closing, build_fields, give_up_failed
 from .rows import Rows
 from .sources import to_batch
 
@@ -328,6 +328,7 @@ class AttributeAppender(Closing):
         super().__init__(uri, name)
         self._is_there = is_there
         self._sets: dict[str, AttributeSetWriter] = {}
+        give_up_failed(uri, name)
         self._writer = self._guard(begin)
         self._remember()
 

@@ -15,7 +15,7 @@ from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Encoding, Spec, build_field, infer
 
 from .attributes import AttributeAppender, AttributeSetWriter, find_or_make
-from .filling import Filler, build_fields, descriptions_of, encodings_of
+from .filling import Filler, build_fields, descriptions_of, encodings_of, give_up_failed
 from .options import CheckpointEvery, Size, WriteMode, WriteSettings, check_names, write_options
 from .sources import Batch, to_batch
 
@@ -212,6 +212,7 @@ class DataSetWriter(Filler):
             self._start({name: infer(column, name) for name, column in batch.columns.items()})
 
     def _continue(self) -> None:
+        give_up_failed(self._uri, self._name)
         # The writer locks the data set, and compares.
         there = _core.open(self._uri, self._name, _core.ReadOptions()).descriptor
         projected: list[tuple[_core.Field, dict[str, str]]] = []
@@ -228,6 +229,7 @@ class DataSetWriter(Filler):
 
     def _start(self, schema: Mapping[str, Spec]) -> None:
         fields = build_fields(schema, self._encodings, self._descriptions, whole=True)
+        give_up_failed(self._uri, self._name)
         self._writer = _core.make_writer(
             self._uri, self._name, list(fields.values()), self._projections, self._options, self._mode
         )

@@ -28,7 +28,7 @@ from .rows import Rows, flatten_list, has_map, has_variant
 from .sources import Batch, has_items, to_batch
 from .times import unit_of
 
-__all__ = ["Closing", "Filler", "build_fields", "descriptions_of", "encodings_of"]
+__all__ = ["Closing", "Filler", "build_fields", "descriptions_of", "encodings_of", "give_up_failed"]
 
 _ROWS_HELD = 4096
 Self = TypeVar("Self", bound="Closing")
@@ -40,6 +40,8 @@ class Closing(Located, ABC):
     def __init__(self, uri: str, name: str) -> None:
         self._closed = True  # until there is something to close
         self._failure: str | None = None
+        self._waits = False
+        """Whether closing has failed, and somebody may close it again."""
         self._process = os.getpid()
         super().__init__(uri, name)
 
@@ -86,10 +88,15 @@ class Closing(Located, ABC):
         try:
             self._guard(finish)
         except BaseException as error:
-            if not self._may_close_again():
-                self._fail(error)
+            self._note(error)
             raise
         self._closed = True
+
+    def _note(self, error: BaseException) -> None:
+        """After a failure of closing."""
+        self._waits = self._may_close_again()
+        if not self._waits:
+            self._fail(error)
 
     def _may_close_again(self) -> bool:
         """Whether a call has failed but nothing is lost, so that it can be repeated."""
@@ -127,6 +134,9 @@ class Closing(Located, ABC):
         """Close a writer that was not closed, unless that could replace a whole data set by a part of one."""
         if self._closed or not self._is_started() or self._process != os.getpid():
             return
+        if self._waits:  # whoever has got the error has not closed it again
+            self.abort()
+            return
         if not failed and not self._replaces():
             try:
                 self.close()
@@ -143,6 +153,14 @@ class Closing(Located, ABC):
             stacklevel=2,
         )
         self.abort()
+
+
+def give_up_failed(uri: str, name: str) -> None:
+    """End writers of the data set whose closing has failed: another one begins, and nobody can have both."""
+    for each in list(_unclosed.values()):
+        writer = each()
+        if writer is not None and writer._waits and (writer._uri, writer._name) == (uri, name):
+            writer._end_forgotten(failed=True)
 
 
 _unclosed: dict[int, weakref.ref[Closing]] = {}

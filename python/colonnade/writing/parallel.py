@@ -17,7 +17,7 @@ from colonnade.schema.spec import Encoding, Spec
 
 from .attributes import ContextAttributes, SharedAttributeSet
 from .creating import projection, target_of
-from .filling import Closing, Filler, build_fields, descriptions_of, encodings_of
+from .filling import Closing, Filler, build_fields, descriptions_of, encodings_of, give_up_failed
 from .options import WriteMode, WriteSettings, check_names, write_options
 
 if TYPE_CHECKING:
@@ -160,6 +160,7 @@ class ParallelDataSetWriter(Closing):
             schema, encodings_of(encodings), descriptions_of(field_descriptions), whole=True
         )
         projected = _projected({} if projections is None else projections)
+        give_up_failed(uri, name)
         self._writer = self._guard(
             lambda: _core.make_parallel_writer(
                 uri, name, list(self._fields.values()), projected, options, mode
@@ -221,8 +222,7 @@ class ParallelDataSetWriter(Closing):
         except UsageError:
             raise
         except Error as error:
-            if not self._may_close_again():
-                self._fail(error)
+            self._note(error)
             raise
         self._closed = True
 

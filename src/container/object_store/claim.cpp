@@ -66,10 +66,13 @@ std::string describe_writer(const ClaimRecord& claim) {
 }
 
 Error claimed_by_another(std::string_view name, const ClaimRecord& claim) {
+  const ProcessIdentity own = environment().process();
+  const bool is_here = claim.process == own.process && claim.host == own.host;
   return Error(ErrorKind::usage,
                fmt::format("the data set \"{}\" is being written by {}", name, describe_writer(claim)),
-               "wait until it is done, or choose another name; if that process hangs, end it, or run "
-               "`colonnade gc --force`",
+               is_here ? "close that writer, or give it up: discard(), abort() in Python"
+                       : "wait until it is done, or choose another name; if that process hangs, end it, or "
+                         "run `colonnade gc --force`",
                {.data_set = std::string(name)});
 }
 

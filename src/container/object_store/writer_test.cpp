@@ -191,7 +191,7 @@ TEST_F(ObjectContainer, OneWriterOfAName) {
   const Error error = error_of([&] { open(); });
   EXPECT_EQ(error.kind(), ErrorKind::usage);
   EXPECT_THAT(error.problem(), HasSubstr("is being written by process " + std::string("1") + " on host"));
-  EXPECT_THAT(error.advice(), HasSubstr("colonnade gc --force"));
+  EXPECT_THAT(error.advice(), HasSubstr("give it up: discard()"));
   EXPECT_EQ(error.context().uri, test_.uri());
   writer->commit(fill(*writer, 1));
   EXPECT_EQ(error_of([&] { open(); }).kind(), ErrorKind::usage);
