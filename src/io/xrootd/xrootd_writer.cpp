@@ -84,20 +84,19 @@ class XrootdWriter final : public WritableFile {
   void write(std::uint64_t offset, ByteSpan bytes) override { write_vector(offset, {&bytes, 1}); }
   void write_vector(std::uint64_t offset, std::span<const ByteSpan> parts) override;
 
-  // What could not be written may be behind the new end: then nothing is missing any more. A server that did
+  // Also after a failed write: if it was behind the new end, nothing is missing any more. A server that did
   // not answer is not asked again.
   void truncate(std::uint64_t size) override {
     static_cast<void>(open());
     wait_for_all();
     {
       const std::lock_guard lock(sending_->mutex);
-      if (sending_->failure && (sending_->lost_from < size || is_transient(sending_->failure->status)))
-        throw_failure();
+      if (sending_->failure && is_transient(sending_->failure->status)) throw_failure();
     }
     if (const XrdStatus status = open().truncate(size); !status.ok())
       throw failed(status, fmt::format("set the size to {} bytes", size));
     const std::lock_guard lock(sending_->mutex);
-    sending_->failure.reset();
+    if (sending_->lost_from >= size) sending_->failure.reset();
     size_ = size;
   }
 
