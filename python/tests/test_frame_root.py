@@ -329,6 +329,49 @@ def test_changes_of_histograms(frame):
         kept.Add(kept.to_hist())
 
 
+def test_bins_that_are_set_and_joined(frame):
+    h = frame.Histo1D(("h", "t;p", 10, -2, 2), "x")
+    before = h.values(flow=True)
+    joined = h.Rebin(5, "joined")
+    assert (joined.GetName(), h.GetNbinsX(), joined.GetXaxis().GetTitle()) == ("joined", 10, "p")
+    assert joined.values().tolist() == [before[1:6].sum(), before[6:11].sum()]
+    assert h.Rebin(3) is h.GetValue()  # the tenth bin is beyond now
+    assert h.values(flow=True).tolist() == [
+        before[0],
+        *before[1:10].reshape(3, 3).sum(axis=1),
+        before[10:].sum(),
+    ]
+    assert h.GetXaxis().GetXmax() == pytest.approx(1.6)
+    assert h.to_hist().axes[0].edges.tolist() == pytest.approx([-2, -0.8, 0.4, 1.6])
+    h.SetBinContent(2, 7)
+    h.SetBinError(2, 3)
+    assert h.Fill(0.1) == 2
+    assert (h.GetBinContent(2), h.GetBinError(2)) == (8, pytest.approx(math.sqrt(10)))
+    assert h.Fill(9, 0.5) == -1
+    h.SetDirectory(0)
+    h.SetTitle("new")
+    assert (h.GetTitle(), h.GetXaxis().GetTitle(), h.GetEntries()) == ("new", "p", ENTRIES + 3)
+    h.Reset()
+    assert (h.Integral(0, 4), h.GetEntries(), h.GetMean()) == (0, 0, 0)
+    named = frame.Histo1D(("h", "t", 10, -2, 2), "x").Clone("copy")
+    assert named.Rebin().GetName() == "copy"
+    flat = frame.Histo2D(("g", "t;a;b", 4, -2, 2, 3, 0, 2), "x", "w").GetValue()
+    along = flat.ProjectionY()
+    assert (along.GetName(), along.GetXaxis().GetTitle(), along.GetNbinsX()) == ("g_py", "b", 3)
+    assert along.values(flow=True).tolist() == flat.values(flow=True).sum(axis=0).tolist()
+    assert flat.ProjectionX("p", 2, 2).values().tolist() == flat.values()[:, 1].tolist()
+    for use, problem in (
+        (lambda: flat.Rebin(2), "one axis"),
+        (lambda: along.RebinY(2), "2 axes, not 1"),
+        (lambda: along.Rebin(4), "4 bins cannot be joined on an axis with 3"),
+        (lambda: along.Rebin(1, "n", [0.1, 1.9]), "0.1 is no edge"),
+        (lambda: along.Rebin(2, "n", [0.0, 0.0, 2.0]), "must rise"),
+        (lambda: flat.Fill(1), "takes 2 values and a weight, not 1"),
+    ):
+        with pytest.raises(colonnade.UsageError, match=problem):
+            use()
+
+
 @pytest.mark.parametrize(
     ("contents", "largest", "smallest"),
     [
@@ -907,7 +950,8 @@ def test_threads(file, monkeypatch):
         (lambda f: f.Graph("x", "w").Fit("pol1"), "no Fit", "points"),
         (lambda f: f.Describe().Nothing(), "no Nothing", "AsString"),
         (lambda f: f.Histo1D("x").Write(), "no Write", "uproot.recreate"),
-        (lambda f: f.Histo1D("x").SetBinContent(1, 2), "no SetBinContent", "whose bins can be set"),
+        (lambda f: f.HistoND(("h", "t", 1, [2], [0.0], [1.0]), ["x"]).Rebin(2), "no Rebin", "to_hist"),
+        (lambda f: f.Histo1D(("h", "t", 4, 0, 1), "x").Reset("M"), "Reset has no option 'M'", "Reset()"),
         (lambda f: ROOT.gInterpreter.Calc("1 + 2"), "gInterpreter has no Calc", "gInterpreter.Declare"),
         (lambda f: ROOT.gROOT.GetClass("A"), "gROOT has no GetClass", ""),
         (lambda f: ROOT.RVecF([1.0]), "no RVecF", "numpy.array"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from histogram_tasks import arrays, changes
+from histogram_tasks import arrays, changes, integrals, steps
 
 import colonnade
 
@@ -185,6 +187,91 @@ def random_calls(dice: random.Random, bins: list[int], kind: str) -> dict[str, l
             for key in ("GetBinEntries", "GetBinEffectiveEntries")
         }
     return calls
+
+
+def random_step(dice: random.Random, bins: list[int], names: Iterator[str]) -> tuple[str, list[object]]:
+    """A call that changes bins, or makes others; bins and points are inside of the axes and beyond them."""
+    cells = (bins[0] + 2) * (bins[1] + 2 if len(bins) > 1 else 1)
+    groups = [dice.randint(1, count) for count in bins]
+    cell = [dice.randint(-1, count + 2) for count in bins]
+    point: list[object] = [dice.uniform(-3, 7) for _ in bins]
+    kind = dice.choice(["content", "error", "more", "fill", "fill", "rebin", "rebin", "other", "other"])
+    if kind == "content":
+        return "SetBinContent", [*dice.choice([cell, [dice.randint(-1, cells)]]), dice.uniform(0.5, 9)]
+    if kind == "error":
+        return "SetBinError", [*dice.choice([cell, [dice.randint(1, cells)]]), dice.uniform(0, 4)]
+    if kind == "more":
+        return "AddBinContent", [dice.randint(0, cells - 1), *dice.choice([[], [2.5]])]
+    if kind == "fill":
+        return "Fill", [*point, *dice.choice([[], [dice.uniform(0.1, 3)]])]
+    if len(bins) == 1:
+        return "Rebin" if kind == "rebin" else "RebinX", [groups[0], *dice.choice([[], [next(names)]])]
+    if kind == "rebin":
+        return dice.choice(
+            [("Rebin2D", [*groups, next(names)]), ("RebinX", groups[:1]), ("RebinY", groups[1:])]
+        )
+    method = dice.choice(["ProjectionX", "ProjectionY"])
+    across = bins[1] if method == "ProjectionX" else bins[0]
+    first = dice.choice([[], [next(names)], [next(names), 1, across]])
+    return method, first or [next(names), dice.randint(-1, across), dice.randint(-1, across + 2), "e"]
+
+
+@pytest.mark.parametrize("kind", ["TH1D", "TH2D"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_random_bins_and_rebinning(root, values, kind, weighted, seed):
+    """ROOT's Rebin2D loses the error of the corner below both axes: nothing is there."""
+    dice = random.Random(seed)
+    axes = 2 if kind == "TH2D" else 1
+    values["y"] = np.maximum(values["y"], -3.9)
+    bins = [dice.choice([1, 2, 5, 6, 12]) for _ in range(axes)]
+    name = f"h{kind}{seed}{weighted}"  # ROOT uses a projection that has the name of the next one
+    model: list[object] = [name, "t;a;b"]
+    for k, count in enumerate(bins):
+        model += [count, (-1.0, -4.0)[k], (5.0, 6.0)[k]]
+    columns = [*["x", "y"][:axes], *(["w"] if weighted else [])]
+    frame = colonnade.RDataFrame(colonnade.DataFrame.from_arrays(values))
+    book = frame.Histo2D if axes == 2 else frame.Histo1D
+    names = (f"{name}n{k}" for k in itertools.count())
+    calls: list[tuple[str, list[object]]] = []
+    ours = book(tuple(model), *columns).GetValue().Clone()
+    for _ in range(8):
+        shape = [ours.GetNbinsX(), ours.GetNbinsY()][: ours.GetDimension()]
+        method, arguments = random_step(dice, shape, names)
+        calls.append((method, arguments))
+        result = getattr(ours, method)(*arguments)
+        ours = result if method.startswith(("Rebin", "Projection")) else ours
+    rows = rows_of([values[column] for column in columns])
+    theirs = root.call("histogram_steps", kind, model, rows, calls)
+    found = steps(book(tuple(model), *columns).GetValue(), calls)
+    for call, mine, expected in zip(calls, found, theirs, strict=True):
+        texts = sum(isinstance(each, str) for each in expected)
+        assert mine[-texts:] == expected[-texts:], call
+        assert mine[:-texts] == pytest.approx(expected[:-texts], rel=1e-9, abs=1e-9), call
+
+
+def test_new_edges(root, frame, values):
+    rows = rows_of([values["x"]])
+    calls: list[tuple[str, list[object]]] = [
+        ("Rebin", [3, "new", [-0.25, 1.25, 2.0, 5.0]]),
+        ("Rebin", [2, "newer", [-0.25, 2.0, 5.0]]),
+    ]
+    model = ["h", "t", 8, -1.0, 5.0]
+    theirs = root.call("histogram_steps", "TH1D", model, rows, calls)
+    found = steps(frame.Histo1D(tuple(model), "x").GetValue(), calls)
+    for mine, expected in zip(found, theirs, strict=True):
+        assert mine[:-3] == pytest.approx(expected[:-3], rel=1e-9, abs=1e-9)
+        assert mine[-3:] == expected[-3:]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_integrals_with_errors(root, frame, values, weighted):
+    model = ["h", "t", 8, -1.0, 5.0, 5, -4.0, 6.0]
+    columns = ["x", "y", *(["w"] if weighted else [])]
+    calls = [[0, 9, 0, 6], [1, 8, 1, 5], [2, 4, 3, 3, "width"], [3, 2, -1, 9, "width"], [5, 5, 2, 4, ""]]
+    theirs = root.call("histogram_integrals", "TH2D", model, rows_of([values[n] for n in columns]), calls)
+    found = integrals(frame.Histo2D(tuple(model), *columns).GetValue(), calls)
+    np.testing.assert_allclose(found, theirs, rtol=1e-9)
 
 
 METHODS = {"TH1D": "Histo1D", "TH2D": "Histo2D", "TProfile": "Profile1D", "TProfile2D": "Profile2D"}

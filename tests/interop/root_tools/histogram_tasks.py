@@ -82,3 +82,36 @@ def changes(first: Any, second: Any) -> dict[str, list[float]]:
             getattr(copy, method)(*arguments)
         found[name] = facts(copy)
     return found
+
+
+def steps(histogram: Any, calls: list[tuple[str, list[Any]]]) -> list[list[Any]]:
+    """What a histogram of ROOT's or ours is after each call. One that a call returns is the next to be called."""
+    found: list[list[Any]] = []
+    for method, arguments in calls:
+        given = [array("d", each) if isinstance(each, list) else each for each in arguments]
+        result = getattr(histogram, method)(*given)
+        if method.startswith(("Rebin", "Projection")):
+            histogram = result
+        axes = [histogram.GetXaxis(), histogram.GetYaxis()][: histogram.GetDimension()]
+        found.append(
+            [
+                *facts(histogram),
+                *(axis.GetBinLowEdge(k + 1) for axis in axes for k in range(axis.GetNbins() + 1)),
+                result if method == "Fill" else 0,
+                histogram.GetName(),
+                histogram.GetTitle(),
+                *(axis.GetTitle() for axis in axes),
+            ]
+        )
+    return found
+
+
+def integrals(histogram: Any, calls: list[list[Any]]) -> list[list[float]]:
+    """Sums and their errors, of ranges of bins."""
+    found = []
+    for call in calls:
+        error = array("d", [0])
+        bounds = [each for each in call if not isinstance(each, str)]
+        total = histogram.IntegralAndError(*bounds, error, *call[len(bounds) :])
+        found.append([total, error[0]])
+    return found

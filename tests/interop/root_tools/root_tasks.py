@@ -249,3 +249,17 @@ def histogram_arrays(kind: str, model: list[Any], rows: list[list[float]]) -> di
 def histogram_changes(kind: str, model: list[Any], rows: list[list[list[float]]]) -> dict[str, list[float]]:
     """See histogram_tasks.changes."""
     return histogram_tasks.changes(*(histogram_tasks.filled(kind, model, each) for each in rows))
+
+
+def histogram_steps(
+    kind: str, model: list[Any], rows: list[list[float]], calls: list[tuple[str, list[Any]]]
+) -> list[list[Any]]:
+    """See histogram_tasks.steps."""
+    return histogram_tasks.steps(histogram_tasks.filled(kind, model, rows), calls)
+
+
+def histogram_integrals(
+    kind: str, model: list[Any], rows: list[list[float]], calls: list[list[Any]]
+) -> list[list[float]]:
+    """See histogram_tasks.integrals."""
+    return histogram_tasks.integrals(histogram_tasks.filled(kind, model, rows), calls)

@@ -7,9 +7,8 @@ which plots. Bins are numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 t
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, Literal, NoReturn
 
@@ -20,23 +19,20 @@ from colonnade.errors import UnsupportedError, UsageError
 from colonnade.frame.histograms import split_title, to_hist, to_profile
 from colonnade.frame.results import GraphPoints, Stats
 
+from .reshaping import Reshaped, changeable
+
 __all__ = ["AxisView", "GraphView", "HistogramView", "ManyAxesView", "ProfileView", "StatsView"]
 
 Floats = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float32).max)
 
 _ADVICE = {
-    "Fill": "to_hist(), which can be filled",
     "Fit": "values() and variances(), with scipy.optimize.curve_fit or iminuit",
     "ProfileX": "Profile1D of the RDataFrame",
     "ProfileY": "Profile1D of the RDataFrame",
-    "ProjectionZ": "to_hist().project(2)",
     "Project3D": "to_hist().project(0, 1)",
-    "RebinX": "to_hist()[:: hist.rebin(2), :]",
-    "RebinY": "to_hist()[:, :: hist.rebin(2)]",
-    "Rebin2D": "to_hist()[:: hist.rebin(2), :: hist.rebin(2)]",
+    "ProjectionZ": "to_hist().project(2)",
     "SaveAs": 'uproot.recreate("f.root")["name"] = h.to_hist()',
-    "SetBinContent": "to_hist(), whose bins can be set",
     "Write": 'uproot.recreate("f.root")["name"] = h.to_hist()',
 }
 """What to use instead of methods that change or write histograms."""
@@ -426,15 +422,7 @@ class _Binned(ABC):
         refuse("a histogram of colonnade.RDataFrame", name, _ADVICE.get(name, advice))
 
 
-def _changeable(value: Any) -> SimpleNamespace:
-    """Return the same bins, which may get other contents."""
-    names = ("name", "title", "axes", "weighted", "entries", "values", "variances", "moments")
-    return SimpleNamespace(
-        **{name: getattr(value, name) for name in names if name != "variances" or value.weighted}
-    )
-
-
-class HistogramView(_Binned):
+class HistogramView(_Binned, Reshaped):
     """A histogram with the methods of TH1, TH2, TH3 and THn.
 
     Statistics (GetMean, GetStdDev, GetEffectiveEntries) are those of fills within the axes, as in ROOT.
@@ -583,88 +571,6 @@ class HistogramView(_Binned):
             )
         )
 
-    def _summed(
-        self, kept: Sequence[int], name: str, title: str, chosen: tuple[slice, ...] = ()
-    ) -> HistogramView:
-        """Return the sums along the axes that are not kept, over the chosen bins of each axis.
-
-        Statistics and the number of fills are to be set.
-        """
-        axes = [self._axis(number) for number in kept]
-
-        def summed(values: Floats) -> Floats:
-            others = tuple(k for k in range(len(self._shape)) if k not in kept)
-            sums: Floats = values[chosen].sum(axis=others)  # with the axes in their order
-            return sums.transpose([sorted(kept).index(number) for number in kept]).ravel(order="F")
-
-        labels = [self._labels.get(number, "") for number in kept]
-        nothing = [0.0] * len(axes)
-        return HistogramView(
-            SimpleNamespace(
-                name=name,
-                title=";".join([title, *labels]),
-                axes=[self._value.axes[number] for number in kept],
-                weighted=self._value.weighted,
-                entries=0.0,
-                values=summed(self._contents()),
-                variances=summed(self._squared_errors()) if self._value.weighted else None,
-                moments=SimpleNamespace(sum_w=0.0, sum_w2=0.0, sum_wx=nothing, sum_wxx=nothing),
-            )
-        )
-
-    def ProjectionX(
-        self, name: str = "_px", firstybin: int = 0, lastybin: int = -1, option: str = ""
-    ) -> HistogramView:
-        """Return the histogram over the first of two axes, with the sums over bins of the second one.
-
-        Statistics are those of the fills, if the bins are those without underflow and overflow, else those of bins, as
-        in ROOT.
-
-        Args:
-            name: of the result; with the default that of this histogram is in front.
-            firstybin: the first bin.
-            lastybin: the last bin; by default all, with underflow and overflow.
-            option: "e" keeps the squares of errors apart from the contents.
-        """
-        return self._projected(0, f"{self.name}_px" if name == "_px" else name, firstybin, lastybin, option)
-
-    def ProjectionY(
-        self, name: str = "_py", firstxbin: int = 0, lastxbin: int = -1, option: str = ""
-    ) -> HistogramView:
-        """Return the histogram over the second of two axes; see `ProjectionX`."""
-        return self._projected(1, f"{self.name}_py" if name == "_py" else name, firstxbin, lastxbin, option)
-
-    def _projected(self, kept: int, name: str, first: int, last: int, option: str) -> HistogramView:
-        if len(self._axes) != 2:
-            refuse(
-                f"a histogram with {len(self._axes)} axes",
-                f"Projection{'XY'[kept]}",
-                f"to_hist().project({kept})",
-            )
-        other = 1 - kept
-        bins, chosen = self._axes[other].GetNbins(), _range_of_bins(first, last, self._shape[other])
-        made = self._summed(
-            [kept], name, self._title, (chosen, slice(None)) if kept else (slice(None), chosen)
-        )
-        if "e" in option.lower():
-            made.Sumw2()
-        made._reset_statistics()
-        ours, total = self._value.moments, float(made._contents().sum())
-        has_all = chosen.start == 0 and chosen.stop > bins + 1
-        is_inner = chosen.start == 1 and chosen.stop == bins + 1
-        of_fills = is_inner or (ours.sum_w != 0 and abs(ours.sum_w - total) < 1e-12 * abs(ours.sum_w))
-        if of_fills:
-            made._value.moments = SimpleNamespace(
-                sum_w=ours.sum_w, sum_w2=ours.sum_w2, sum_wx=[ours.sum_wx[kept]], sum_wxx=[ours.sum_wxx[kept]]
-            )
-        if of_fills and has_all:
-            made._value.entries = self._value.entries
-        else:
-            made._value.entries = (
-                made.GetEffectiveEntries() if made._value.weighted else float(np.floor(total + 0.5))
-            )
-        return made
-
     def GetSumw2(self) -> Floats:
         """Return the sums of the squares of weights by the global numbers of bins; nothing without weights."""
         return self._squared_errors().ravel(order="F") if self._value.weighted else np.zeros(0)
@@ -673,15 +579,13 @@ class HistogramView(_Binned):
         """Return the number of sums of squares: 0 without weights."""
         return self.GetNcells() if self._value.weighted else 0
 
-    def SetDirectory(self, directory: object = None) -> None:
-        """Do nothing: histograms are in no directory."""
-
     # ---- Changes. The bins of the result stay: what changes is this view, which RResultPtr has once.
 
     def Clone(self, newname: str = "") -> HistogramView:
         """Return a copy, with a name of its own if one is given."""
-        copied = type(self)(_changeable(self._value))
+        copied = type(self)(changeable(self._value))
         copied.name = newname or self.name
+        copied._unused = self._unused
         return copied
 
     def Sumw2(self, flag: bool = True) -> None:
@@ -705,6 +609,7 @@ class HistogramView(_Binned):
             return
         before = self._value.moments
         self._change(contents, None if keeps_roots else squared)
+        self._unused = None
         self._value.moments = SimpleNamespace(
             sum_w=before.sum_w * c1,
             sum_w2=before.sum_w2 * c1 * c1,
@@ -727,6 +632,7 @@ class HistogramView(_Binned):
             self._reset_statistics()
             return True
         self._value.entries = entries
+        self._unused = None
         if c1 != 1:
             self._count_entries()
         self._value.moments = SimpleNamespace(
@@ -806,57 +712,6 @@ class HistogramView(_Binned):
         made.Divide(other)
         return made
 
-    def Rebin(self, ngroup: int = 2, newname: str = "", xbins: Any = None) -> HistogramView:
-        """Merge bins of the only axis, in this histogram, or with a name or edges in a new one, and return it.
-
-        Bins without a place in the new ones are in its underflow and overflow. Statistics stay, but where bins are left
-        over they are those of bins, as in ROOT.
-
-        Args:
-            ngroup: the number of bins that become one; with edges the number of new bins.
-            newname: of a new histogram.
-            xbins: the edges of the new bins, one more than bins. A bin is in the one that has its center.
-        """
-        if len(self._axes) != 1:
-            refuse("a histogram with several axes", "Rebin", "to_hist()[:: hist.rebin(2), :: hist.rebin(2)]")
-        axis, bins = self._axes[0], self._axes[0].GetNbins()
-        if not 0 < ngroup <= bins:
-            raise UsageError(f"{bins} bins cannot be merged by {ngroup}", f"a number from 1 to {bins}")
-        centers = [axis.GetBinCenter(k + 1) for k in range(bins)]
-        if xbins is None:
-            ends = np.arange(0, bins + 1, ngroup)
-            edges = axis._edges[ends]
-        else:
-            edges = np.array([float(xbins[k]) for k in range(ngroup + 1)])
-            ends = np.searchsorted(centers, edges, side="right")
-            ends[0] = np.searchsorted(centers, edges[0])
-        borders = [0, *(int(each) + 1 for each in ends), bins + 2]
-
-        def merged(values: Floats) -> Floats:
-            return np.array([values[first:end].sum() for first, end in itertools.pairwise(borders)])
-
-        value = _changeable(self._value)
-        value.axes = [
-            SimpleNamespace(
-                name=self._value.axes[0].name,
-                edges=edges,
-                regular=axis._regular and xbins is None,
-                bins=len(edges) - 1,
-                range=(float(edges[0]), float(edges[-1])),
-            )
-        ]
-        value.values = merged(self._contents())
-        value.variances = merged(self._squared_errors()) if value.weighted else None
-        made = HistogramView(value)
-        made.name, entries = newname or self.name, self._value.entries
-        if xbins is None and bins % ngroup:
-            made._reset_statistics()
-            made._value.entries = entries
-        if newname or xbins is not None:
-            return made
-        self._value, self._axes, self._shape = made._value, made._axes, made._shape
-        return self
-
     def _same_bins(self, other: Any, method: str) -> HistogramView:
         found = other.GetValue() if hasattr(other, "GetValue") else other
         if not isinstance(found, HistogramView):
@@ -876,7 +731,7 @@ class HistogramView(_Binned):
         return found
 
     def _change(self, contents: Floats, squared_errors: Floats | None) -> None:
-        value = _changeable(self._value)
+        value = changeable(self._value)
         value.values = contents.ravel(order="F")
         value.weighted = squared_errors is not None
         value.variances = None if squared_errors is None else squared_errors.ravel(order="F")
@@ -895,7 +750,10 @@ class HistogramView(_Binned):
 
     def _reset_statistics(self) -> None:
         """Take them from the contents of bins, at their centers, as ROOT does where fills do not tell."""
-        contents, squared = self._inner(self._contents()), self._inner(self._squared_errors())
+        contents = self._inner(self._contents())
+        # Without weights ROOT takes the contents of several axes with their signs.
+        is_signed = len(self._axes) > 1 and not self._value.weighted
+        squared = contents if is_signed else self._inner(self._squared_errors())
         sum_w, sum_w2 = float(contents.sum()), float(squared.sum())
         sums: list[list[float]] = [[], []]
         for number, axis in enumerate(self._axes):
@@ -904,6 +762,7 @@ class HistogramView(_Binned):
             sums[0].append(float((along * centers).sum()))
             sums[1].append(float((along * centers * centers).sum()))
         self._value.moments = SimpleNamespace(sum_w=sum_w, sum_w2=sum_w2, sum_wx=sums[0], sum_wxx=sums[1])
+        self._unused = None
         self._count_entries()
 
     def _count_entries(self) -> None:
@@ -912,13 +771,26 @@ class HistogramView(_Binned):
         is_weighted = self._value.weighted and sum_w2 > 0
         self._value.entries = sum_w * sum_w / sum_w2 if is_weighted else abs(sum_w)
 
-    def IntegralAndError(self, first: int, last: int, error: Any) -> float:
-        """Return the sum of the contents of bins, and write its error to the first element of the given array."""
-        if len(self._axes) != 1:
-            refuse("a histogram with several axes", "IntegralAndError", "Integral(...) and GetBinError(...)")
-        chosen = _range_of_bins(first, last, self._shape[0])
-        error[0] = float(np.sqrt(self._squared_errors()[chosen].sum()))
-        return self.Integral(first, last)
+    def IntegralAndError(self, *ranges: Any) -> float:
+        """Return the sum of the contents of bins, and write its error to the first element of an array.
+
+        Args:
+            ranges: the first and the last bin for each axis, the array, and perhaps "width", with which contents and
+                errors are multiplied by the sizes of their bins.
+        """
+        axes = len(self._axes)
+        if not 2 * axes < len(ranges) <= 2 * axes + 2:
+            raise UsageError(f"IntegralAndError takes {2 * axes} bins, an array and an option")
+        bounds, error, options = ranges[: 2 * axes], ranges[2 * axes], ranges[2 * axes + 1 :]
+        squared = self._squared_errors()
+        if any("width" in option.lower() for option in options):
+            squared = squared * self._sizes() ** 2
+        chosen = tuple(
+            _range_of_bins(first, last, size)
+            for first, last, size in zip(bounds[::2], bounds[1::2], self._shape, strict=True)
+        )
+        error[0] = float(np.sqrt(squared[chosen].sum()))
+        return self.Integral(*bounds, *options)
 
     def Interpolate(self, x: float) -> float:
         """Return the content at a point, on straight lines between the centers of bins."""
@@ -963,9 +835,24 @@ class ManyAxesView(HistogramView):
                 "Projection(0)",
             )
         kept = numbers[::-1] if len(numbers) == 2 else numbers
-        labels = "".join(self._labels.get(number, "") for number in kept)
-        made = self._summed(
-            kept, f"{self.name}_proj_{'_'.join(map(str, kept))}", f"{self._title} projection {labels}"
+        others = tuple(k for k in range(len(self._shape)) if k not in kept)
+
+        def summed(values: Floats) -> Floats:
+            sums: Floats = values.sum(axis=others)  # with the axes in their order
+            return sums.transpose([sorted(kept).index(number) for number in kept]).ravel(order="F")
+
+        labels = [self._labels.get(number, "") for number in kept]
+        made = HistogramView(
+            SimpleNamespace(
+                name=f"{self.name}_proj_{'_'.join(map(str, kept))}",
+                title=";".join([f"{self._title} projection {''.join(labels)}", *labels]),
+                axes=[self._value.axes[number] for number in kept],
+                weighted=self._value.weighted,
+                entries=self._value.entries,
+                values=summed(self._contents()),
+                variances=summed(self._squared_errors()) if self._value.weighted else None,
+                moments=self._value.moments,
+            )
         )
         made._reset_statistics()
         made._value.entries = self._value.entries
@@ -975,6 +862,15 @@ class ManyAxesView(HistogramView):
         # THn takes the numbers along its axes as one array.
         in_array = len(bins) == 1 and not isinstance(bins[0], int | np.integer)
         return super()._place(tuple(int(k) for k in bins[0]) if in_array else bins)
+
+
+def _refused(name: str) -> property:
+    return property(lambda view: refuse("a histogram of HistoND", name, "to_hist()"))
+
+
+# THn has other parameters.
+for _name in ("SetBinContent", "AddBinContent", "SetBinError", "Fill", "Rebin", "RebinX"):
+    setattr(ManyAxesView, _name, _refused(_name))
 
 
 class ProfileView(_Binned):
