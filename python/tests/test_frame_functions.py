@@ -1011,10 +1011,144 @@ def test_distributions_are_exact(expression, value):
     assert abs(found - value) <= 4e-15 * abs(value)
 
 
+# The same, of functions that are integrals or inverses here.
+INTEGRATED = {
+    "TMath::Landau(-3.0)": 0.00067372861390806443,
+    "TMath::Landau(0.5)": 0.16523227548265744,
+    "TMath::Landau(2.0, 1, 0.5)": 0.10491298948062607,
+    "TMath::Landau(2.0, 1, 0.5, true)": 0.20982597896125213,
+    "TMath::Landau(100.0)": 0.00010761122400783728,
+    "TMath::LandauI(-3.0)": 8.5921266252089709e-5,
+    "TMath::LandauI(1.0)": 0.45101809281952586,
+    "ROOT::Math::landau_pdf(5.0, 2, 1)": 0.052456494740313033,
+    "ROOT::Math::landau_cdf(5.0, 2, 1)": 0.57552793470311285,
+    "ROOT::Math::landau_cdf_c(1000.0)": 0.0010065180258491465,
+    "TMath::Voigt(1.0, 0.5, 0.75)": 0.17642672870360439,
+    "TMath::Voigt(0.0, 2.0, 0.0009765625)": 0.19943228995736936,
+    "TMath::Voigt(-30.0, 1.5, 4.0)": 0.00070951811853377732,
+    "TMath::Voigt(3.0, 1.0, 40.0, 5)": 0.015530774322940619,
+    "TMath::BesselJ0(0.75)": 0.86424227516664862,
+    "TMath::BesselJ0(-20.0)": 0.16702466434058315,
+    "TMath::BesselJ1(0.75)": 0.34924360217486219,
+    "TMath::BesselJ1(-3.0)": -0.33905895852593646,
+    "TMath::BesselJ1(1e4)": 0.0036474507555295803,
+    "TMath::BesselY0(0.125)": -1.3896806251438405,
+    "TMath::BesselY0(7.0)": -0.025949743967209265,
+    "TMath::BesselY1(0.125)": -5.199936112534775,
+    "TMath::BesselY1(50.0)": -0.056795668562014768,
+    "TMath::BesselI0(2.0)": 2.2795853023360673,
+    "TMath::BesselI0(-40.0)": 14894774793419900.0,
+    "TMath::BesselI1(-2.0)": -1.5906368546373291,
+    "TMath::BesselI(3, -2.0)": -0.21273995923985266,
+    "TMath::BesselI(30, 5.0)": 3.9978449712505648e-21,
+    "TMath::BesselK0(0.5)": 0.92441907122766586,
+    "TMath::BesselK0(300.0)": 3.7236948548891433e-132,
+    "TMath::BesselK1(0.5)": 1.6564411200033009,
+    "TMath::BesselK1(3.0)": 0.040156431128194184,
+    "TMath::BesselK(4, 2.0)": 2.1959159274119583,
+    "TMath::StruveH0(2.0)": 0.79085884950809589,
+    "TMath::StruveH0(-26.0)": -0.036494246308923465,
+    "TMath::StruveH0(60.0)": 0.057966341752945183,
+    "TMath::StruveH1(-2.0)": 0.64676372828356212,
+    "TMath::StruveH1(26.0)": 0.48176087334893504,
+    "TMath::StruveH1(60.0)": 0.72866607380557358,
+    "TMath::StruveL0(-2.0)": -1.9374337579914457,
+    "TMath::StruveL0(50.0)": 2.9325537838493363e20,
+    "TMath::StruveL1(2.0)": 1.1027597873677158,
+    "TMath::DiLog(0.25)": 0.26765263908273261,
+    "TMath::DiLog(0.75)": 0.9784693929303061,
+    "TMath::DiLog(-30.0)": -7.3959462861306814,
+    "TMath::DiLog(3.0)": 2.3201804233130984,
+    "TMath::DiLog(1.0)": 1.6449340668482264,
+    "TMath::ChisquareQuantile(0.25, 3)": 1.2125329030456691,
+    "TMath::StudentQuantile(0.25, 4)": -0.74069708411268263,
+    "TMath::StudentQuantile(0.25, 4, false)": 0.74069708411268263,
+    "ROOT::Math::landau_quantile(0.125, 2)": -1.8523554076062309,
+    "ROOT::Math::landau_quantile_c(0.0078125)": 132.40884351789944,
+    "ROOT::Math::chisquared_quantile(0.25, 3)": 1.2125329030456691,
+    "ROOT::Math::chisquared_quantile_c(1e-20, 3)": 96.239123938093812,
+    "ROOT::Math::gamma_quantile(0.0078125, 2.5, 3)": 0.74736393032438974,
+    "ROOT::Math::gamma_quantile_c(0.25, 2.5, 3)": 9.9385196457438762,
+    "ROOT::Math::beta_quantile(0.25, 2, 3)": 0.2430220837560763,
+    "ROOT::Math::beta_quantile_c(0.25, 2, 3)": 0.54367828541908029,
+    "ROOT::Math::fdistribution_quantile(0.25, 3, 5)": 0.41502457605410994,
+    "ROOT::Math::fdistribution_quantile_c(0.25, 3, 5)": 1.8842678540068859,
+    "ROOT::Math::tdistribution_quantile(0.0078125, 3)": -4.9727091688748738,
+    "ROOT::Math::tdistribution_quantile_c(0.25, 3)": 0.76489232840434528,
+    "ROOT::Math::cauchy_quantile(0.125, 2)": -4.8284271247461901,
+    "ROOT::Math::cauchy_quantile_c(0.125, 2)": 4.8284271247461901,
+    "ROOT::Math::breitwigner_quantile(0.125, 2)": -2.414213562373095,
+    "ROOT::Math::breitwigner_quantile_c(0.125, 2)": 2.414213562373095,
+    "ROOT::Math::exponential_quantile(0.125, 2)": 0.066765696312261312,
+    "ROOT::Math::exponential_quantile_c(0.125, 2)": 1.039720770839918,
+    "ROOT::Math::lognormal_quantile(0.25, 1, 2)": 0.70540759070071157,
+    "ROOT::Math::lognormal_quantile_c(0.25, 1, 2)": 10.474874663016859,
+    "ROOT::Math::uniform_quantile(0.25, 1, 3)": 1.5,
+    "ROOT::Math::uniform_quantile_c(0.25, 1, 3)": 2.5,
+    "ROOT::Math::gaussian_cdf(3.0, 2, 1)": 0.84134474606854295,
+    "ROOT::Math::gaussian_cdf_c(3.0, 2, 1)": 0.15865525393145705,
+    "ROOT::Math::bigaussian_pdf(1.0, 2.0, 1.5, 2.5, 0.25)": 0.028339128579612452,
+    "ROOT::Math::negative_binomial_pdf(3, 0.25, 2.5)": 0.086517333984375,
+    "ROOT::Math::negative_binomial_cdf(3, 0.25, 2.5)": 0.253265380859375,
+    "ROOT::Math::negative_binomial_cdf_c(3, 0.25, 2.5)": 0.746734619140625,
+    "ROOT::Math::crystalball_cdf(-3.0, 1.5, 2, 0.5)": 0.035692773816387897,
+    "ROOT::Math::crystalball_cdf(1.0, -1.5, 2, 0.5)": 0.88643208331149305,
+    "ROOT::Math::crystalball_cdf_c(1.0, 1.5, 2, 0.5)": 0.020571917159974804,
+    "ROOT::Math::crystalball_integral(-3.0, 1.5, 2, 0.5)": 1.3365478535607668,
+}
+
+
+@pytest.mark.parametrize(("expression", "value"), INTEGRATED.items())
+def test_integrals_and_quantiles(expression, value):
+    found = DataFrame(1).take(expression).value[0]
+    assert abs(found - value) <= 1e-13 * abs(value)
+
+
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
         # As in ROOT.
+        ("TMath::Sign(1, -0.0)", -1),
+        ("TMath::Landau(1.0, 0, -1)", 0),
+        ("TMath::Landau(-30.0)", 0),
+        ("TMath::LandauI(-20.0)", 0),
+        ("ROOT::Math::landau_quantile(0.0)", -math.inf),
+        ("ROOT::Math::landau_quantile(1.0)", math.inf),
+        ("ROOT::Math::landau_quantile(0.5, -1)", 0),
+        ("TMath::Voigt(1.0, 0.0, 0.0)", 0),
+        ("TMath::Voigt(1.0, -1.0, 1.0)", 0),
+        ("TMath::BesselI(-3, 2.0)", 0),
+        ("TMath::BesselI(0, 0.0)", 1),
+        ("TMath::BesselI0(-800.0)", math.inf),
+        ("TMath::BesselI1(-2000.0)", -math.inf),
+        ("TMath::BesselK(2, -2.0)", 0),
+        ("TMath::BesselK0(0.0)", 0),
+        ("TMath::BesselY0(0.0)", -math.inf),
+        ("TMath::BesselY1(-1.0)", math.nan),
+        ("TMath::BesselJ0(TMath::Infinity())", 0),
+        ("TMath::BesselJ1(0.0)", 0),
+        ("TMath::StruveH1(0.0)", 0),
+        ("TMath::DiLog(0.0)", 0),
+        ("TMath::ChisquareQuantile(0.5, 0.0)", 0),
+        ("TMath::ChisquareQuantile(-1.0, 3.0)", math.nan),
+        ("TMath::StudentQuantile(0.0, 4.0)", 0),
+        ("ROOT::Math::chisquared_quantile(1.5, 3)", math.inf),
+        ("ROOT::Math::chisquared_quantile_c(1.0, 3)", 0),
+        ("ROOT::Math::gamma_quantile(0.5, -2, 3)", 0),
+        ("ROOT::Math::beta_quantile(2.0, 2, 3)", 1),
+        ("ROOT::Math::beta_quantile_c(2.0, 2, 3)", 0),
+        ("ROOT::Math::fdistribution_quantile(1.0, 2, 3)", math.inf),
+        ("ROOT::Math::tdistribution_quantile(0.0, 4)", -math.inf),
+        ("ROOT::Math::tdistribution_quantile(-1.0, 4)", math.nan),
+        ("ROOT::Math::cauchy_quantile_c(0.0, 2)", math.inf),
+        ("ROOT::Math::lognormal_quantile(0.0, 1, 2)", 0),
+        ("ROOT::Math::negative_binomial_pdf(3, -0.5, 2.5)", 0),
+        ("ROOT::Math::negative_binomial_cdf(3, 0.5, -1)", 0),
+        ("ROOT::Math::crystalball_cdf(1.0, 1.5, 1, 1)", math.nan),
+        ("ROOT::Math::crystalball_cdf(1.0, 0, 2, 1)", 0),
+        ("ROOT::Math::crystalball_integral(1.0, 0, 2, 1)", 0),
+        # ROOT has NaN.
+        ("TMath::BesselY1(0.0)", -math.inf),
         ("TMath::Prob(-1.0, 2)", 0),
         ("TMath::Prob(0.0, 2)", 1),
         ("TMath::Prob(1.0, 0)", 0),
@@ -1120,6 +1254,17 @@ def test_unknown_classes_have_a_way_out(expression, instead):
         DataFrame(1).take(expression)
 
 
+def test_brackets_are_counted():
+    assert DataFrame(1).take("(" * 256 + "1" + ")" * 256).value.tolist() == [1]
+    with pytest.raises(colonnade.Error, match="more than 256 nested brackets"):
+        DataFrame(1).take("(" * 257 + "1" + ")" * 257)
+
+
+def test_random_numbers_have_a_way_out():
+    with pytest.raises(colonnade.Error, match="a Python callable that is seeded by rdfentry_"):
+        DataFrame(1).take("gRandom->Gaus(0, 1)")
+
+
 def test_texts_that_are_no_integers_name_the_entry():
     frame = DataFrame.from_arrays({"s": ak.Array(["12", "x"])})
     with pytest.raises(colonnade.Error, match="'x' does not begin with an int, in entry 1"):
@@ -1140,6 +1285,7 @@ OF_OPTIONALS = {".has_value", ".value", ".value_or"}
 
 def test_every_function_is_tested():
     texts = [text for group in GROUPS.values() for text in group] + [f"TMath::{name}()" for name in CONSTANTS]
+    texts += INTEGRATED
     missing = []
     for name, _ in colonnade._core.expression_functions():
         if name.startswith("operator"):

@@ -70,6 +70,10 @@ void Parser::fail_here(std::string_view wanted) const {
   const Token& token = here();
   if (token.kind == Token::Kind::end)
     fail(token.range, fmt::format("the text ends where {} should be", wanted));
+  if (token.is("->") && at_ > 0 && tokens_[at_ - 1].is_name("gRandom"))
+    fail(token.range,
+         "gRandom gives entries other numbers in each job; define the column with a Python callable that is "
+         "seeded by rdfentry_");
   fail(token.range, fmt::format("expected {}, got '{}'{}", wanted, token.text, hint(token.text)));
 }
 
@@ -122,7 +126,9 @@ void Parser::run() {
 
 // With ?:, whose chains are flat: "a ? 1 : b ? 2 : 3" is a list of arms and the remaining value.
 NodeIndex Parser::expression() {
-  if (++nesting_ > most_nested) fail(here().range, fmt::format("more than {} nested brackets", most_nested));
+  // The text itself is the first one, without brackets.
+  if (++nesting_ > most_nested + 1)
+    fail(here().range, fmt::format("more than {} nested brackets", most_nested));
   std::vector<Arm> arms;
   std::vector<TextRange> marks;
   NodeIndex value = binary(1);

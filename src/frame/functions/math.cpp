@@ -316,7 +316,7 @@ std::vector<Function> math_functions() {
   add_remainders(table);
   add_rounding(table);
   add_predicates(table);
-  for (const auto part : {tmath_functions, distribution_functions}) {
+  for (const auto part : {tmath_functions, distribution_functions, quantile_functions}) {
     std::vector<Function> more = part();
     std::move(more.begin(), more.end(), std::back_inserter(table));
   }

@@ -22,6 +22,8 @@ namespace colonnade::frame {
 std::vector<Function> tmath_functions();
 // Gamma functions and distributions of TMath and ROOT::Math (functions/distributions.cpp); likewise.
 std::vector<Function> distribution_functions();
+// Quantiles, Landau's and Voigt's distribution, Bessel functions (functions/quantiles.cpp); likewise.
+std::vector<Function> quantile_functions();
 
 namespace math {
 

@@ -189,7 +189,7 @@ struct SignOf {
       return std::copysign(a, static_cast<T>(std::copysign(1.0, b)));
     } else {
       using U = std::make_unsigned_t<T>;
-      return a != 0 && (a < 0) != (b < 0) ? static_cast<T>(U{0} - static_cast<U>(a)) : a;
+      return a != 0 && (a < 0) != std::signbit(b) ? static_cast<T>(U{0} - static_cast<U>(a)) : a;
     }
   }
 };
