@@ -1123,6 +1123,7 @@ def test_integrals_and_quantiles(expression, value):
         ("TMath::BesselI1(-2000.0)", -math.inf),
         ("TMath::BesselK(2, -2.0)", 0),
         ("TMath::BesselK0(0.0)", 0),
+        ("TMath::BesselK(2, TMath::Infinity())", 0),
         ("TMath::BesselY0(0.0)", -math.inf),
         ("TMath::BesselY1(-1.0)", math.nan),
         ("TMath::BesselJ0(TMath::Infinity())", 0),

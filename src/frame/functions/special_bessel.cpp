@@ -89,6 +89,7 @@ std::array<double, 2> modified(double x) {
     const double l = log(x / 2) + euler;
     return {of_0.harmonic / 2 - l * of_0.plain, 1 / x + x / 2 * (l * of_1.plain - of_1.harmonic / 2)};
   }
+  if (x == infinity) return {0, 0};
   // The integral of exp(-x cosh(t)) cosh(order t).
   const double step = std::min(0.125, 0.6 / std::sqrt(x));
   std::array<double, 2> sums = {0.5, 0.5};
