@@ -220,7 +220,7 @@ nb::list texts(const Offsets& begins, const Offsets& ends, const Characters& cha
     PyObject* const decoded =
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
     if (decoded == nullptr) throw nb::python_error();
-    PyList_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(i), decoded);
+    if (PyList_SetItem(all.ptr(), static_cast<Py_ssize_t>(i), decoded) != 0) throw nb::python_error();
   }
   return all;
 }
