@@ -967,6 +967,28 @@ def test_plans_with_damaged_callables_are_errors(files: list[str]) -> None:
             distributed.Plan(text.replace(f'"{payload}"', damaged)).key(0)
 
 
+def test_code_of_another_python_is_an_error(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its bytecode means something else here. Functions of modules are names, which mean the same."""
+    df = DataFrame("Events", files[0], executor=Shuffled(0))
+    with monkeypatch.context() as patch:
+        patch.setattr(callables, "_PYTHON", "3.99")
+        plans = [
+            df.freeze(defined := df.define("y", lambda x: x + 1, ["x"], returns="double").sum("y")),
+            df.freeze(reduced := df.reduce(lambda a, b: a + b, "x")),
+            df.freeze(named := df.define("y", np.sqrt, ["w"], returns="double").sum("y")),
+        ]
+    made = [distributed.run_task(plan.to_bytes(), plan.task(*plan.entries, (0,))) for plan in plans]
+    for partial in made[:2]:
+        (failure,) = partial.failures
+        assert isinstance(failure.error, UnsupportedError)
+        assert "code of Python 3.99, which this worker" in str(failure.error)
+    assert not made[2].failures
+    plans[2].finish(made[2])
+    assert named.value == DataFrame("Events", files[0]).sum("sqrt(w)").value
+    assert not defined.is_ready
+    assert not reduced.is_ready
+
+
 def test_plans_from_elsewhere_do_what_they_may(files: list[str], tmp_path: Path) -> None:
     df = DataFrame("Events", files, executor=Shuffled(0))
     coded = df.freeze(kept := df.define("y", lambda x: x, ["x"]).sum("y"))

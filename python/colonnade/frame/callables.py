@@ -13,6 +13,7 @@ import hashlib
 import inspect
 import itertools
 import pickle
+import sys
 import typing
 import warnings
 import weakref
@@ -73,6 +74,10 @@ _TRIAL = 2
 _LONGER = 8
 """The items of lists where one is not enough."""
 _SUM_BYTES = 8
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+"""Each has other bytecode: that of another one gives wrong values, or ends the process."""
+_CODE = b"CodeType"
+"""Is in every pickle that has code, rather than names of functions alone."""
 
 
 class _Spec(NamedTuple):
@@ -242,7 +247,7 @@ def pickled(things: tuple[object, ...], what: str) -> str:
 
         data = cloudpickle.dumps(things)
         libraries = {each.library for each in things if isinstance(each, LibraryFunction)}
-        whole = pickle.dumps((sources_in(data), sorted(map(hash_of_file, libraries)), data))
+        whole = pickle.dumps((sources_in(data), sorted(map(hash_of_file, libraries)), data, _PYTHON))
         return base64.b64encode(with_sum(whole)).decode()
     except Exception as error:  # any exception of objects that the callable holds
         raise UnsupportedError(
@@ -272,16 +277,16 @@ def _sum_of(data: bytes | memoryview) -> bytes:
     return hashlib.sha256(data).digest()[:_SUM_BYTES]
 
 
-def _parts_of(text: str) -> tuple[Any, Any, bytes]:
-    """The sources, the libraries and the pickle in a text of `pickled`."""
-    sources, libraries, data = pickle.loads(without_sum(base64.b64decode(text)))
-    return sources, libraries, data
+def _parts_of(text: str) -> tuple[Any, Any, bytes, str]:
+    """The sources, the libraries, the pickle and the Python in a text of `pickled`."""
+    sources, libraries, data, python = pickle.loads(without_sum(base64.b64decode(text)))
+    return sources, libraries, data, python
 
 
 def without_places(text: str) -> str:
     """Return what a text of `pickled` computes: equal if only lines, comments and files differ."""
     try:
-        sources, libraries, data = _parts_of(text)
+        sources, libraries, data, _ = _parts_of(text)
         return f"{sources} {libraries} {identity_of(pickle.loads(data))}"
     except Exception:  # any exception of objects that cannot be pickled again
         return text
@@ -292,14 +297,19 @@ def unpickled(text: str) -> tuple[Any, ...]:
 
     Raises:
         FormatError: it is another text.
-        UnsupportedError: a package that the callables need is not installed here.
+        UnsupportedError: a package that the callables need is not installed here, or they have code of another Python.
     """
     import cloudpickle
 
     try:
-        sources, _, data = _parts_of(text)
+        sources, _, data, python = _parts_of(text)
     except Exception as error:  # any error of damaged bytes
         raise FormatError(f"the callables of a plan are damaged ({error})") from None
+    if python != _PYTHON and _CODE in data:
+        raise UnsupportedError(
+            f"a callable has code of Python {python}, which this worker, with Python {_PYTHON}, cannot run",
+            f"Python {python} on all workers; or functions of modules, of which only the names are sent",
+        )
     try:
         use_sources(sources)
         return tuple(cloudpickle.loads(data))
