@@ -132,12 +132,12 @@ def dask(small_parts: None) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def spark(small_parts: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A standalone cluster of a master and a worker with two cores."""
-    from spark_cluster import SparkCluster, session_of
+    """A cluster with an executor of two cores."""
+    from spark_cluster import spark_session
 
     folder = tmp_path_factory.mktemp("spark")
     environment = {"COLONNADE_TEST_PART_ENTRIES": str(PART_ENTRIES)}
-    with SparkCluster(folder) as cluster, session_of(cluster, **environment) as session:
+    with spark_session(folder, **environment) as session:
         yield session
 
 

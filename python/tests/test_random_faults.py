@@ -342,15 +342,15 @@ def children(*words: str) -> list[psutil.Process]:
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A cluster of two workers with a core each: starting one takes longer than all that is done with it."""
-    from spark_cluster import SparkCluster, session_of
+    """A cluster of two executors with a core each: starting one takes longer than all that is done with it."""
+    from spark_cluster import spark_session
 
     folder = tmp_path_factory.mktemp("spark")
     environment = {
         "COLONNADE_TEST_PART_ENTRIES": str(PART_ENTRIES),
         "PYTHONPATH": str(Path(__file__).parent),
     }
-    with SparkCluster(folder, workers=2) as cluster, session_of(cluster, **environment) as session:
+    with spark_session(folder, workers=2, **environment) as session:
         yield session
 
 
