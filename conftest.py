@@ -3,7 +3,7 @@
 import gc
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -52,6 +52,20 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
         pyfuncitem.funcargs["seed"] += int(SOAK)
     # Worker processes outlive a test: they are started again where the environment has changed, as by its name.
     os.environ["PYTEST_CURRENT_TEST"] = "a test"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_declarations() -> Iterator[None]:
+    """What tests of a module declare for all RDataFrames of the process ends with the module.
+
+    Those of later modules would be given it, too, which costs more than many of their tests.
+    """
+    from colonnade.frame.root import declared
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_functions", "_overloads", "_texts", "_folders", "_sessions"):
+            patch.setattr(declared, name, getattr(declared, name).copy())
+        yield
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -90,13 +90,11 @@ def uri(request):
 
 
 @pytest.fixture(params=["s3", "rados"])
-def place(request, monkeypatch):
+def place(request):
     """One that may be harmed."""
     prefix = request.getfixturevalue("s3_prefix")
     if request.param == "s3":
-        server = request.getfixturevalue("own_s3")
-        monkeypatch.setenv("COLONNADE_S3_TIMEOUT", str(TIMEOUT))
-        return S3Store(server, prefix)
+        return S3Store(request.getfixturevalue("own_s3"), prefix)
     return CephStore(request.getfixturevalue("ceph"), request.getfixturevalue("rados_uri"))
 
 
@@ -389,9 +387,8 @@ def test_server_lost_while_reading(place):
         colonnade.open(place.impatient, "Events")
 
 
-def test_server_back_in_time(place, monkeypatch):
+def test_server_back_in_time(place):
     """A client with a longer timeout does not notice."""
-    monkeypatch.delenv("COLONNADE_S3_TIMEOUT", raising=False)
     data = events()
     with colonnade.create(place.uri, "Events", compression="none") as writer:
         fill(writer, data[:3000])

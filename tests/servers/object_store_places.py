@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import time
 from collections.abc import Iterator
@@ -51,12 +52,26 @@ class TestedStore(Protocol):
 
 
 class S3Store:
-    """A prefix on a server of the test's own. Its timeout comes from the environment: COLONNADE_S3_TIMEOUT."""
+    """A prefix on a server of the test's own.
+
+    The timeout comes from the environment, which is put in order for what is opened next: only a test that loses its
+    server is impatient, since a busy machine takes a server away for seconds, too.
+    """
 
     def __init__(self, server: S3Server, prefix: str) -> None:
         self.server = server
         self.prefix = prefix
-        self.uri = self.impatient = f"s3://{BUCKET}/{prefix}"
+
+    @property
+    def uri(self) -> str:
+        os.environ.pop("COLONNADE_S3_TIMEOUT", None)
+        return f"s3://{BUCKET}/{self.prefix}"
+
+    @property
+    def impatient(self) -> str:
+        uri = self.uri
+        os.environ["COLONNADE_S3_TIMEOUT"] = str(TIMEOUT)  # until `own_s3` restores the environment
+        return uri
 
     def values(self) -> set[str]:
         return set(self.server.requests().keys(BUCKET, f"{self.prefix}/"))

@@ -37,7 +37,8 @@ def row_function(function: Callable[..., Any], inputs: Sequence[str], returns: s
         function = njit(boundscheck=True)(function)
     except ImportError:
         pass
-    names: dict[str, Any] = {"function": function}
+    # A function without a module is looked for in all modules, by their attributes, whenever it is pickled.
+    names: dict[str, Any] = {"function": function, "__name__": __name__}
     arguments = []
     for k, given in enumerate(inputs):
         kind, is_list = _element(given)
