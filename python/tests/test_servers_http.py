@@ -200,7 +200,7 @@ def test_a_file_that_cannot_be_sent_is_kept(tmp_path, monkeypatch, place):
     local = tmp_path / "local"
     local.mkdir()
     monkeypatch.setenv("TMPDIR", str(local))
-    monkeypatch.setenv("COLONNADE_HTTP_TIMEOUT", "2")
+    monkeypatch.setenv("COLONNADE_HTTP_TIMEOUT", "5")
     with HttpServer(tmp_path / "own-http") as server:
         writer = colonnade.create(f"{server.url}/{place}/f.root", "Events")
         writer.extend(events(1000))

@@ -258,10 +258,10 @@ with XrootdProxy(int(sys.argv[2])) as proxy:
             print(error.kind, time.monotonic() - begin)
 """
     servers = str(REPOSITORY / "tests" / "servers")
-    said = run(program, servers, str(xrootd.port), f"{s3_prefix}/f.root", COLONNADE_XROOTD_TIMEOUT="1")
+    said = run(program, servers, str(xrootd.port), f"{s3_prefix}/f.root", COLONNADE_XROOTD_TIMEOUT="4")
     kind, seconds = said.split()
     assert kind == "io"
-    assert float(seconds) < 20  # one after the other, more than 30
+    assert float(seconds) < 60  # one after the other, more than 120
 
 
 def test_server_that_stays_away(own_xrootd):
@@ -359,7 +359,7 @@ def test_renaming_whose_answer_is_lost(xrootd, xrootd_uri, s3_prefix, lost, is_r
 
 
 def test_renaming_of_which_nothing_is_heard(xrootd, xrootd_uri, s3_prefix, monkeypatch):
-    monkeypatch.setenv("COLONNADE_XROOTD_TIMEOUT", "2")
+    monkeypatch.setenv("COLONNADE_XROOTD_TIMEOUT", "5")
     write(xrootd_uri("f.root"), events(100, seed=2))
     with XrootdProxy(xrootd.port) as proxy:
 

@@ -29,7 +29,8 @@ from processes import Process, ServerError, find_program, free_port
 
 POOL = "colonnade"
 
-# The timings make a cluster of one come up in seconds; the switches let it be one of one.
+# The timings make a cluster of one come up in seconds; the switches let it be one of one. The monitor tries no map in a
+# forked child: on a busy machine that crashed, or came too late, and no pool was made.
 CONFIGURATION = """\
 [global]
 fsid = {fsid}
@@ -55,6 +56,7 @@ mon allow pool delete = true
 paxos propose interval = 0.05
 paxos min wait = 0.02
 mon tick interval = 1
+mon osd crush smoke test = false
 [osd]
 osd data = {folder}/osd
 admin socket = {folder}/osd.asok
