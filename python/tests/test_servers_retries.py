@@ -156,7 +156,9 @@ def test_a_failed_writer_is_in_nobodys_way(request, again):
 def test_a_second_writer_of_the_process_is_refused(request):
     place = place_of(request, "folder")
     with colonnade.create(place.uri, "Events", {"x": int}):
-        with pytest.raises(colonnade.UsageError, match=f"is being written by process {os.getpid()}") as refused:
+        with pytest.raises(
+            colonnade.UsageError, match=f"is being written by process {os.getpid()}"
+        ) as refused:
             colonnade.create(place.uri, "Events", {"x": int})
         assert "abort()" in refused.value.advice
 

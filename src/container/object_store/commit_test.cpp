@@ -537,8 +537,8 @@ TEST_F(ObjectCommit, WhatACommitThatFailedDoesNotNameStays) {
 
 // If the machine goes down, the commit before it comes back.
 TEST_F(ObjectCommit, WhatIsNotOnTheDeviceRemovesNothing) {
-  const Writer writer = ObjectContainerWriter::open(
-      test_.open(), "Events", {.durability = Durability::machine}, ObjectTarget::any);
+  const Writer writer = ObjectContainerWriter::open(test_.open(), "Events",
+                                                    {.durability = Durability::machine}, ObjectTarget::any);
   const Anchor first = fill(*writer, 1);
   writer->commit(first);
   const Anchor next = fill(*writer, 1);

@@ -105,7 +105,7 @@ class ObjectContainerWriter final : public WriteContainer {
   bool replaces_ = false;  // readers see another data set until the first commit
   std::atomic<bool> has_committed_ = false;
   std::atomic<bool> is_settled_ = true;  // false while the last commit may not be on the device
-  AnchorRecord committed_;  // the last commit; initially that of a continued data set
+  AnchorRecord committed_;               // the last commit; initially that of a continued data set
   std::atomic<std::uint64_t> next_blob_ = 0;
   std::mutex numbers_mutex_;
   std::uint64_t next_object_ = first_page_object;

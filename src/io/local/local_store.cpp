@@ -157,6 +157,10 @@ class LocalStore final : public ObjectStore {
   StoreCalls calls_;
   bool is_on_network_;
   PendingValues pending_;
+  // The system reports a failure once, and forgets what it could not write: a later call may succeed without
+  // it.
+  mutable std::atomic<bool> is_lost_ = false;
+  std::exception_ptr flush_failure_;  // of sync(), in its turn
   mutable OpenValues open_{open_files};
   std::atomic<bool> is_folder_flushed_ = false;
   mutable std::atomic<bool> is_marker_flushed_;
@@ -564,8 +568,9 @@ void LocalStore::sync_file(const std::string& path, bool is_folder) const {
     return calls_.open(root_.get(), path.c_str(), O_RDONLY | O_NONBLOCK | (is_folder ? O_DIRECTORY : 0));
   }));
   if (file.get() < 0 && errno == ENOENT) return;  // replaced or removed meanwhile
-  if (file.get() < 0 || !is_flushed(uninterrupted([&] { return calls_.fsync(file.get()); })))
-    fail("flush to the device what is", fmt::format("{}/{}", path_, path), errno);
+  if (file.get() >= 0 && is_flushed(uninterrupted([&] { return calls_.fsync(file.get()); }))) return;
+  is_lost_ = file.get() >= 0;
+  fail("flush to the device what is", fmt::format("{}/{}", path_, path), errno);
 }
 
 // Values before folders, so that no name survives without its bytes.
@@ -593,6 +598,7 @@ void LocalStore::sync_folder_of_store() const {
 
 void LocalStore::sync() {
   const auto turn = pending_.turn();
+  if (flush_failure_) std::rethrow_exception(flush_failure_);
   PendingValues::Taken taken = pending_.take();
   try {
     if (taken.created) {
@@ -602,13 +608,18 @@ void LocalStore::sync() {
       sync_folder_of_store();
     }
     if (taken.too_many) {
-      if (!is_flushed(uninterrupted([&] { return calls_.syncfs(root_.get()); })))
+      if (!is_flushed(uninterrupted([&] { return calls_.syncfs(root_.get()); }))) {
+        is_lost_ = true;
         fail("flush to the device what is", path_, errno);
+      }
     } else if (!taken.addresses.empty() || taken.root || taken.created) {
       sync_values(taken.addresses);
     }
   } catch (...) {
-    pending_.give_back(std::move(taken));
+    if (is_lost_)
+      flush_failure_ = std::current_exception();
+    else
+      pending_.give_back(std::move(taken));
     throw;
   }
 }
