@@ -236,23 +236,38 @@ class WriterTask {
     author_.clusters.push_back(cluster);
     written_.insert(written_.end(), cluster.begin(), cluster.end());
     if (options_.checkpoint_every.clusters > 0) propose();
-    if (call(world_, fmt::format("{} writes a cluster of {}", author_.what, count), [&] {
-          if (set_ != nullptr && !is_late) add_row(*set_, cluster.front(), {first, first + count});
-          if (set_ != nullptr && world_.breaks(Rule::rows_once))
-            add_row(*set_, cluster.front(), {first, first + count});
-          writer_->commit_cluster();
-          if (set_ != nullptr && is_late) add_row(*set_, cluster.front(), {first, first + count});
-        }))
+    const auto write = [&] {
+      if (set_ != nullptr && !is_late) add_row(*set_, cluster.front(), {first, first + count});
+      if (set_ != nullptr && world_.breaks(Rule::rows_once))
+        add_row(*set_, cluster.front(), {first, first + count});
+      writer_->commit_cluster();
+      if (set_ != nullptr && is_late) add_row(*set_, cluster.front(), {first, first + count});
+    };
+    if (!perseveres(fmt::format("{} writes a cluster of {}", author_.what, count), write,
+                    [&] { writer_->commit_cluster(); }))
       return false;
     author_.written = author_.clusters.size();
     if (!world_.random().chance(0.25)) return true;
     return commit("commits", [&] { writer_->commit_data_set(); });
   }
 
+  // In some histories a call that failed, but lost nothing, is repeated after some time. Returns false if it
+  // failed for good.
+  template <class Body, class Again>
+  bool perseveres(const std::string& what, Body&& body, Again&& again) {
+    auto failure = call(world_, what, body);
+    for (int i = 0; i < 3 && failure && storage_.perseveres && !world_.process().dead; ++i) {
+      if (!writer_->may_close_again()) return false;
+      world_.sleep_until(world_.now() + world_.random().between(1, 60) * second);
+      failure = call(world_, what + " again", again);
+    }
+    return !failure;
+  }
+
   template <class Body>
   bool commit(const char* what, Body&& body) {
     const std::size_t proposal = propose();
-    if (call(world_, fmt::format("{} {}", author_.what, what), body)) return false;
+    if (!perseveres(fmt::format("{} {}", author_.what, what), body, body)) return false;
     model_.confirm(proposal);
     author_.first_uncommitted = author_.clusters.size();
     return true;

@@ -21,6 +21,7 @@ struct Storage {
   std::vector<Model*> data_sets;
   bool needs_durability = false;  // machines crash
   bool has_sets = false;          // writers write attribute sets
+  bool perseveres = false;        // writers repeat what failed, but lost nothing
   bool is_file() const noexcept { return place == StorageKind::root_file || place == StorageKind::bare_file; }
 };
 

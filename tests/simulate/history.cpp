@@ -44,7 +44,7 @@ class History {
         files_(world_),
         manners_(mix(options.seed ^ 0x3a22e5)),
         habits_(mix(options.seed ^ 0xa77b5e)),
-        network_(mix(options.seed ^ 0x6e6673)),
+        later_(mix(options.seed ^ 0x6e6673)),
         has_habits_(options.has_habits),
         without_tasks_(options.without_tasks) {
     Random& random = world_.random();
@@ -127,9 +127,10 @@ class History {
     if (habits_.chance(0.3)) merges_ = 0.7;
     files_.replaces_always = habits_.chance(0.2);
     files_.has_links = !habits_.chance(0.5);
-    files_.is_on_network = network_.chance(0.25);
-    files_.may_lose = files_.is_on_network || (storage_.needs_durability && network_.chance(0.3));
-    if (files_.may_lose && network_.chance(0.7)) world_.rates.late = 0.05;
+    storage_.perseveres = later_.chance(0.5);
+    files_.is_on_network = later_.chance(0.25);
+    files_.may_lose = files_.is_on_network || (storage_.needs_durability && later_.chance(0.3));
+    if (files_.may_lose && later_.chance(0.7)) world_.rates.late = 0.05;
   }
 
   Task habitual(Task task, bool first) {
@@ -400,7 +401,7 @@ class History {
   FileSystem files_;
   Random manners_;  // for later additions: seeds keep giving the same histories
   Random habits_;
-  Random network_;
+  Random later_;  // for habits that came later still
   bool has_habits_;
   double annotates_ = 0;
   double merges_ = 0;
