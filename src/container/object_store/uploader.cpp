@@ -78,33 +78,35 @@ void ObjectUploader::run(const std::vector<ObjectUpdate>& updates) {
 }
 
 // Updates that were done are done again: they write the same values.
-void ObjectUploader::perform_or_keep(Batch batch) {
+void ObjectUploader::perform_or_keep(Batches batch) noexcept {
   std::exception_ptr failure;
   try {
-    perform(batch.updates);
+    perform(batch.front().updates);
   } catch (...) {
     failure = std::current_exception();
   }
   if (failure) keep(std::move(batch), std::move(failure));
 }
 
-void ObjectUploader::keep(Batch batch, std::exception_ptr failure) {
-  if (batch.memory) batch.memory->kept();
+void ObjectUploader::keep(Batches batch, std::exception_ptr failure) noexcept {
+  if (batch.front().memory) batch.front().memory->kept();
   const std::lock_guard lock(mutex_);
-  failed_.push_back(std::move(batch));
+  failed_.splice(failed_.end(), batch);
   if (!failure_) failure_ = std::move(failure);
 }
 
 void ObjectUploader::begin(std::vector<ObjectUpdate> updates, std::shared_ptr<PageBytes> memory) {
+  Batches batch;
+  batch.push_back({std::move(updates), std::move(memory)});
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || under_way_ < most_threads; });
   check_failure();
-  if (updates.empty()) return;
+  if (batch.front().updates.empty()) return;
   if (under_way_ == threads_.size() && !start_thread()) {
     lock.unlock();
-    return perform_or_keep({std::move(updates), std::move(memory)});
+    return perform_or_keep(std::move(batch));
   }
-  waiting_.push_back({std::move(updates), std::move(memory)});
+  waiting_.splice(waiting_.end(), batch);
   ++under_way_;
   lock.unlock();
   changed_.notify_all();
@@ -125,8 +127,8 @@ void ObjectUploader::work() {
   for (;;) {
     changed_.wait(lock, [&] { return ends_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    Batch batch = std::move(waiting_.front());
-    waiting_.pop_front();
+    Batches batch;
+    batch.splice(batch.end(), waiting_, waiting_.begin());
     const bool in_vain = failure_ != nullptr;
     lock.unlock();
     in_vain ? keep(std::move(batch), nullptr) : perform_or_keep(std::move(batch));
@@ -142,14 +144,18 @@ void ObjectUploader::retry(bool waits) {
   changed_.wait(lock, [&] { return under_way_ == 0; });
   if (!failure_ || lost_) return;
   failure_ = nullptr;
-  std::vector<Batch> again = std::exchange(failed_, {});
+  Batches again = std::exchange(failed_, {});
   if (!again.empty() && threads_.empty() && !start_thread()) {
     lock.unlock();
-    for (Batch& batch : again) perform_or_keep(std::move(batch));
+    while (!again.empty()) {
+      Batches batch;
+      batch.splice(batch.end(), again, again.begin());
+      perform_or_keep(std::move(batch));
+    }
     return;
   }
   under_way_ += again.size();
-  for (Batch& batch : again) waiting_.push_back(std::move(batch));
+  waiting_.splice(waiting_.end(), again);
   lock.unlock();
   changed_.notify_all();
 }

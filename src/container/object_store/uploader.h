@@ -9,8 +9,8 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <exception>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -46,11 +46,12 @@ class ObjectUploader {
     std::vector<ObjectUpdate> updates;
     std::shared_ptr<PageBytes> memory;
   };
+  using Batches = std::list<Batch>;  // also of one: moving it takes no memory
 
   void check_failure() const;  // the caller holds mutex_
   void fail(std::exception_ptr failure);
-  void perform_or_keep(Batch batch);
-  void keep(Batch batch, std::exception_ptr failure);
+  void perform_or_keep(Batches batch) noexcept;
+  void keep(Batches batch, std::exception_ptr failure) noexcept;
   std::unique_ptr<io::ObjectQueue> take_queue();
   void perform(const std::vector<ObjectUpdate>& updates);
   bool start_thread();
@@ -61,8 +62,8 @@ class ObjectUploader {
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
   std::vector<std::unique_ptr<io::ObjectQueue>> idle_queues_;
-  std::deque<Batch> waiting_;
-  std::vector<Batch> failed_;  // and what followed them
+  Batches waiting_;
+  Batches failed_;  // and what followed them
   std::atomic<bool> lost_ = false;
   std::size_t under_way_ = 0;  // batches in flight
   std::vector<std::thread> threads_;
