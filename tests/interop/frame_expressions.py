@@ -296,6 +296,14 @@ CLOSE = {
     "erf": "erf(Muon_eta) + std::erfc(Muon_eta[0])",
     "tmath": "TMath::Sqrt(Muon_pt[0]) + TMath::Power(Muon_pt[0], 3) + TMath::Exp(-Muon_pt[0] / 10)"
     " + TMath::ATan2(1., Muon_pt[0])",
+    "landau": "TMath::Landau(Muon_eta[0], 0.3, 0.7) + TMath::LandauI(Muon_eta[0])",
+    "bessel": "TMath::BesselI0(Muon_eta[0]) + TMath::BesselJ1(Muon_pt[0]) + TMath::BesselK0(Muon_pt[0] / 10)",
+    "struve": "TMath::StruveH0(Muon_pt[0] / 10) + TMath::StruveL1(std::abs(Muon_eta[0]))",
+    "quantiles": "TMath::ChisquareQuantile(0.3, 4.) + ROOT::Math::gamma_quantile(0.2, 2.5, Muon_pt[0])"
+    " + ROOT::Math::tdistribution_quantile(0.9, nMuon + 2.)",
+    "densities": "ROOT::Math::bigaussian_pdf(Muon_eta[0], Muon_phi[0], 1.5, 0.7, 0.3)"
+    " + ROOT::Math::negative_binomial_pdf(nMuon, 0.4, 3.)",
+    "crystalball": "ROOT::Math::crystalball_cdf(Muon_eta[0], 1.2, 3, 0.8)",
     "delta_phi": "DeltaPhi(Muon_phi, Muon_phi[0])",
     "delta_phi_scalars": "ROOT::VecOps::DeltaPhi(Muon_phi[0], Muon_phi[1])",
     "delta_r": "DeltaR(Take(Muon_eta, 2), Take(Muon_eta, -2), Take(Muon_phi, 2), Take(Muon_phi, -2))",
