@@ -1117,7 +1117,7 @@ def test_projections_and_merged_bins():
     assert both.GetBinContent(2, 1) == 4.5
     with pytest.raises(colonnade.UsageError, match="one to three different axes"):
         many.Projection(0, 0)
-    with pytest.raises(colonnade.UnsupportedError, match="project"):
+    with pytest.raises(colonnade.UsageError, match="ProjectionX is for histograms with 2 axes, not 1"):
         frame.Histo1D(("h", "", 3, 0, 3), "x").ProjectionX()
 
     one = frame.Histo1D(("h", "t;a", 5, 0, 5), "x")
@@ -1129,7 +1129,7 @@ def test_projections_and_merged_bins():
     assert [*edges.to_hist().axes[0].edges] == [1, 2, 4]
     itself = one.Rebin(4)
     assert (one.GetNbinsX(), one.GetXaxis().GetXmax(), itself.GetBinContent(1)) == (1, 4, 12)
-    with pytest.raises(colonnade.UsageError, match="cannot be merged"):
+    with pytest.raises(colonnade.UsageError, match="cannot be joined"):
         one.Rebin(2)
 
 
