@@ -48,7 +48,7 @@ std::string pattern_of(const std::string& uri) {
 // In the order of glob(), as which it passes over folders that may not be read.
 std::vector<std::string> matches(const std::string& pattern, const std::string& uri) {
   glob_t found = {};
-  const std::unique_ptr<glob_t, decltype(&::globfree)> owner(&found, &::globfree);
+  const std::unique_ptr<glob_t, void (*)(glob_t*)> owner(&found, &::globfree);
   const int result = ::glob(pattern.c_str(), 0, nullptr, &found);
   if (result == 0) return {found.gl_pathv, found.gl_pathv + found.gl_pathc};
   if (result == GLOB_NOMATCH) return {};

@@ -183,7 +183,7 @@ S3TimedCredentials credentials_in_json(const std::string& text, const std::strin
 
 S3TimedCredentials credentials_of_process(const std::string& command) {
   // What it says on standard error is for people, and goes there.
-  std::unique_ptr<FILE, decltype(&::pclose)> pipe(::popen(command.c_str(), "re"), &::pclose);
+  std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "re"), &::pclose);
   if (pipe == nullptr)
     throw Error(ErrorKind::resource, "credential_process cannot be started",
                 "a higher limit of processes (ulimit -u)");
