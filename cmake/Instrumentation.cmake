@@ -5,8 +5,9 @@ set(COLONNADE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: '
 if(COLONNADE_WERROR)
   add_compile_options(-Werror)
 endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 reports these inside std::vector's own code where nothing is wrong, most of all at -O3.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # GCC (12 and 13) reports these inside of the code of std::vector and std::optional where nothing is wrong, most of all
+  # at -O3.
   set(mistaken -Wno-error=stringop-overflow -Wno-error=array-bounds -Wno-error=maybe-uninitialized
                -Wno-error=restrict)
   if("${CMAKE_CXX_FLAGS_RELEASE} ${CMAKE_CXX_FLAGS_RELWITHDEBINFO}" MATCHES "^-O3.* -O3")
