@@ -379,7 +379,8 @@ void DataSetSink::flush_linked() const {
 bool DataSetSink::linked_changed() const {
   return std::any_of(linked_.begin(), linked_.end(), [](const Linked& each) {
     const DataSetSink& sink = *each.sink;
-    return !sink.committed_ || *sink.committed_ != sink.counts() || sink.has_groups_to_merge();
+    return sink.is_half_committed_ || !sink.committed_ || *sink.committed_ != sink.counts() ||
+           sink.has_groups_to_merge();
   });
 }
 
@@ -397,7 +398,8 @@ void DataSetSink::commit_linked(bool is_last) {
     DataSetSink& sink = *each.sink;
     {
       const std::lock_guard lock(sink.mutex_);
-      const bool changed = !sink.committed_ || *sink.committed_ != sink.counts();
+      // A commit that failed has merged groups perhaps, whose page lists the old footer names.
+      const bool changed = sink.is_half_committed_ || !sink.committed_ || *sink.committed_ != sink.counts();
       if (changed || (is_last && sink.has_groups_to_merge())) sink.commit(is_last);
     }
     const auto& link = sink.as_linked().link();
