@@ -455,8 +455,8 @@ void merge(Storage& storage, Model& model) {
   std::vector<std::size_t> asked;  // the requested ones, in this order
   asked.push_back(world.random().below(2));
   if (world.random().chance(0.6)) asked.push_back(1 - asked.front());
-  for (const Entries& part : parts)
-    for (const Entries& cluster : clusters_of(part)) author.clusters.push_back(cluster);
+  for (const std::size_t part : {asked.front(), 1 - asked.front()})
+    for (const Entries& cluster : clusters_of(parts[part])) author.clusters.push_back(cluster);
   // Each source once, in any order of arrival.
   const auto is_beginning = [=](const State& state) {
     if (!state || state->size() % source_entries != 0) return false;
