@@ -77,14 +77,14 @@ void Model::see(const State& state) {
         return;
       }
   if (now.state == state) return;
-  if (is_lost_ && is_what_was(state)) {
-    states_.push_back({world_.steps(), state, nullptr});
-    return;
-  }
   const Proposal* fitting = nullptr;
   for (auto at = proposals_.rbegin(); at != proposals_.rend(); ++at) {
     if (world_.changed_by() != nullptr && at->author->process != world_.changed_by()) continue;
     if (fitting == nullptr && at->fits(state)) fitting = &*at;
+  }
+  if (is_lost_ && is_what_was(state)) {
+    states_.push_back({world_.steps(), state, fitting != nullptr ? fitting->author : nullptr});
+    return;
   }
   world_.tell([&] { return fmt::format("=== \"{}\" is now {}", name_, to_text(state)); });
   if (fitting == nullptr) {

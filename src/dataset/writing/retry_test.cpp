@@ -305,6 +305,46 @@ std::unique_ptr<ParallelWriter> parallel_writer(const std::string& uri, const Wr
   return ParallelWriter::recreate(std::move(model), "Data", uri, options);
 }
 
+// Groups of an attribute set that a failed commit has merged have no other page list afterwards.
+TEST(Retry, ClosingMayFailAtAnyWrite) {
+  bool has_failed = true;
+  for (std::uint64_t n = 0; has_failed; ++n) {
+    SCOPED_TRACE(n);
+    const FaultyStore store(like_s3());
+    auto model = Model::create();
+    auto x = model->make_field<std::int64_t>("x");
+    const auto writer =
+        Writer::recreate(std::move(model), "Data", store.uri(), {.checkpoint_every = {.clusters = 1}});
+    auto about = Model::create();
+    about->make_field<std::int64_t>("first");
+    AttributeSetWriter& set = writer->add_attribute_set(std::move(about), "ranges");
+    for (std::uint64_t i = 0; i < 6; ++i) {
+      *x = static_cast<std::int64_t>(i);
+      writer->fill();
+      set.add({i, i + 1});
+      writer->commit_cluster();
+    }
+    store.faults().fail(io::StoreOperation::update, n);
+    has_failed = false;
+    try {
+      writer->close();
+    } catch (const Error&) {
+      has_failed = true;
+      store.faults().restore();
+      ASSERT_TRUE(writer->may_close_again());
+      writer->close();
+    }
+    store.faults().restore();
+    const auto reader = Reader::open("Data", store.uri());
+    EXPECT_EQ(reader->num_entries(), 6u);
+    reader->verify();
+    const auto ranges = reader->attribute_set("ranges");
+    EXPECT_EQ(ranges->rows().size(), 6u);
+    ranges->reader().verify();
+    ASSERT_LT(n, 100u);
+  }
+}
+
 TEST(Retry, ContextsOfAParallelWriterAreClosedAgain) {
   for (const ClusterOrder order : {ClusterOrder::as_written, ClusterOrder::staged})
     for (std::uint64_t operations = 0; operations < 40; operations += 3) {
