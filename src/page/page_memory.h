@@ -78,7 +78,7 @@ class LentMemory final : public container::PageBytes {
   void kept() noexcept override {
     if (const auto pool = std::exchange(pool_, nullptr)) pool->give_up();
   }
-  // The memory, if nobody else has it.
+  // Returns the memory to the caller, who must be the only owner of this object.
   std::unique_ptr<PageMemory> take_back() noexcept { return std::move(memory_); }
 
  private:

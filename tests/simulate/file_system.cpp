@@ -390,7 +390,7 @@ void FileSystem::process_died(const Process& process) {
   for (auto& [number, open] : files_)
     if (open.process == &process) {
       std::erase(open.inode->locks, &open);
-      if (is_on_network) is_refused_late(open);  // and nobody is told
+      if (is_on_network) is_refused_late(open);  // without an error
     }
 }
 

@@ -41,7 +41,7 @@ class Closing(Located, ABC):
         self._closed = True  # until there is something to close
         self._failure: str | None = None
         self._waits = False
-        """Whether closing has failed, and somebody may close it again."""
+        """Whether closing has failed, but can be repeated."""
         self._process = os.getpid()
         super().__init__(uri, name)
 
@@ -134,7 +134,7 @@ class Closing(Located, ABC):
         """Close a writer that was not closed, unless that could replace a whole data set by a part of one."""
         if self._closed or not self._is_started() or self._process != os.getpid():
             return
-        if self._waits:  # whoever has got the error has not closed it again
+        if self._waits:  # its owner has seen the error, and has not closed it again
             self.abort()
             return
         if not failed and not self._replaces():
@@ -156,7 +156,7 @@ class Closing(Located, ABC):
 
 
 def give_up_failed(uri: str, name: str) -> None:
-    """End writers of the data set whose closing has failed: another one begins, and nobody can have both."""
+    """Discard writers of the data set whose closing has failed, because another one begins."""
     for each in list(_unclosed.values()):
         writer = each()
         if writer is not None and writer._waits and (writer._uri, writer._name) == (uri, name):

@@ -27,7 +27,8 @@ double log(double x) {
   return single(Mathematics::log, x);
 }
 
-// The sums of q^k / (k! (k + order)!), and of these times the harmonic numbers H(k) + H(k + order).
+// The sum of q^k / (k! (k + order)!) over k, and that of its terms times H(k) + H(k + order), the harmonic
+// numbers.
 struct Series {
   double plain = 0;
   double harmonic = 0;
