@@ -1,7 +1,8 @@
 #!/bin/bash
-# fresh.sh [debian|ubuntu] [TARGET...]: the commit that is checked out, on a machine that has nothing yet: a bare Debian 12
-# or Ubuntu 24.04 in a folder, with git, g++, make and python3, in which `make TARGET` runs one after the other (demo and
-# test, unless others are named). Only what these install is there. Needs root, and debootstrap.
+# fresh.sh [SYSTEM] [TARGET...]: the commit that is checked out, on a machine that has nothing yet: a bare system in a folder,
+# with git, g++, make and python3, in which `make TARGET` runs one after the other (demo and test, unless others are named).
+# Only what these install is there. Needs root, and debootstrap. Systems: debian (12), trixie (Debian 13), ubuntu (24.04),
+# resolute (Ubuntu 26.04).
 #
 # fresh.sh debian|jammy --wheel FILE: a wheel on a bare Debian 12, or Ubuntu 22.04 with its older C library, that has the
 # Python of the wheel and no compiler; the demo runs there.
@@ -32,8 +33,9 @@ fail() {
 case $system in
   debian) suite=bookworm components=main updates="bookworm-updates bookworm-security" script= ;;
   ubuntu) suite=noble components="main universe" updates="noble-updates noble-security" script=gutsy ;;
-  jammy) suite=jammy components="main universe" updates="jammy-updates jammy-security" script=gutsy ;;
-  *) fail "'$system' is not 'debian', 'ubuntu' or 'jammy'" ;;
+  trixie) suite=trixie components=main updates="trixie-updates trixie-security" script= ;;
+  jammy | resolute) suite=$system components="main universe" updates="$system-updates $system-security" script=gutsy ;;
+  *) fail "'$system' is not 'debian', 'trixie', 'ubuntu', 'resolute' or 'jammy'" ;;
 esac
 [ "$(id -u)" = 0 ] || fail "building a root of $system needs root; run: sudo make fresh"
 for program in debootstrap unshare chroot; do
@@ -78,7 +80,9 @@ timed() {
 
 make_root() {
   # Ubuntu's archive key is seldom installed elsewhere; without it, only what was signed is not checked.
-  local keyring=/usr/share/keyrings/${system/jammy/ubuntu}-archive-keyring.gpg options=()
+  local vendor=ubuntu
+  case $system in debian | trixie) vendor=debian ;; esac
+  local keyring=/usr/share/keyrings/${vendor}-archive-keyring.gpg options=()
   if [ -f "$keyring" ]; then options+=(--keyring="$keyring"); else options+=(--no-check-gpg); fi
   debootstrap --variant=minbase --components="${components// /,}" --include=$packages "${options[@]}" \
     $suite "$root" "$site" $script >"$folder/debootstrap.log" 2>&1 || { tail -n 50 "$folder/debootstrap.log" >&2; return 1; }
