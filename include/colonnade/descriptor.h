@@ -160,6 +160,9 @@ struct Descriptor {
   std::uint32_t find_field(std::string_view path) const noexcept;
   // The path of a field as RNTuple names it: "jets._0.pt".
   std::string path_of(std::uint32_t field) const;
+  // The number of a field's elements before an entry, if the field is not below a collection: what a deferred
+  // column that begins at this entry lacks. 0 below collections and variants.
+  std::uint64_t elements_before(std::uint32_t field, std::uint64_t entry) const noexcept;
   // The cluster that holds an entry; clusters().size() if no cluster does.
   std::size_t cluster_of_entry(std::uint64_t entry) const noexcept;
 };

@@ -15,6 +15,7 @@
 #include "interruptible.h"
 #include "register.h"
 #include "text.h"
+#include "watcher.h"
 #include "writer_handles.h"
 
 namespace nb = nanobind;
@@ -23,32 +24,6 @@ namespace colonnade::python {
 namespace {
 
 using FileAndName = std::pair<std::string, std::string>;
-
-// Calls Python now and then. An exception raised there, including an interrupt by the user, stops the copy
-// cleanly and is raised again once the copy has ended.
-class Watcher {
- public:
-  explicit Watcher(nb::object call) : call_(std::move(call)) {}
-
-  bool operator()(const CopyProgress& progress) {
-    const nb::gil_scoped_acquire held;
-    try {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (call_.is_none()) return true;
-      return nb::cast<bool>(call_(progress));
-    } catch (nb::python_error& error) {
-      failure_ = std::make_unique<nb::python_error>(std::move(error));
-      return false;
-    }
-  }
-  void rethrow() {
-    if (failure_) throw nb::python_error(std::move(*failure_));
-  }
-
- private:
-  nb::object call_;
-  std::unique_ptr<nb::python_error> failure_;
-};
 
 CopyReport copy_data_sets(const std::vector<FileAndName>& sources, const FileAndName& destination,
                           const std::vector<std::string>& columns,

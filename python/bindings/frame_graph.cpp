@@ -27,26 +27,11 @@
 #include "interruptible.h"
 #include "register.h"
 #include "text.h"
+#include "watcher.h"
 
 namespace nb = nanobind;
 
 namespace colonnade::python {
-
-bool PassWatcher::operator()(const frame::PassProgress& progress) {
-  const nb::gil_scoped_acquire held;
-  try {
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (call_.is_none()) return true;
-    return nb::cast<bool>(call_(progress));
-  } catch (nb::python_error& error) {
-    failure_ = std::make_unique<nb::python_error>(std::move(error));
-    return false;
-  }
-}
-
-void PassWatcher::rethrow() {
-  if (failure_) throw nb::python_error(std::move(*failure_));
-}
 
 namespace {
 
@@ -183,7 +168,7 @@ class PyGraph {
     // Each once, and always in the same order, to avoid deadlocks between threads that run several.
     std::sort(graphs.begin(), graphs.end());
     graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
-    PassWatcher watcher(std::move(progress));
+    Watcher watcher(std::move(progress));
     try {
       const Interruptible released;
       std::deque<Turn> turns;
@@ -203,7 +188,7 @@ class PyGraph {
   // compute what is booked of all entries.
   ResultId run_step(NodeId node, const frame::ResultSpec& request, std::uint64_t first, std::uint64_t last,
                     unsigned threads, frame::KeptCursors* cursors) {
-    PassWatcher watcher{nb::none()};
+    Watcher watcher{nb::none()};
     try {
       frame::RunOptions options;
       options.threads = threads;

@@ -66,19 +66,6 @@ class InsideCallable {
 // states.
 class PyAccumulator;
 
-// Calls Python now and then. An exception raised there, including an interrupt by the user, stops the pass
-// cleanly and is raised again once the pass has ended.
-class PassWatcher {
- public:
-  explicit PassWatcher(nanobind::object call) : call_(std::move(call)) {}
-  bool operator()(const frame::PassProgress& progress);
-  void rethrow();
-
- private:
-  nanobind::object call_;
-  std::unique_ptr<nanobind::python_error> failure_;
-};
-
 void register_frame_values(nanobind::module_& module);
 void register_frame_callables(nanobind::module_& module);
 void register_frame_sources(nanobind::module_& module);

@@ -147,23 +147,6 @@ void Field::set_quantized(double min, double max, unsigned bits) {
       {{.type = ColumnType::real32_quant, .bits = static_cast<std::uint16_t>(bits), .min = min, .max = max}});
 }
 
-namespace {
-
-// The number of elements that this field had before entry `entries`, which a deferred column lacks.
-std::uint64_t first_element(const Descriptor& descriptor, std::uint32_t field, std::uint64_t entries) {
-  std::uint64_t elements = entries;
-  for (std::uint32_t id = field;;) {
-    const FieldDescriptor& f = descriptor.fields[id];
-    if (f.array_size > 0) elements *= f.array_size;
-    if (f.parent == id) return elements;
-    const FieldRole above = descriptor.fields[f.parent].role;
-    if (above == FieldRole::collection || above == FieldRole::variant) return 0;
-    id = f.parent;
-  }
-}
-
-}  // namespace
-
 void Field::describe(const std::vector<Field*>& top_level, Descriptor& descriptor, bool compressed,
                      std::uint64_t entries) {
   for (Field* field : top_level) field->describe(invalid_id, descriptor, compressed, entries);
@@ -200,7 +183,7 @@ void Field::describe_columns(Descriptor& descriptor, bool compressed, std::uint6
     c.encoding = encoding;
     c.has_range = encoding.type == ColumnType::real32_quant;
     // Further columns hold the data of collections (the text of strings), which had no data before.
-    if (group.empty()) c.first_element = first_element(descriptor, disk_id_, entries);
+    if (group.empty()) c.first_element = descriptor.elements_before(disk_id_, entries);
     c.deferred = c.first_element > 0;
     group.push_back(c.id);
     descriptor.columns.push_back(c);

@@ -66,6 +66,18 @@ std::string Descriptor::path_of(std::uint32_t field) const {
   return path;
 }
 
+std::uint64_t Descriptor::elements_before(std::uint32_t field, std::uint64_t entry) const noexcept {
+  std::uint64_t elements = entry;
+  for (;;) {
+    const FieldDescriptor& own = fields[field];
+    if (own.array_size > 0) elements *= own.array_size;
+    if (own.parent == field) return elements;
+    const FieldRole above = fields[own.parent].role;
+    if (above == FieldRole::collection || above == FieldRole::variant) return 0;
+    field = own.parent;
+  }
+}
+
 std::size_t Descriptor::cluster_of_entry(std::uint64_t entry) const noexcept {
   const auto after = std::upper_bound(
       clusters.begin(), clusters.end(), entry,

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/each_target.h"
 #include "base/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -314,15 +315,7 @@ const Kernels& kernels() noexcept {
 
 std::vector<const Kernels*> all_kernels() {
   std::vector<const Kernels*> tables;
-  const auto choose = [](std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  };
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    choose(target);
-    tables.push_back(HWY_DYNAMIC_DISPATCH(table)());
-  }
-  choose(0);  // all of them again
+  with_each_target([&] { tables.push_back(HWY_DYNAMIC_DISPATCH(table)()); });
   return tables;
 }
 

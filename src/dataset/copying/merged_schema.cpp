@@ -171,20 +171,6 @@ void MergedSchema::add_field(const Descriptor& from, std::uint32_t id, std::uint
   for (const std::uint32_t child : from.fields[id].children) add_field(from, child, own);
 }
 
-// Elements that a column at this place would have had before `entries`; none below collections.
-static std::uint64_t elements_before(const Descriptor& descriptor, std::uint32_t field,
-                                     std::uint64_t entries) {
-  std::uint64_t elements = entries;
-  for (std::uint32_t id = field;;) {
-    const FieldDescriptor& f = descriptor.fields[id];
-    if (f.array_size > 0) elements *= f.array_size;
-    if (f.parent == id) return elements;
-    const FieldRole above = descriptor.fields[f.parent].role;
-    if (above == FieldRole::collection || above == FieldRole::variant) return 0;
-    id = f.parent;
-  }
-}
-
 void MergedSchema::add_group(const Descriptor& from, const ColumnIds& group, std::uint32_t into) {
   ColumnIds columns;
   const std::size_t number = to_.fields[into].representations.size();
@@ -196,7 +182,7 @@ void MergedSchema::add_group(const Descriptor& from, const ColumnIds& group, std
     column.deferred = column.deferred_suppressed = false;
     column.first_element = 0;
     if (options_.behind && columns.empty()) {
-      column.first_element = elements_before(to_, into, *options_.behind);
+      column.first_element = to_.elements_before(into, *options_.behind);
       column.deferred = column.first_element > 0;
       column.deferred_suppressed = column.deferred && number > 0;
     }

@@ -23,7 +23,9 @@ using math::natural;
 using math::of;
 using math::whole;
 using special::beta_tails;
+using special::exp;
 using special::gamma_tails;
+using special::log;
 using special::normal_tails;
 using special::Pair;
 
@@ -31,12 +33,6 @@ constexpr double pi = std::numbers::pi;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-double exp(double x) {
-  return single(Mathematics::exp, x);
-}
-double log(double x) {
-  return single(Mathematics::log, x);
-}
 double power(double x, double y) {
   const Operand operands[] = {{&x, false}, {&y, false}};
   double result = 0;

@@ -18,19 +18,14 @@ namespace {
 using math::natural;
 using math::of;
 using math::whole;
+using special::exp;
+using special::log;
 using special::Pair;
 using special::Tails;
 
 constexpr double pi = std::numbers::pi;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-double exp(double x) {
-  return single(Mathematics::exp, x);
-}
-double log(double x) {
-  return single(Mathematics::log, x);
-}
 
 // A probability and its complement, of which one was given.
 struct Share {

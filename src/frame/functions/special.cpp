@@ -24,22 +24,6 @@ constexpr Pair root_of_half = {0x1.6a09e667f3bcdp-1, -0x1.bdd3413b26456p-55};
 constexpr double large = 170;
 constexpr int most_terms = 100000;
 
-double exp(double x) {
-  return single(Mathematics::exp, x);
-}
-double log(double x) {
-  return single(Mathematics::log, x);
-}
-// Of pairs whose second part is small.
-double exp(Pair x) {
-  const double e = exp(x.hi);
-  return e + e * x.lo;
-}
-Pair log(Pair x) {
-  const double l = log(x.hi);
-  return sum(l, single(Mathematics::log_rest, x.hi) + x.lo / x.hi);
-}
-
 // log gamma(t) - (t - 1/2) log(t) + t - log(2 pi) / 2 of large numbers.
 double stirling(double t) {
   const double w = 1 / (t * t);

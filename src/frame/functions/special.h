@@ -45,6 +45,22 @@ inline Pair operator/(Pair a, Pair b) {
   return sum(q, (rest + (a.lo - q * b.lo)) / b.hi);
 }
 
+inline double exp(double x) {
+  return single(Mathematics::exp, x);
+}
+inline double log(double x) {
+  return single(Mathematics::log, x);
+}
+// Of pairs whose second part is small.
+inline double exp(Pair x) {
+  const double e = exp(x.hi);
+  return e + e * x.lo;
+}
+inline Pair log(Pair x) {
+  const double l = log(x.hi);
+  return sum(l, single(Mathematics::log_rest, x.hi) + x.lo / x.hi);
+}
+
 // Two probabilities that add up to 1. The smaller one is not the difference of 1 and the larger one.
 struct Tails {
   double lower = 0;

@@ -20,13 +20,6 @@ constexpr double euler = std::numbers::egamma;
 // Above, there is something faster than the series.
 constexpr double small = 1;
 
-double exp(double x) {
-  return single(Mathematics::exp, x);
-}
-double log(double x) {
-  return single(Mathematics::log, x);
-}
-
 // The sum of q^k / (k! (k + order)!) over k, and that of its terms times H(k) + H(k + order), the harmonic
 // numbers.
 struct Series {

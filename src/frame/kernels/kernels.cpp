@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/each_target.h"
 #include "base/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -391,15 +392,7 @@ ElementLoop conversion_loop(ElementType from, ElementType to) noexcept {
 
 std::vector<Kernels> all_kernels() {
   std::vector<Kernels> tables;
-  const auto choose = [](std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  };
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    choose(target);
-    tables.push_back(chosen_kernels());
-  }
-  choose(0);  // all of them again
+  with_each_target([&] { tables.push_back(chosen_kernels()); });
   return tables;
 }
 

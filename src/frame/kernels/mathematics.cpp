@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/each_target.h"
 #include "base/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -159,15 +160,7 @@ ElementLoop math_loop(Mathematics function, ElementType element) noexcept {
 
 std::vector<MathLoops> all_math_loops() {
   std::vector<MathLoops> tables;
-  const auto choose = [](std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  };
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    choose(target);
-    tables.push_back(chosen_loops());
-  }
-  choose(0);  // all of them again
+  with_each_target([&] { tables.push_back(chosen_loops()); });
   return tables;
 }
 

@@ -39,20 +39,6 @@ void expect_same(const HistogramValue& a, const HistogramValue& b) {
   expect_same(a.moments, b.moments);
 }
 
-// For each instruction set of this processor.
-template <class Work>
-void with_every_target(const Work& work) {
-  const auto choose = [](std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  };
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    choose(target);
-    work();
-  }
-  choose(0);  // all of them again
-}
-
 // ---- Axes
 
 TEST(Axis, EdgesBelongToTheBinAbove) {
@@ -82,7 +68,7 @@ TEST(Axis, VectorsFindTheBinsThatSingleValuesFind) {
       values.push_back(std::nextafter(0.1 + k * axis.width, to));
   for (const double x : {nan, infinity, -infinity, 1e308, -1e308, 5e-324, -0., 1e19, -1e19})
     values.push_back(x);
-  with_every_target([&] {
+  with_each_target([&] {
     std::vector<std::uint32_t> bins(values.size(), 7);
     add_bins(axis, values.data(), values.size(), 3, bins.data());
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -388,7 +374,7 @@ TEST(Moments, EveryInstructionSetGivesTheSameBits) {
   x[3] = nan;
   x[50] = infinity;
   const AxisRange range{-1, 1.5};
-  with_every_target([&] {
+  with_each_target([&] {
     for (const std::size_t count : {0, 1, 3, 7, 8, 9, 25, 90}) {
       std::vector<double> marks(count + 1, 0);
       mark_outside(range, x.data(), count, marks.data());
