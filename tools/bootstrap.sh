@@ -12,7 +12,7 @@ build_packages="build-essential cmake ninja-build pkg-config ccache mold python3
 test_packages="xfsprogs libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev graphviz doxygen rustc bindgen
   clang-19 llvm-19 libclang-rt-19-dev clang-format-19 clang-tidy-19
   openssl ca-certificates curl nginx-light ceph-mon ceph-osd ceph-common librados2 librados-dev
-  xrootd-server xrootd-scitokens-plugins libxrdcl3 openjdk-17-jre-headless"
+  xrootd-server xrootd-scitokens-plugins libxrdcl3 default-jre-headless"
 bench_packages="fio xrootd-client"
 cross_packages="cmake ninja-build pkg-config make git python3 graphviz crossbuild-essential-arm64 qemu-user-static libboost-dev nlohmann-json3-dev
   libzstd-dev:arm64 liblz4-dev:arm64 libdeflate-dev:arm64 liblzma-dev:arm64 libxxhash-dev:arm64 libfmt-dev:arm64 libhwy-dev:arm64
