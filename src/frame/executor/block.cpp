@@ -28,18 +28,6 @@ std::uint8_t truth(const Values& condition) {
   return *condition.as<std::uint8_t>() != 0 ? 1 : 0;
 }
 
-// The bytes of `count` elements of values, which may share the memory of a page.
-std::uint64_t bytes_of(const Values& values, std::uint64_t count) {
-  if (values.type.is_scalar()) return count * size_of(values.type.element());
-  if (values.offsets == nullptr || values.children.empty()) {
-    std::uint64_t bytes = 0;
-    for (const ValuesPtr& child : values.children) bytes += bytes_of(*child, count);
-    return bytes;
-  }
-  const auto items = static_cast<std::uint64_t>(values.offsets[count] - values.offsets[0]);
-  return count * sizeof(std::int64_t) + bytes_of(values.items(), items);
-}
-
 }  // namespace
 
 BlockRunner::BlockRunner(const Schedule& schedule, const RunOptions& options)
@@ -149,7 +137,7 @@ void BlockRunner::note(const Step& step, StepTotals& cost) const noexcept {
   if (step.kind == Step::Kind::narrow) cost.rows_left += sets_[step.inner[0]].rows.size;
   if (step.kind != Step::Kind::read && step.kind != Step::Kind::call) return;
   const ValuesPtr& values = values_[step.result];
-  cost.bytes += bytes_of(*values, values->stored());
+  cost.bytes += used_bytes(*values, values->stored());
 }
 
 std::string BlockRunner::failed_origin() const {

@@ -447,4 +447,16 @@ std::uint64_t byte_count(const Values& values) {
   return bytes;
 }
 
+std::uint64_t used_bytes(const Values& values, std::uint64_t count) {
+  const std::uint64_t there = std::min<std::uint64_t>(count, values.stored());
+  if (values.type.is_scalar()) return there * size_of(values.type.element());
+  if (values.offsets == nullptr || values.children.empty()) {  // members, of which some may be constants
+    std::uint64_t bytes = 0;
+    for (const ValuesPtr& child : values.children) bytes += used_bytes(*child, count);
+    return bytes;
+  }
+  const auto items = static_cast<std::uint64_t>(values.offsets[there] - values.offsets[0]);
+  return there * sizeof(std::int64_t) + used_bytes(values.items(), items);
+}
+
 }  // namespace colonnade::frame

@@ -35,6 +35,8 @@ ValuesPtr keep(const ValuesPtr& values);
 std::string text_of(const Values& values, std::size_t index);
 // The size of the arrays in bytes.
 std::uint64_t byte_count(const Values& values);
+// The bytes of the first `count` elements, whose arrays may be parts of a page. Constants have one element.
+std::uint64_t used_bytes(const Values& values, std::uint64_t count);
 
 }  // namespace colonnade::frame
 

@@ -263,5 +263,16 @@ TEST(Values, ByteCountCountsWhatIsStored) {
   EXPECT_EQ(byte_count(*lists({2, 3}, numbers<float>(5, 1))), 3 * 8 + 5 * 4u);
 }
 
+TEST(Values, ConstantMembersOfRecordsHaveOneElement) {
+  const std::int64_t offsets[] = {0, 2, 1'000'000};  // a constant has the first two
+  const ValuesPtr list = repeat(make_list(1, offsets, numbers<float>(2, 1), nullptr), 2);
+  const ValueType type =
+      ValueType::record("", {{"x", ElementType::float64}, {"l", list->type}, {"c", ElementType::float32}});
+  const ValuesPtr record = make_record(type, 2, {numbers<double>(2, 1), list, make_constant(2, 1.0F)});
+  EXPECT_EQ(used_bytes(*record, 2), 2 * 8 + (8 + 2 * 4) + 4u);
+  EXPECT_EQ(used_bytes(*record, 1), 8 + (8 + 2 * 4) + 4u);
+  EXPECT_EQ(used_bytes(*record, 0), 0u);
+}
+
 }  // namespace
 }  // namespace colonnade::frame
