@@ -33,30 +33,35 @@ class AttributeSets {
   void add(Owner& owner, const std::string& name, const std::vector<const Field*>& fields) {
     if (!sets_.contains(name)) sets_[name] = &owner.add_attribute_set(make_model(fields, {}), name);
   }
+  // Sets `taken` if the rows are there: those that could not be written yet are, too.
   void append(const std::string& name, const std::vector<IndexRange>& ranges,
-              const std::vector<NamedArray>& arrays) {
-    const auto set = sets_.find(name);
-    if (set == sets_.end()) throw Error(ErrorKind::usage, "there is no attribute set '" + name + "'");
-    set->second->append(ranges, arrays);
-  }
-  std::uint64_t rows(const std::string& name) const {
-    const auto set = sets_.find(name);
-    return set == sets_.end() ? 0 : set->second->num_rows();
+              const std::vector<NamedArray>& arrays, bool& taken) {
+    const auto found = sets_.find(name);
+    if (found == sets_.end()) throw Error(ErrorKind::usage, "there is no attribute set '" + name + "'");
+    AttributeSetWriter& set = *found->second;
+    const std::uint64_t before = set.num_rows();
+    try {
+      set.append(ranges, arrays);
+    } catch (...) {
+      taken = set.num_rows() > before;
+      throw;
+    }
+    taken = true;
   }
 
  private:
   std::map<std::string, AttributeSetWriter*> sets_;
 };
 
-// Empties `ranges` if their rows were taken. Rows that could not be written yet are taken, too.
-template <class Append, class Rows>
-void hand_on(const Append& append, const Rows& rows, nb::list& ranges) {
-  const std::uint64_t before = rows();
+// Calls append(taken) in a turn, without the interpreter lock. Empties `ranges` if their rows were taken.
+template <class Append>
+void hand_on(const Append& append, nb::list& ranges) {
+  bool taken = false;
   try {
     const nb::gil_scoped_release released;
-    append();
+    append(taken);
   } catch (...) {
-    if (rows() > before) ranges.clear();
+    if (taken) ranges.clear();
     throw;
   }
   ranges.clear();
@@ -76,8 +81,8 @@ class PyAppender {
   void append_attributes(const std::string& name, nb::list ranges, const std::vector<PathArray>& arrays) {
     const std::vector<NamedArray> views = views_of(arrays);
     const std::vector<IndexRange> about = ranges_in(ranges);
-    const auto append = [&] { run([&](AttributeAppender&) { sets_.append(name, about, views); }); };
-    hand_on(append, [&] { return sets_.rows(name); }, ranges);
+    hand_on([&](bool& taken) { run([&](AttributeAppender&) { sets_.append(name, about, views, taken); }); },
+            ranges);
   }
   void close() {
     run([this](AttributeAppender& appender) {
@@ -152,8 +157,7 @@ class PyWriter {
   void append_attributes(const std::string& name, nb::list ranges, const std::vector<PathArray>& arrays) {
     const std::vector<NamedArray> views = views_of(arrays);
     const std::vector<IndexRange> about = ranges_in(ranges);
-    const auto append = [&] { run([&](Writer&) { sets_.append(name, about, views); }); };
-    hand_on(append, [&] { return sets_.rows(name); }, ranges);
+    hand_on([&](bool& taken) { run([&](Writer&) { sets_.append(name, about, views, taken); }); }, ranges);
   }
   void commit_cluster() {
     run([](Writer& writer) { writer.commit_cluster(); });

@@ -282,6 +282,51 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent_that_reads(tmp_path: P
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+# A thread of the parent has its turn at a writer while a child is forked.
+WHILE_WRITING = """
+    import os, signal, sys, threading
+    import colonnade
+
+    writer = colonnade.create(f"{sys.argv[1]}/f.root", "Events", {"v": "std::vector<int>"})
+    begun, ends = threading.Event(), threading.Event()
+
+    class Waits:
+        def __iter__(self):
+            begun.set()
+            ends.wait()
+            return iter([1])
+
+    thread = threading.Thread(target=lambda: writer.fill(v=Waits()))
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        try:
+            writer.close()
+        except colonnade.UsageError as error:
+            os._exit("forked from" not in str(error))
+        os._exit(2)
+    _, status = os.waitpid(child, 0)
+    ends.set()
+    thread.join()
+    writer.close()
+    found = colonnade.open(writer.uri)["v"].tolist()
+    sys.exit(f"{status}, {found}" if status or found != [[1]] else 0)
+"""
+
+
+def test_a_child_does_not_wait_for_a_thread_of_its_parent_that_writes(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(WHILE_WRITING), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 def status_of_child(work: Callable[[], object]) -> int:
     child = os.fork()
     if child == 0:

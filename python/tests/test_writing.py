@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import warnings
 
 import awkward as ak
@@ -1406,3 +1407,64 @@ def test_files_do_not_take_the_place_of_closed_standard_streams(tmp_path):
     closed = 'exec "$@" <&- >&- 2>&-'
     assert subprocess.run(["sh", "-c", closed, "sh", sys.executable, "-c", code], check=False).returncode == 0
     assert colonnade.open(target)["x"].tolist() == [float(part) for part in range(4) for _ in range(1000)]
+
+
+# ---- Threads that share a writer
+
+
+class Interrupted:
+    """A list, during whose conversion another thread does something, if it may."""
+
+    def __init__(self, work):
+        self.work = work
+
+    def __iter__(self):
+        thread = threading.Thread(target=self.work)
+        thread.start()
+        thread.join(0.1)  # in vain where its turn comes after this one
+        self.thread = thread
+        yield from [1, 2]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda writer: writer.fill(x=2, v=[3]),
+        lambda writer: writer.extend({"x": [2], "v": [[3]]}),
+        lambda writer: writer.commit_cluster(),
+        lambda writer: writer.commit(),
+        lambda writer: writer.close(),
+    ],
+    ids=["fill", "extend", "commit_cluster", "commit", "close"],
+)
+def test_calls_of_threads_take_turns(tmp_path, work):
+    with colonnade.create(
+        tmp_path / "f.root", "Events", {"x": "int", "v": "std::vector<std::int32_t>"}
+    ) as writer:
+        values = Interrupted(lambda: work(writer))
+        writer.fill(x=1, v=values)
+        values.thread.join()
+    found = colonnade.open(tmp_path / "f.root").arrays().tolist()
+    assert found in ([{"x": 1, "v": [1, 2]}], [{"x": 1, "v": [1, 2]}, {"x": 2, "v": [3]}])
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda attributes: attributes.num_rows,
+        lambda attributes: attributes.add({"v": [3]}, 0, 1),
+        lambda attributes: attributes._writer.commit(),
+    ],
+    ids=["num_rows", "add", "commit"],
+)
+def test_attributes_of_threads_take_turns(tmp_path, work):
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": "int"}) as writer:
+        writer.extend({"x": [1, 2]})
+        attributes = writer.attributes("a", {"v": "std::vector<std::int32_t>"})
+        values = Interrupted(lambda: work(attributes))
+        attributes.add({"v": values}, 0, 2)
+        values.thread.join()
+        count = attributes.num_rows
+    found = [each.values["v"] for each in colonnade.open(tmp_path / "f.root").attributes["a"]]
+    assert found in ([[1, 2]], [[1, 2], [3]])
+    assert len(found) == count

@@ -14,7 +14,7 @@ from colonnade.locks import ProcessLock
 from colonnade.misuse import column_name, mapping_of, whole_number
 from colonnade.schema.spec import Spec, infer
 
-from .filling import Closing, build_fields, give_up_failed
+from .filling import TakingTurns, build_fields, give_up_failed
 from .rows import Rows
 from .sources import to_batch
 
@@ -165,12 +165,16 @@ class AttributeSetWriter(_Ranges):
     @property
     def num_rows(self) -> int:
         """Number of ranges added so far."""
-        self._settle()
-        return self._handed_on + len(self._ranges)
+        return self._writer._guard(self._count)
 
     # ---- Inside
 
+    def _count(self) -> int:
+        self._settle()
+        return self._handed_on + len(self._ranges)
+
     def _add(self, values: Mapping[str, Any], first: int, last: int) -> None:
+        self._check_open()
         if not self._fields:
             self._start(_schema_of(values))
             self._make()
@@ -309,7 +313,7 @@ class ContextAttributes(_Ranges):
         return f"<ContextAttributes '{self._name}' of '{self._writer.name}': {self.num_rows} ranges>"
 
 
-class AttributeAppender(Closing):
+class AttributeAppender(TakingTurns):
     """Adds attribute sets to an existing data set, and rows to its existing sets. Made by `add_attributes`.
 
     Used as a context manager it commits at the end of the block; if the block is left by an exception, nothing changes.
@@ -343,7 +347,7 @@ class AttributeAppender(Closing):
         Without a schema, a set that the data set has keeps its fields.
         """
         self._check_open()
-        return find_or_make(self, self._sets, name, schema)
+        return self._guard(lambda: find_or_make(self, self._sets, name, schema))
 
     def close(self) -> None:
         """Commit and close; does nothing if closed already.
@@ -351,9 +355,7 @@ class AttributeAppender(Closing):
         Raises:
             UsageError: closing it failed before, and cannot be repeated (see `DataSetWriter.close`).
         """
-        if self._is_over():
-            return
-        self._end(self._finish)
+        self._close(self._finish)
 
     def abort(self) -> None:
         """Close without adding anything."""

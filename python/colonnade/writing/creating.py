@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from colonnade import _core
@@ -15,7 +15,7 @@ from colonnade.reading.opening import PathLike, split_target
 from colonnade.schema.spec import Encoding, Spec, build_field, infer
 
 from .attributes import AttributeAppender, AttributeSetWriter, find_or_make
-from .filling import Filler, build_fields, descriptions_of, encodings_of, give_up_failed
+from .filling import Filler, TakingTurns, build_fields, descriptions_of, encodings_of, give_up_failed
 from .options import CheckpointEvery, Size, WriteMode, WriteSettings, check_names, write_options
 from .sources import Batch, to_batch
 
@@ -26,7 +26,7 @@ __all__ = ["DataSetWriter", "add_attributes", "create", "projection", "resume", 
 
 
 @checked_methods
-class DataSetWriter(Filler):
+class DataSetWriter(TakingTurns, Filler):
     """A data set being written. Made by `colonnade.create`.
 
     Used as a context manager it commits at the end of the block; if the block is left by an exception, only earlier
@@ -65,10 +65,10 @@ class DataSetWriter(Filler):
         Raises:
             SchemaError: no such type, or a field of that name exists.
         """
-        self._check_open()
         self._guard(lambda: self._extend_schema(fields))
 
     def _extend_schema(self, fields: Mapping[str, Spec]) -> None:
+        self._check_open()
         built = build_fields(fields, self._encodings, self._descriptions, whole=False)
         for name in built:
             if name in self._fields:
@@ -95,10 +95,14 @@ class DataSetWriter(Filler):
         """
         self._check_open()
         field, given = projection(name, type_name, sources)
-        if self._writer is None:
-            self._projections.append((field, given))
-        else:
-            self._guard(lambda: self._started().extend_projected(field, given))
+
+        def add() -> None:
+            if self._writer is None:
+                self._projections.append((field, given))
+            else:
+                self._writer.extend_projected(field, given)
+
+        self._guard(add)
 
     def attributes(self, name: str, schema: Mapping[str, Spec] | None = None) -> AttributeSetWriter:
         """Add an attribute set to the data set: values for ranges of its entries.
@@ -115,25 +119,23 @@ class DataSetWriter(Filler):
             SchemaError: a type that cannot be stored.
         """
         self._check_open()
-        return find_or_make(self, self._attributes, name, schema)
+        return self._guard(lambda: find_or_make(self, self._attributes, name, schema))
 
     def commit_cluster(self) -> None:
         """End the cluster here and write it."""
-        self._check_open()
-        self._retry()
-        self._flush_rows()
-        if self._writer is not None:
-            self._flush_attributes()
-            self._guard(self._writer.commit_cluster)
+        self._guard(lambda: self._commit(_core.Writer.commit_cluster))
 
     def commit(self) -> None:
         """Commit everything so far, so that the file can be opened, and continue."""
+        self._guard(lambda: self._commit(_core.Writer.commit_data_set))
+
+    def _commit(self, commit: Callable[[_core.Writer], None]) -> None:
         self._check_open()
         self._retry()
         self._flush_rows()
         if self._writer is not None:
             self._flush_attributes()
-            self._guard(self._writer.commit_data_set)
+            commit(self._writer)
 
     # ---- Life
 
@@ -146,9 +148,7 @@ class DataSetWriter(Filler):
         Raises:
             UsageError: closing it failed before, and cannot be repeated.
         """
-        if self._is_over():
-            return
-        self._end(self._finish)
+        self._close(self._finish)
 
     def abort(self) -> None:
         """Close without committing: the file keeps the last commit."""

@@ -10,6 +10,7 @@ import warnings
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from threading import RLock
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
@@ -18,7 +19,7 @@ from colonnade.arrays.columns import PathArray, flatten, members_problem
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.objects import has_tuples
 from colonnade.arrays.plain import kept
-from colonnade.errors import ConversionError, Error, TypeMismatchError, UnsupportedError, UsageError
+from colonnade.errors import ConversionError, Error, TypeMismatchError, UnsupportedError, UsageError, locate
 from colonnade.floating_point import with_standard_floating_point
 from colonnade.located import Located
 from colonnade.misuse import column_name, is_unicode, mapping_of, shown
@@ -28,10 +29,19 @@ from .rows import Rows, flatten_list, has_map, has_variant
 from .sources import Batch, has_items, to_batch
 from .times import unit_of
 
-__all__ = ["Closing", "Filler", "build_fields", "descriptions_of", "encodings_of", "give_up_failed"]
+__all__ = [
+    "Closing",
+    "Filler",
+    "TakingTurns",
+    "build_fields",
+    "descriptions_of",
+    "encodings_of",
+    "give_up_failed",
+]
 
 _ROWS_HELD = 4096
 Self = TypeVar("Self", bound="Closing")
+Result = TypeVar("Result")
 
 
 class Closing(Located, ABC):
@@ -85,12 +95,16 @@ class Closing(Located, ABC):
 
     def _end(self, finish: Callable[[], object]) -> None:
         """Close by a call; if it fails for good, drop what was not committed: the file is not in use any more."""
+
+        def end() -> None:
+            finish()
+            self._closed = True
+
         try:
-            self._guard(finish)
+            self._guard(end)
         except BaseException as error:
             self._note(error)
             raise
-        self._closed = True
 
     def _note(self, error: BaseException) -> None:
         """After a failure of closing."""
@@ -176,6 +190,46 @@ def _close_forgotten() -> None:
         writer._end_forgotten(failed=failed)
 
 
+class _Current:
+    process = os.getpid()
+    """Asking the system costs a tenth of adding an entry."""
+
+
+def _note_process() -> None:
+    _Current.process = os.getpid()
+
+
+os.register_at_fork(after_in_child=_note_process)
+
+
+class TakingTurns(Closing):
+    """Several threads may use it: what `_guard` calls has a turn. `abort` needs none, since it may come at any time."""
+
+    def __init__(self, uri: str, name: str) -> None:
+        self._turn = RLock()
+        super().__init__(uri, name)
+
+    def _guard(self, work: Callable[[], Result]) -> Result:
+        if (
+            self._process != _Current.process
+        ):  # a thread of the parent may have the turn forever; the core refuses
+            return super()._guard(work)
+        with self._turn:
+            try:  # as there: a call less for each entry
+                return work()
+            except Error as error:
+                raise locate(error, uri=self._uri, data_set=self._name) from error.__cause__
+
+    def _close(self, finish: Callable[[], object]) -> None:
+        """Close by a call, unless it is closed."""
+
+        def close() -> None:
+            if not self._is_over():
+                self._end(finish)
+
+        self._guard(close)
+
+
 class Filler(Closing):
     """Takes entries, checks them, and passes them on as flat arrays."""
 
@@ -187,8 +241,8 @@ class Filler(Closing):
     @property
     def num_entries(self) -> int:
         """Number of entries given so far."""
-        written = self._written()
-        return written + (len(self._rows) if self._rows and self._rows.first == written else 0)
+        written, rows = self._written(), self._rows
+        return written + (len(rows) if rows is not None and rows.first == written else 0)
 
     @property
     def field_names(self) -> list[str]:
@@ -211,7 +265,9 @@ class Filler(Closing):
         """
         self._check_open()
         by_value = [name for name, field in self._fields.items() if has_variant(field) or has_map(field)]
-        self._guard(lambda: self._extend(to_batch(data, by_value)))
+        # Not in turn: streams may need other threads.
+        batch = Located._guard(self, lambda: to_batch(data, by_value))
+        self._guard(lambda: self._extend(batch))
 
     def fill(self, **values: Any) -> None:
         """Add one entry, a value for each field; entries are collected and written together.
@@ -224,7 +280,6 @@ class Filler(Closing):
             TypeMismatchError: a field is missing or unknown, or a value has another type. The entry is not added.
             ConversionError: a value does not fit its type. The entry is not added.
         """
-        self._check_open()
         self._guard(lambda: self._fill(values))
 
     @abstractmethod
@@ -242,6 +297,7 @@ class Filler(Closing):
         """Determine the schema that was not given."""
 
     def _extend(self, batch: Batch) -> None:
+        self._check_open()
         if batch.entries:
             self._check_fields(batch.columns)
         self._begin_with_batch(batch)
@@ -274,6 +330,7 @@ class Filler(Closing):
                 )
 
     def _fill(self, values: dict[str, Any]) -> None:
+        self._check_open()
         self._check_fields(values)
         if not self._fields:
             values = kept(values)
