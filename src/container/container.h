@@ -21,6 +21,7 @@
 #include "colonnade/descriptor.h"
 #include "colonnade/error.h"
 #include "colonnade/options.h"
+#include "format/tfile_streamer_info.h"
 #include "io/random_access_file.h"
 
 namespace colonnade::container {
@@ -55,6 +56,12 @@ class ReadContainer {
   virtual std::vector<ObjectEntry> objects() const = 0;
   // False for a ROOT file whose writer stopped before it listed any object.
   virtual bool lists_objects() const noexcept { return true; }
+  // What the file says about classes for ROOT, of the names that are wanted. Empty also where that is
+  // damaged: reading here does not need it.
+  virtual std::vector<format::ClassInfo> class_infos(
+      const std::function<bool(const std::string& name)>& /*is_wanted*/) const {
+    return {};
+  }
   // Throws ErrorKind::not_found and names the existing data sets (and the class of `path` if it is another
   // object).
   virtual Anchor anchor(std::string_view path) const = 0;
@@ -214,6 +221,8 @@ struct ContainerOptions {
   ContainerKind kind = ContainerKind::root_file;
   std::uint64_t max_key_size = std::uint64_t{1} << 30;
   std::uint32_t root_compression = 505;  // setting recorded in the TFile header
+  // For ROOT files: added to what the file says about classes.
+  std::vector<format::ClassInfo> class_infos = {};
   Durability durability = Durability::process;
   bool direct_io = false;  // bypass the page cache, if the file system supports it
   // For new files, and new data sets in object stores: fail if one exists.

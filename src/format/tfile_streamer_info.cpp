@@ -157,76 +157,201 @@ std::uint32_t read_list_header(ByteReader& in, std::size_t& count_at) {
   return in.be<std::uint32_t>(what);
 }
 
-// True if the object, whose class was read before, describes ROOT::RNTuple as this version writes it.
-bool is_rntuple_info(ByteReader& in) {
+struct Identity {
+  std::string name;
+  std::uint32_t checksum = 0;
+  std::uint32_t version = 0;
+  friend bool operator==(const Identity&, const Identity&) = default;
+};
+
+// Of a TStreamerInfo, whose class was read before.
+Identity read_identity(ByteReader& in) {
   constexpr const char* what = "streamer info";
+  Identity found;
   read_count(in, what);
   in.take(2, what);
   const std::size_t named_end = read_count(in, what);
   in.take(2, what);
   skip_tobject(in, what);
-  const std::string name = read_tstring(in, what);
+  found.name = read_tstring(in, what);
   in.seek(named_end, what);
-  in.take(4, what);
-  return in.be<std::uint32_t>(what) == rntuple_version && name == rntuple_class;
+  found.checksum = in.be<std::uint32_t>(what);
+  found.version = in.be<std::uint32_t>(what);
+  return found;
 }
 
-// Skips one entry; returns true if it is the info of ROOT::RNTuple.
-bool read_entry(ByteReader& in, std::size_t origin, std::map<std::uint32_t, std::string>& classes) {
-  constexpr const char* what = "streamer infos: entry";
-  bool found = false;
-  const auto first = in.be<std::uint32_t>(what);
-  if ((first & byte_count_mask) != 0 && first != new_class_tag) {
-    in.seek(in.position() - sizeof first, what);
-    const std::size_t end = read_count(in, what);
-    const auto position = static_cast<std::uint32_t>(in.position() + origin);
-    const auto tag = in.be<std::uint32_t>(what);
-    std::string name;
-    if (tag == new_class_tag) {
-      for (auto letter = in.le<char>(what); letter != '\0'; letter = in.le<char>(what))
-        name.push_back(letter);
-      classes[position] = name;
-    } else if (const auto known = classes.find(tag & ~class_reference_mask); known != classes.end()) {
-      name = known->second;
+// Reads the entries of a list one after the other.
+class Entries {
+ public:
+  Entries(ByteSpan list, std::size_t origin) : list_(without_padding(list)), in_(list_), origin_(origin) {
+    left_ = read_list_header(in_, count_at_);
+    count_ = left_;
+  }
+
+  ByteSpan list() const noexcept { return list_; }
+  std::uint32_t count() const noexcept { return count_; }
+  std::size_t count_at() const noexcept { return count_at_; }
+
+  // False behind the last one. `take` is called for a TStreamerInfo, at its start.
+  template <class Take>
+  bool next(Take&& take) {
+    constexpr const char* what = "streamer infos: entry";
+    if (left_ == 0) {
+      if (in_.remaining() > 0) fail("bytes follow the last entry", in_.position());
+      return false;
     }
-    if (name == "TStreamerInfo") found = is_rntuple_info(in);
-    if (in.position() > end) fail("an entry is longer than it claims", in.position());
-    in.seek(end, what);
-  }  // otherwise a reference of 4 bytes to an earlier object
-  read_tstring(in, what);
-  return found;
+    --left_;
+    const auto first = in_.be<std::uint32_t>(what);
+    if ((first & byte_count_mask) != 0 && first != new_class_tag) {
+      in_.seek(in_.position() - sizeof first, what);
+      const std::size_t end = read_count(in_, what);
+      if (read_class(what) == "TStreamerInfo") take();
+      if (in_.position() > end) fail("an entry is longer than it claims", in_.position());
+      in_.seek(end, what);
+    }  // otherwise a reference of 4 bytes to an earlier object
+    read_tstring(in_, what);
+    return true;
+  }
+
+  Identity identity() {
+    const std::size_t start = in_.position();
+    Identity found = read_identity(in_);
+    in_.seek(start, "streamer info");
+    return found;
+  }
+
+  // The object as an entry of any list: each of its classes with its name. Empty if it has other parts than
+  // ROOT 6 writes.
+  std::optional<Bytes> portable();
+
+ private:
+  // Empty if it is not known.
+  std::string read_class(const char* what) {
+    const auto position = static_cast<std::uint32_t>(in_.position() + origin_);
+    const auto tag = in_.be<std::uint32_t>(what);
+    if (tag != new_class_tag) {
+      const auto known = classes_.find(tag & ~class_reference_mask);
+      return (tag & class_reference_mask) != 0 && known != classes_.end() ? known->second : std::string();
+    }
+    std::string name;
+    for (auto letter = in_.le<char>(what); letter != '\0'; letter = in_.le<char>(what))
+      name.push_back(letter);
+    classes_[position] = name;
+    return name;
+  }
+
+  ByteSpan list_;
+  ByteReader in_;
+  std::size_t origin_;
+  std::size_t count_at_ = 0;
+  std::uint32_t count_ = 0;
+  std::uint32_t left_ = 0;
+  std::map<std::uint32_t, std::string> classes_;  // by their positions
+};
+
+std::optional<Bytes> Entries::portable() {
+  constexpr const char* what = "streamer info";
+  // Names that are repeated must not make the result much larger than the list.
+  constexpr std::size_t longest_class = 40;
+  ByteWriter out;
+  bool is_whole = true;
+  const auto copy = [&](std::size_t from, std::size_t to) {
+    if (to < from) fail("an entry is longer than it claims", to);
+    out.append(list_.subspan(from, to - from));
+  };
+  {
+    const Counted object(out);
+    write_new_class(out, "TStreamerInfo");
+    const std::size_t info_end = read_count(in_, what);
+    const std::size_t info_at = in_.position();
+    in_.take(2, what);
+    in_.seek(read_count(in_, what), what);  // its name
+    in_.take(8, what);
+    const Counted info(out);
+    copy(info_at, in_.position());
+    const std::size_t elements_end = read_count(in_, what);
+    const Counted elements(out);
+    is_whole = read_class(what) == "TObjArray" && elements_end == info_end;
+    write_new_class(out, "TObjArray");
+    const std::size_t array_end = read_count(in_, what);
+    const std::size_t array_at = in_.position();
+    in_.take(2, what);
+    skip_tobject(in_, what);
+    read_tstring(in_, what);
+    const auto count = in_.be<std::uint32_t>(what);
+    in_.take(4, what);
+    const Counted array(out);
+    copy(array_at, in_.position());
+    for (std::uint32_t i = 0; i < count && is_whole; ++i) {
+      const std::size_t end = read_count(in_, what);
+      const std::string name = read_class(what);
+      is_whole = !name.empty() && name.size() <= longest_class;
+      const Counted element(out);
+      write_new_class(out, name);
+      copy(in_.position(), end);
+      in_.seek(end, what);
+    }
+    is_whole = is_whole && in_.position() == array_end && array_end == elements_end;
+  }
+  write_tstring(out, "");  // the entry's option
+  if (!is_whole) return std::nullopt;
+  return out.take();
 }
 
 }  // namespace
 
-Bytes write_streamer_infos(std::size_t key_length) {
+std::vector<ClassInfo> read_class_infos(ByteSpan list, std::size_t key_length,
+                                        const std::function<bool(const std::string& name)>& is_wanted) {
+  std::vector<ClassInfo> found;
+  Entries entries(list, key_length + map_offset);
+  while (entries.next([&] {
+    // Also of those that are not wanted: later ones refer to their classes.
+    const Identity identity = entries.identity();
+    std::optional<Bytes> entry = entries.portable();
+    if (entry && identity.name != rntuple_class && is_wanted(identity.name))
+      found.push_back({identity.name, identity.checksum, identity.version, std::move(*entry)});
+  })) {
+  }
+  return found;
+}
+
+Bytes write_streamer_infos(std::size_t key_length, std::span<const ClassInfo> classes) {
   ByteWriter out;
   {
     const Counted list(out, 5);
     write_tobject(out);
     write_tstring(out, "");
-    out.be<std::uint32_t>(1);
+    out.be<std::uint32_t>(static_cast<std::uint32_t>(1 + classes.size()));
     write_rntuple_entry(out, key_length + map_offset);
+    for (const ClassInfo& one : classes) out.append(one.entry);
   }
   return out.take();
 }
 
-std::optional<Bytes> add_rntuple_info(ByteSpan list, std::size_t key_length) {
-  list = without_padding(list);
-  ByteReader in(list);
-  std::size_t count_at = 0;
-  const std::uint32_t count = read_list_header(in, count_at);
-  std::map<std::uint32_t, std::string> classes;
-  for (std::uint32_t i = 0; i < count; ++i)
-    if (read_entry(in, key_length + map_offset, classes)) return std::nullopt;
-  if (in.remaining() > 0) fail("bytes follow the last entry", in.position());
+std::optional<Bytes> add_streamer_infos(ByteSpan list, std::size_t key_length,
+                                        std::span<const ClassInfo> classes) {
+  Entries entries(list, key_length + map_offset);
+  bool has_rntuple = false;
+  std::vector<Identity> there;
+  while (entries.next([&] {
+    const Identity& found = there.emplace_back(entries.identity());
+    has_rntuple = has_rntuple || (found.name == rntuple_class && found.version == rntuple_version);
+  })) {
+  }
+  std::vector<const ClassInfo*> missing;
+  for (const ClassInfo& one : classes)
+    if (std::find(there.begin(), there.end(), Identity{one.name, one.checksum, one.version}) == there.end())
+      missing.push_back(&one);
+  if (has_rntuple && missing.empty()) return std::nullopt;
 
   ByteWriter out;
-  out.append(list);
-  write_rntuple_entry(out, key_length + map_offset);
+  out.append(entries.list());
+  if (!has_rntuple) write_rntuple_entry(out, key_length + map_offset);
+  for (const ClassInfo* one : missing) out.append(one->entry);
   out.patch(0,
             byte_swap(static_cast<std::uint32_t>(out.position() - sizeof(std::uint32_t)) | byte_count_mask));
-  out.patch(count_at, byte_swap(count + 1));
+  const std::size_t added = (has_rntuple ? 0 : 1) + missing.size();
+  out.patch(entries.count_at(), byte_swap(entries.count() + static_cast<std::uint32_t>(added)));
   return out.take();
 }
 

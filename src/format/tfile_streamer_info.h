@@ -8,19 +8,38 @@
 #define COLONNADE_FORMAT_TFILE_STREAMER_INFO_H
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "format/tfile_records.h"
 
 namespace colonnade::format {
 
-// A list with nothing but the info of ROOT::RNTuple, class version 2.
-Bytes write_streamer_infos(std::size_t key_length);
+// The description of one version of a class. `entry` is what a list holds of it, without references to other
+// parts of the list, so that it fits into any.
+struct ClassInfo {
+  std::string name;  // as ROOT spells it: "Box<vector<float> >"
+  std::uint32_t checksum = 0;
+  std::uint32_t version = 0;
+  Bytes entry;
+};
 
-// `list` with the info of ROOT::RNTuple appended; empty if the list has it already. Throws ErrorKind::format
-// if the bytes are not such a list.
-std::optional<Bytes> add_rntuple_info(ByteSpan list, std::size_t key_length);
+// The infos of a list whose names are wanted; those that hold more than members are left out. Throws
+// ErrorKind::format if the bytes are not such a list.
+std::vector<ClassInfo> read_class_infos(ByteSpan list, std::size_t key_length,
+                                        const std::function<bool(const std::string& name)>& is_wanted);
+
+// A list with the info of ROOT::RNTuple, class version 2, and with `classes`.
+Bytes write_streamer_infos(std::size_t key_length, std::span<const ClassInfo> classes = {});
+
+// `list` with the same appended; empty if the list has them already. Throws ErrorKind::format if the bytes
+// are not such a list.
+std::optional<Bytes> add_streamer_infos(ByteSpan list, std::size_t key_length,
+                                        std::span<const ClassInfo> classes = {});
 
 }  // namespace colonnade::format
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace colonnade::format {
 namespace {
 
@@ -28,7 +30,7 @@ Bytes empty_list() {
 
 std::string problem_of(ByteSpan list) {
   try {
-    add_rntuple_info(list, key_length);
+    add_streamer_infos(list, key_length);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::format);
     return error.problem();
@@ -43,11 +45,11 @@ TEST(StreamerInfo, IsByteForByteWhatRootWrites) {
 }
 
 TEST(StreamerInfo, IsAddedToAnEmptyList) {
-  EXPECT_EQ(add_rntuple_info(empty_list(), key_length), write_streamer_infos(key_length));
+  EXPECT_EQ(add_streamer_infos(empty_list(), key_length), write_streamer_infos(key_length));
 }
 
 TEST(StreamerInfo, IsNotAddedTwice) {
-  EXPECT_EQ(add_rntuple_info(write_streamer_infos(key_length), key_length), std::nullopt);
+  EXPECT_EQ(add_streamer_infos(write_streamer_infos(key_length), key_length), std::nullopt);
 }
 
 TEST(StreamerInfo, OfAnotherVersionIsKeptAndOursAdded) {
@@ -55,16 +57,16 @@ TEST(StreamerInfo, OfAnotherVersionIsKeptAndOursAdded) {
   const std::size_t version_at = 0x57;
   ASSERT_EQ(list[version_at], std::byte{2});
   list[version_at] = std::byte{3};
-  const std::optional<Bytes> longer = add_rntuple_info(list, key_length);
+  const std::optional<Bytes> longer = add_streamer_infos(list, key_length);
   ASSERT_TRUE(longer);
   EXPECT_EQ(longer->size(), 2 * list.size() - 21);
-  EXPECT_EQ(add_rntuple_info(*longer, key_length), std::nullopt);
+  EXPECT_EQ(add_streamer_infos(*longer, key_length), std::nullopt);
 }
 
 TEST(StreamerInfo, IsAddedInFrontOfPadding) {
   Bytes list = empty_list();
   list.resize(1024);
-  EXPECT_EQ(add_rntuple_info(list, key_length), write_streamer_infos(key_length));
+  EXPECT_EQ(add_streamer_infos(list, key_length), write_streamer_infos(key_length));
 }
 
 TEST(StreamerInfo, RefusesAListOfAnotherLength) {
@@ -100,6 +102,76 @@ TEST(StreamerInfo, EveryTruncationAndFlipIsRefusedOrHarmless) {
     flipped[at] ^= std::byte{0xff};
     problem_of(flipped);  // must not crash
   }
+}
+
+// ---- Of other classes
+
+// A list with the info of "X", which is ROOT::RNTuple under another name.
+Bytes list_of_x(std::size_t length_of_key = key_length) {
+  Bytes list = write_streamer_infos(length_of_key);
+  const ByteSpan name = as_bytes(std::string_view("ROOT::RNTuple"));
+  const auto at = std::search(list.begin(), list.end(), name.begin(), name.end());
+  std::copy_n(as_bytes(std::string_view("Box<RNTuple >")).begin(), name.size(), at);
+  return list;
+}
+
+bool any(const std::string& /*name*/) {
+  return true;
+}
+
+std::vector<ClassInfo> classes_of(ByteSpan list, std::size_t length_of_key = key_length) {
+  return read_class_infos(list, length_of_key, any);
+}
+
+TEST(ClassInfos, AreReadAndFitIntoAnyList) {
+  const std::vector<ClassInfo> classes = classes_of(list_of_x());
+  ASSERT_EQ(classes.size(), 1u);
+  EXPECT_EQ(classes[0].name, "Box<RNTuple >");
+  EXPECT_EQ(classes[0].version, 2u);
+  EXPECT_EQ(classes[0].checksum, 0x4ba21bf5u);
+  for (const std::size_t other : {std::size_t{64}, std::size_t{72}, std::size_t{300}}) {
+    const Bytes list = write_streamer_infos(other, classes);
+    const std::vector<ClassInfo> again = classes_of(list, other);
+    ASSERT_EQ(again.size(), 1u) << other;
+    EXPECT_EQ(again[0].entry, classes[0].entry);
+    EXPECT_EQ(add_streamer_infos(list, other, classes), std::nullopt);
+    EXPECT_EQ(add_streamer_infos(write_streamer_infos(other), other, classes), list);
+    EXPECT_EQ(classes_of(*add_streamer_infos(list_of_x(other), other), other).size(), 1u);
+  }
+}
+
+TEST(ClassInfos, ThatAreNotWantedAreLeftOut) {
+  EXPECT_TRUE(
+      read_class_infos(list_of_x(), key_length, [](const std::string& name) { return name == "Y"; }).empty());
+  EXPECT_TRUE(classes_of(write_streamer_infos(key_length)).empty());
+  EXPECT_TRUE(classes_of(empty_list()).empty());
+}
+
+TEST(ClassInfos, OfOtherMembersAreAdded) {
+  std::vector<ClassInfo> classes = classes_of(list_of_x());
+  const Bytes list = write_streamer_infos(key_length, classes);
+  classes[0].checksum += 1;
+  const std::optional<Bytes> longer = add_streamer_infos(list, key_length, classes);
+  ASSERT_TRUE(longer);
+  EXPECT_EQ(longer->size(), list.size() + classes[0].entry.size());
+}
+
+TEST(ClassInfos, EveryTruncationAndFlipIsRefusedOrHarmless) {
+  const Bytes list = write_streamer_infos(key_length, classes_of(list_of_x()));
+  const auto read = [](ByteSpan bytes) {
+    try {
+      for (const ClassInfo& one : classes_of(bytes)) EXPECT_LT(one.entry.size(), 16 * bytes.size());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::format);
+    }
+  };
+  for (std::size_t size = 0; size < list.size(); ++size) read(ByteSpan(list).first(size));
+  for (std::size_t at = 0; at < list.size(); ++at)
+    for (const auto bits : {std::byte{0xff}, std::byte{0x01}, std::byte{0x40}}) {
+      Bytes flipped = list;
+      flipped[at] ^= bits;
+      read(flipped);
+    }
 }
 
 }  // namespace

@@ -84,6 +84,7 @@ class PageSource {
   const std::shared_ptr<Descriptor>& shared_descriptor() const noexcept { return descriptor_; }
   // Marks fields whose types a layer above cannot read; call it before the descriptor is used otherwise.
   void mark_unreadable(const std::vector<std::pair<std::uint32_t, std::string>>& reasons);
+  const container::ReadContainer& container() const noexcept { return *container_; }
   const std::string& uri() const noexcept { return container_->uri(); }
   const std::string& data_set() const noexcept { return data_set_; }
   // Changes when the data set is rewritten: a hash of the positions of its metadata, and of the transport's

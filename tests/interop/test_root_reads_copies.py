@@ -6,6 +6,7 @@ import pytest
 import uproot
 from comparing import value_differences
 from programs import FIXTURES, expected
+from root_worker import RootWorker
 
 import colonnade
 
@@ -121,3 +122,62 @@ def test_streamer_fields_cannot_be_cut_anew(tmp_path, way):
     colonnade.copy(source, out, columns=["before", "after"], verify="values", **way)
     with colonnade.open(out) as data:
         assert data.num_entries == 5
+
+
+# ---- What ROOT knows of classes
+
+
+def classes_in(path):
+    """The versions of each class that the file describes, ROOT::RNTuple left out."""
+    with uproot.open(path) as file:
+        streamers = file.file.streamers
+        return {name: set(versions) for name, versions in streamers.items() if name != "ROOT::RNTuple"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_descriptions_of_classes_come_along(tmp_path, way):
+    source, out = FIXTURES / "types_classes.root", tmp_path / "f.root"
+    colonnade.copy(source, out, **WAYS[way])
+    wanted = classes_in(source)
+    assert wanted["fixture::Versioned"] == {7}
+    assert classes_in(out) == wanted
+    colonnade.merge(tmp_path / "merged.root", [source, out])
+    assert classes_in(tmp_path / "merged.root") == wanted
+
+
+def test_descriptions_are_of_classes_of_the_fields(root, tmp_path):
+    part, numbers = tmp_path / "part.root", tmp_path / "numbers.root"
+    colonnade.copy(FIXTURES / "types_classes.root", part, columns=["Versioned"])
+    assert classes_in(part) == {"fixture::Versioned": {7}}
+    colonnade.copy(FIXTURES / "types_basic.root", numbers)
+    assert classes_in(numbers) == {}
+    colonnade.copy(FIXTURES / "types_streamer.root", part)
+    assert classes_in(part) == {"fixture::Versioned": {7}, "fixture::Streamed": {1}}
+    # Those of other objects stay where they are, and those that are there are not added again.
+    root.call("write_with_root", str(tmp_path / "old.root"))
+    before = classes_in(tmp_path / "old.root")
+    colonnade.copy(FIXTURES / "types_classes.root", f"{tmp_path / 'old.root'}:A")
+    colonnade.copy(FIXTURES / "types_classes.root", f"{tmp_path / 'old.root'}:B")
+    assert classes_in(tmp_path / "old.root") == before | classes_in(FIXTURES / "types_classes.root")
+    listed = [
+        name.replace("> >", ">>")
+        for name in root.call("inspect", str(tmp_path / "old.root"))["streamer_infos"]
+    ]
+    assert sorted(listed) == sorted([*classes_in(tmp_path / "old.root"), "ROOT::RNTuple", "listOfRules"])
+    assert root.call("read_objects", str(tmp_path / "old.root"))["histogram"][5] == 3.0
+
+
+def test_root_applies_read_rules_to_copies(root, tmp_path):
+    """A later version of a class makes its members of those in the file, whose description ROOT needs."""
+    source = str(tmp_path / "source.root")
+    root.call("write_evolving", source, 3)
+    copies = {source: 1}
+    for way, options in WAYS.items():
+        copies[str(tmp_path / f"{way}.root")] = 1
+        colonnade.copy(source, tmp_path / f"{way}.root", **options)
+    copies[str(tmp_path / "merged.root")] = 2
+    colonnade.merge(tmp_path / "merged.root", [source, tmp_path / "pages.root"])
+    with RootWorker() as later:  # the class has one version in a process
+        for path, times in copies.items():
+            rows = [[0, 0.0], [1, 5.0, 0.0], [2, 10.0, 0.0, 5.0]]
+            assert later.call("read_evolved", path) == rows * times, path

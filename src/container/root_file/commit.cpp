@@ -196,9 +196,9 @@ Bytes RootFileWriter::place_made_directories(std::vector<Directory>& made, const
   return entry;
 }
 
-// The file's list with ROOT::RNTuple added; empty if the list describes it already. Positions inside the
-// list count from its key, so the key must keep its length: if it has to become big, the title provides the
-// room.
+// The file's list with ROOT::RNTuple and the classes of the options added; empty if the list describes them
+// already. Positions inside the list count from its key, so the key must keep its length: if it has to become
+// big, the title provides the room.
 std::optional<RootFileWriter::Record> RootFileWriter::place_streamer_infos(
     const format::TFileHeader& header) {
   format::TKey key{.seek_directory = header.begin,
@@ -207,25 +207,16 @@ std::optional<RootFileWriter::Record> RootFileWriter::place_streamer_infos(
                    .title = "Doubly linked list"};
   Bytes list;
   if (header.seek_info == 0) {
-    make_big_if_far(key, 4096, end_of_space());
-    list = format::write_streamer_infos(format::tkey_size(key));
+    list = format::write_streamer_infos(format::tkey_size(key), options_.class_infos);
+    make_big_if_far(key, list.size() + 4096, end_of_space());
+    list = format::write_streamer_infos(format::tkey_size(key), options_.class_infos);
   } else {
     const Bytes record = read_block(header.seek_info, header.nbytes_info);
-    ByteReader in(record, header.seek_info);
-    const format::TKey old = format::read_tkey(in, file_->size());
-    const ByteSpan stored = in.take(old.payload_size(), "streamer infos");
-    constexpr std::uint64_t most = std::uint64_t{1} << 20;
-    if (old.object_length > most + 1024 * stored.size())
-      throw Error(ErrorKind::format,
-                  fmt::format("streamer infos: {} bytes in a record of {}", old.object_length, stored.size()),
-                  "repair the file with ROOT first", {.offset = header.seek_info});
-    Bytes content(stored.begin(), stored.end());
-    if (old.object_length != stored.size()) {
-      content.resize(old.object_length);
-      with_context({.offset = header.seek_info}, [&] { codec::decompress(stored, content); });
-    }
-    std::optional<Bytes> longer = with_context(
-        {.offset = header.seek_info}, [&] { return format::add_rntuple_info(content, old.key_length); });
+    const StreamerInfoRecord infos = read_streamer_infos(record, header.seek_info, file_->size());
+    const format::TKey& old = infos.key;
+    std::optional<Bytes> longer = with_context({.offset = header.seek_info}, [&] {
+      return format::add_streamer_infos(infos.list, old.key_length, options_.class_infos);
+    });
     if (!longer) return std::nullopt;
     list = std::move(*longer);
     key.big = old.big;

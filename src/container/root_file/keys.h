@@ -29,6 +29,16 @@ inline Bytes bytes_of(format::TKey key) {
   return out.take();
 }
 
+// The record of streamer infos, decompressed.
+struct StreamerInfoRecord {
+  format::TKey key;
+  Bytes list;
+};
+// `record` includes its key, and lies at `offset`. Throws ErrorKind::format for one that claims more than
+// `longest` bytes.
+StreamerInfoRecord read_streamer_infos(ByteSpan record, std::uint64_t offset, std::uint64_t file_size,
+                                       std::uint64_t longest = format::longest_record);
+
 // For a valid file whose version is too old to be written to.
 [[noreturn]] inline void fail_too_old(std::string problem, std::uint64_t offset) {
   throw Error(ErrorKind::unsupported, std::move(problem), "copy its objects to a new file with ROOT first",

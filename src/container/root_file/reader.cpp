@@ -171,6 +171,20 @@ std::vector<ReadContainer::ObjectEntry> RootFileReader::objects() const {
   return entries;
 }
 
+std::vector<format::ClassInfo> RootFileReader::class_infos(
+    const std::function<bool(const std::string& name)>& is_wanted) const {
+  if (header_.seek_info == 0) return {};
+  try {
+    const Bytes record = read_block(*file_, header_.seek_info, header_.nbytes_info);
+    constexpr std::uint64_t longest = std::uint64_t{1} << 26;
+    const StreamerInfoRecord infos = read_streamer_infos(record, header_.seek_info, size_, longest);
+    return format::read_class_infos(infos.list, infos.key.key_length, is_wanted);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::format && error.kind() != ErrorKind::checksum) throw;
+    return {};
+  }
+}
+
 // The data set at `path`, else any other object of that name; the latest, unless a cycle is told. A name may
 // itself contain a slash.
 std::optional<format::TKey> RootFileReader::find(const format::TDirectoryRecord& directory,

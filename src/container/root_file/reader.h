@@ -22,6 +22,8 @@ class RootFileReader final : public ReadContainer {
   std::vector<std::string> data_sets() const override;
   std::vector<ObjectEntry> objects() const override;
   bool lists_objects() const noexcept override { return root_.seek_keys != 0; }
+  std::vector<format::ClassInfo> class_infos(
+      const std::function<bool(const std::string& name)>& is_wanted) const override;
   Anchor anchor(std::string_view path) const override;
   void visit_anchors(const AnchorVisitor& visitor) const override;
   void read_blob(const Locator& locator, std::uint64_t max_key_size, MutableByteSpan into) const override;

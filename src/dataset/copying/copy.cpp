@@ -110,6 +110,12 @@ class Copy {
     return writing;
   }
 
+  container::ContainerOptions container_options(const WriteOptions& writing) const {
+    container::ContainerOptions how = dataset::container_options(writing);
+    how.class_infos = plan_.class_infos();
+    return how;
+  }
+
   void open_destination() {
     const WriteOptions writing = write_options();
     if (plan_.there() != nullptr) return resume(writing);
@@ -120,7 +126,7 @@ class Copy {
                     "another name, overwrite to replace it, or resume to continue an interrupted copy");
       if (found.data_set && resumes(writing)) return;
       dataset::check_new_name(place().data_set);
-      container::ContainerOptions how = dataset::container_options(writing);
+      container::ContainerOptions how = container_options(writing);
       how.must_be_new = !options_.overwrite;
       start(found.container && !options_.overwrite
                 ? page::append_if_repaired(place().uri, place().data_set, how, writing.discard_unrepaired)
@@ -128,8 +134,7 @@ class Copy {
             writing);
     } else {
       dataset::check_new_name(place().data_set);
-      start(container::create_container(place().uri, place().data_set, dataset::container_options(writing)),
-            writing);
+      start(container::create_container(place().uri, place().data_set, container_options(writing)), writing);
     }
   }
 
@@ -183,8 +188,7 @@ class Copy {
     std::unique_ptr<container::WriteContainer> container;
     std::exception_ptr unchangeable;  // such as a file in S3; which may be complete
     try {
-      container =
-          container::replace_container(place().uri, place().data_set, dataset::container_options(writing));
+      container = container::replace_container(place().uri, place().data_set, container_options(writing));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
       unchangeable = std::current_exception();

@@ -53,6 +53,7 @@ class CopyPlan {
   // Stays open until another is opened.
   page::PageSource& open(CopySource& source) { return sources_.open(source); }
   const Descriptor& target() const noexcept { return sources_.target(); }
+  const std::vector<format::ClassInfo>& class_infos() const noexcept { return sources_.class_infos(); }
   const AttributeSetCopy& attribute_sets() const noexcept { return sets_; }
 
   // What the sources come behind; null if they come behind nothing.

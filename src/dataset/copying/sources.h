@@ -56,6 +56,8 @@ class CopySources {
   const Descriptor& target() const noexcept { return target_; }
   const CopySchema& schema_of(const CopySource& source) const { return schemas_[source.schema].schema; }
   bool has_late_fields(const CopySource& source) const;
+  // What the files of the sources say about the classes of the fields.
+  const std::vector<format::ClassInfo>& class_infos() const noexcept { return class_infos_; }
 
   // Stays open until another is opened. Throws ErrorKind::io if it has changed since the survey.
   page::PageSource& open(CopySource& source);
@@ -66,6 +68,7 @@ class CopySources {
     std::vector<std::string> missing;  // of the paths that are wanted
     std::vector<bool> wanted;          // fields
     std::size_t first = 0;             // source that has it
+    bool has_class_infos = false;
     CopySchema schema;
   };
 
@@ -76,11 +79,13 @@ class CopySources {
   void keep_common(const Descriptor* there);
   void merge(const Descriptor* there, bool keeps_pages, std::uint64_t behind);
   void add_type_infos();
+  void add_class_infos(const page::PageSource& source, Schema& schema);
 
   const CopyOptions& options_;
   std::vector<CopySource> sources_;
   std::vector<Schema> schemas_;
   std::vector<ExtraTypeInfo> type_infos_;  // of all
+  std::vector<format::ClassInfo> class_infos_;
   Descriptor target_;
   CopySource* open_ = nullptr;
 };

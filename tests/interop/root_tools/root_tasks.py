@@ -10,10 +10,12 @@ import histogram_tasks
 import rdf_tasks
 import root_bridge
 import root_dump
+import root_evolution
 import root_histories
 import root_processors
 import root_write
 import root_write_classes
+import root_write_features
 import root_write_random
 from root_write import Field
 
@@ -47,6 +49,30 @@ def write_classes(seed: int, path: str) -> dict[str, Any]:
         name: {**content, "values": root_dump.expanded(content["values"])}
         for name, content in root_write_classes.write_classes(seed, path).items()
     }
+
+
+def write_feature(name: str, path: str) -> dict[str, Any]:
+    """Write a file with a feature of root_write_features; what ROOT reads from it."""
+    return {
+        key: {**content, "values": root_dump.expanded(content["values"])}
+        for key, content in root_write_features.write_feature(name, path).items()
+    }
+
+
+def structures_of_arrays(path: str, dataset: str) -> list[str]:
+    """The names of the fields that ROOT would read into structures of arrays."""
+    ROOT = root_bridge.load()
+    descriptor = ROOT.RNTupleReader.Open(dataset, path).GetDescriptor()
+    found: list[str] = []
+
+    def walk(parent: int) -> None:
+        for field in descriptor.GetFieldIterable(parent):
+            if field.IsSoACollection():
+                found.append(str(descriptor.GetQualifiedFieldName(field.GetId())))
+            walk(field.GetId())
+
+    walk(descriptor.GetFieldZeroId())
+    return found
 
 
 def inspect(path: str) -> dict[str, Any]:
@@ -217,6 +243,16 @@ def _with_streamed() -> Any:
 def read_streamed(path: str, name: str, column: str) -> list[Any]:
     """The objects of a streamer field, of the class fixture::Streamed: its three members each."""
     return json.loads(str(_with_streamed().read_streamed(path, name, column)))
+
+
+def write_evolving(path: str, entries: int) -> None:
+    """See root_evolution.write_old."""
+    root_evolution.write_old(path, entries)
+
+
+def read_evolved(path: str) -> list[Any]:
+    """See root_evolution.read_new: in another process."""
+    return root_evolution.read_new(path)
 
 
 def process_entries(described: list[Any], fields: list[str], types: dict[str, str]) -> list[Any]:
