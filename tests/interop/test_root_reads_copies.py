@@ -181,3 +181,12 @@ def test_root_applies_read_rules_to_copies(root, tmp_path):
         for path, times in copies.items():
             rows = [[0, 0.0], [1, 5.0, 0.0], [2, 10.0, 0.0, 5.0]]
             assert later.call("read_evolved", path) == rows * times, path
+        new = str(tmp_path / "new.root")
+        later.call("write_evolved", new, 3)
+    with pytest.raises(colonnade.SchemaError, match=r"version 3 of the type 'evolution::Point', not 2"):
+        colonnade.merge(tmp_path / "strict.root", [source, new])
+    (union,) = colonnade.merge(tmp_path / "union.root", [source, new], mode="union").data_sets
+    assert [note for note in union.notes if "'evolution::Point'" in note and "several versions" in note]
+    again = [source, tmp_path / "recompress.root"]
+    (same,) = colonnade.merge(tmp_path / "same.root", again, mode="union").data_sets
+    assert same.notes == ()

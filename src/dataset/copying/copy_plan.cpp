@@ -173,7 +173,13 @@ bool CopyPlan::can_decode_together() {
 }
 
 void CopyPlan::note_losses() {
-  if (is_done_ || (mode_ != CopyMode::decode && sources().size() < 2)) return;
+  if (is_done_) return;
+  for (const std::string& name : sources_.classes_of_several_versions())
+    notes_.push_back(
+        fmt::format("the sources have several versions of the class '{}': read rules will take all entries "
+                    "for that of the first",
+                    name));
+  if (mode_ != CopyMode::decode && sources().size() < 2) return;
   const auto has_late = [&](const CopySource& source) {
     return !source.is_known && sources_.has_late_fields(source);
   };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -295,6 +296,23 @@ void CopySources::add_type_infos() {
 bool CopySources::has_late_fields(const CopySource& source) const {
   const Descriptor& whole = schemas_[source.schema].whole;
   return whole.fields.size() > whole.header_fields;
+}
+
+std::vector<std::string> CopySources::classes_of_several_versions() const {
+  std::map<std::string, const FieldDescriptor*> ours;
+  for (const FieldDescriptor& field : target_.fields)
+    if (!field.type_name.empty()) ours.emplace(target_.path_of(field.id), &field);
+  std::set<std::string> found;
+  for (const Schema& schema : schemas_)
+    for (const FieldDescriptor& field : schema.whole.fields) {
+      if (!schema.wanted[field.id]) continue;
+      const auto own = ours.find(schema.whole.path_of(field.id));
+      if (own == ours.end()) continue;
+      const FieldDescriptor& other = *own->second;
+      if (field.type_version != other.type_version || field.type_checksum != other.type_checksum)
+        found.insert(other.type_name);
+    }
+  return {found.begin(), found.end()};
 }
 
 // ---- One after the other

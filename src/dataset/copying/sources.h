@@ -56,6 +56,8 @@ class CopySources {
   const Descriptor& target() const noexcept { return target_; }
   const CopySchema& schema_of(const CopySource& source) const { return schemas_[source.schema].schema; }
   bool has_late_fields(const CopySource& source) const;
+  // Classes of which a source has another version, or other members, than the destination says.
+  std::vector<std::string> classes_of_several_versions() const;
   // What the files of the sources say about the classes of the fields.
   const std::vector<format::ClassInfo>& class_infos() const noexcept { return class_infos_; }
 

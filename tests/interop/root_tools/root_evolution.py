@@ -19,7 +19,7 @@ struct Event { int n = 0; Point point; std::vector<Point> points; ClassDefInline
 _NEW = """
 namespace evolution {
 struct Point { float r = -1; ClassDefInlineNV(Point, 3); };
-struct Event { long n = 0; Point point; std::vector<Point> points; ClassDefInlineNV(Event, 1); };
+struct Event { int n = 0; Point point; std::vector<Point> points; ClassDefInlineNV(Event, 1); };
 // What rootcling makes of a rule.
 inline void polar(char* target, TVirtualObject* stored) {
   const auto member = [&](const char* name) {
@@ -73,6 +73,14 @@ def _with_rule() -> Any:
     ROOT = _with(_NEW)
     ROOT.evolution.add_rule()
     return ROOT
+
+
+def write_new(path: str, entries: int) -> None:
+    """Events with points at a distance of k."""
+    _with_rule()
+    points = [[float(k)] for k in range(entries)]
+    events = [[k, points[k], points[:k]] for k in range(entries)]
+    root_write.write(path, DATASET, [root_write.Field("event", "evolution::Event", events)])
 
 
 def read_new(path: str) -> list[Any]:

@@ -250,6 +250,11 @@ def write_evolving(path: str, entries: int) -> None:
     root_evolution.write_old(path, entries)
 
 
+def write_evolved(path: str, entries: int) -> None:
+    """See root_evolution.write_new: in another process."""
+    root_evolution.write_new(path, entries)
+
+
 def read_evolved(path: str) -> list[Any]:
     """See root_evolution.read_new: in another process."""
     return root_evolution.read_new(path)
