@@ -464,3 +464,103 @@ def test_templates_of_masks_are_no_counters(name: str) -> None:
     expected = {"total": [2], "first_two": [2], "doubled": [[2, 2, 0]], "begun": [3]}
     assert ak.to_list(df.take(f"{name}(ROOT::RVec<int>(v > 1))").value) == expected[name]
     assert df.take("any(v > 1)").value.tolist() == [True]
+
+
+HEADER = """
+#define MASS 91.5   // of the Z
+#define TWICE (2 * MASS)
+namespace model {
+struct Vector { float x = 0, y = 0; };
+struct Particle { model::Vector momentum{}; float charge{}; virtual ~Particle() {} };
+}
+namespace reco {
+using Particles = ROOT::VecOps::RVec<model::Particle>;
+struct cut {
+  cut(float least);
+  float least = 2;
+  double length(double x, double y) { return std::sqrt(x * x + y * y); }
+  Particles operator()(Particles in);
+};
+cut::cut(float l) : least(l) {};
+Particles cut::cut::operator()(ROOT::VecOps::RVec<::model::Particle> in) {
+  std::vector<model::Particle> kept;
+  for (auto& p : in) if (cut::length(p.momentum.x, p.momentum.y) > least) kept.emplace_back(p);
+  return ROOT::VecOps::RVec(kept);
+}
+bool by_x(const model::Particle& a, const model::Particle& b) { return a.momentum.x > b.momentum.x; }
+Particles sorted(Particles in) { std::sort(in.begin(), in.end(), by_x); return in; }
+}
+namespace truth {
+struct cut {
+  int kind = 3;
+  bool operator()(int other) const { return other == kind; }
+};
+int kinds(const ROOT::RVecI& v) { cut c; return std::count_if(v.begin(), v.end(), [&](int k) { return c(k); }); }
+}
+namespace reco { float least_of(cut c) { return c.least; } }
+struct falling { bool operator()(float a, float b) const { return a > b; } };
+ROOT::RVecF fallen(ROOT::RVecF v) { falling order; std::sort(v.begin(), v.end(), order); return v; }
+ROOT::RVecF fallen_too(ROOT::RVecF v) { std::stable_sort(v.begin(), v.end(), falling()); return v; }
+bool is_large(float x) { return x > 2; }
+int large(const ROOT::RVecF& v) { return std::count_if(v.begin(), v.end(), is_large) + Filter(v, is_large).size(); }
+reco::Particles made(const ROOT::RVecF& x) {
+  reco::Particles out;
+  for (size_t i = 0; i < x.size(); ++i) {
+    model::Particle p;
+    p.momentum.x = x[i], p.momentum.y = 1, p.charge += i;
+    out.push_back(p);
+  }
+  if (out.empty()) std::cout << "nothing, " << x.size() << std::endl;
+  return out;
+}
+double mass() { return TWICE; }
+int named(const char* name) { return strcmp(name, "a"); }
+int ends(int x) { if (x > 5) { std::cerr << "too large\\n"; exit(1); } return x; }
+"""
+
+
+def test_headers_of_analyses(recwarn: pytest.WarningsRecorder) -> None:
+    """Classes of namespaces, macros that are values, functions as arguments, and what is printed."""
+    x = ak.Array([[1.0, 4.0, 3.0], [], [2.5, 0.5]])
+    df = DataFrame.from_arrays({"x": ak.values_astype(x, np.float32), "k": ak.Array([[3, 1], [3, 3], []])})
+    df = df.with_functions(colonnade.functions(HEADER)).define("p", "made(x)")
+    assert df.take("reco::cut(2)(p).momentum.x").value.to_list() == [[4, 3], [], [2.5]]
+    assert df.take("reco::sorted(p).charge").value.to_list() == [[1, 2, 0], [], [0, 1]]
+    assert df.take("truth::kinds(k)").value.tolist() == [1, 2, 0]
+    assert (
+        df.take("truth::cut()(3)").value.tolist() == df.take("truth::cut{3}(3)").value.tolist() == [1, 1, 1]
+    )
+    assert df.take("reco::least_of(reco::cut(7))").value.tolist() == [7, 7, 7]
+    assert df.take("fallen(x)").value.to_list() == ak.sort(x, ascending=False).to_list()
+    assert df.take("fallen_too(x)").value.to_list() == ak.sort(x, ascending=False).to_list()
+    assert df.take("large(x)").value.tolist() == [4, 0, 2]
+    assert df.take("mass()").value.tolist() == [183.0] * 3
+    assert df.take('named("a")').value.tolist() == [0, 0, 0]
+    assert df.take("ends(x.size())").value.tolist() == [3, 0, 2]
+    with pytest.raises(colonnade.Error, match=r"exit\(1\)"):
+        _ = df.take("ends(6)").value
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("#define SQ(x) ((x) * (x))\nint f(int x) { return SQ(x); }", "macros with parameters"),
+        ("namespace a { struct V { int x; }; struct V { int y; }; }", "a new name for the class"),
+        ("namespace a { struct V { int x; }; } int f(b::V v) { return v.x; }", "unknown type 'b::V'"),
+        ("float f(const float* x) { return x[0]; }", "there are no pointers here"),
+        ("TH2D* h = nullptr; float f(float x) { return x; }", "there are no pointers here"),
+        ("int f(int n) { std::cout << n++; return n; }", "nothing is printed here"),
+    ],
+)
+def test_what_headers_may_not_have(text: str, problem: str) -> None:
+    with pytest.raises((UsageError, NotFoundError), match=problem):
+        colonnade.functions(text)
+
+
+def test_declared_functions_say_that_they_print_nothing() -> None:
+    with pytest.warns(UserWarning, match="what declared functions print is left out"):
+        ROOT.gInterpreter.Declare("int printing_one(int x) { if (x < 0) std::cout << x; return x; }")
+    assert ROOT.printing_one(3) == 3
+    ROOT.gInterpreter.Declare('double no_parameter_at_all() { /* cout */ return 1.5; } // "cout"')
+    assert ROOT.no_parameter_at_all() == 1.5
+    assert ROOT.printing_one(np.array([1, 2])).to_list() == [1, 2]

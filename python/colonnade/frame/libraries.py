@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from colonnade import _core
 from colonnade.annotations import checked
 from colonnade.errors import UsageError
@@ -42,9 +44,13 @@ class CppFunction(ABC):
         """Make a definition of the function's value for columns."""
 
     def __call__(self, *arrays: Any) -> Any:
-        """Return the results for arrays of the same length, one for each parameter."""
+        """Return the results for arrays of the same length, one for each parameter; of numbers and texts, one."""
         from .dataframe import DataFrame
 
+        if not arrays:
+            return DataFrame(1).define("result", self, columns=[]).to_awkward(["result"])["result"][0]
+        if all(isinstance(each, bool | int | float | str | np.generic) for each in arrays):
+            return self(*([each] if isinstance(each, str) else np.asarray([each]) for each in arrays))[0]
         names = [f"x{k}" for k in range(len(arrays))]
         df = DataFrame.from_arrays(dict(zip(names, arrays, strict=True)))
         return df.define("result", self, columns=names).to_awkward(["result"])["result"]

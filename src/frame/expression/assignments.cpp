@@ -161,12 +161,28 @@ NodeIndex Parser::rearrangement() {
       take();
       if (opens) expect(")", open);
     }
-    if (!descends) arguments.push_back(expression());
+    if (!descends) arguments.push_back(comparison());
   }
   expect(")", open);
   NodeIndex value = call(name == "reverse" ? "Reverse" : "Sort", std::move(arguments));
   if (descends != (first.is_reverse && name != "reverse")) value = call("Reverse", {value});
   return assigned(changed, token(begin).range, {changed.node, value}, {});
+}
+
+// What orders two items: a lambda, a function, an object with operator(), or "order()" of its class.
+NodeIndex Parser::comparison() {
+  const Token& first = here();
+  const bool is_object = first.kind == Token::Kind::name && token(at_ + 1).is(")") &&
+                         find_variable(first.text) && find_closure(first.text) == nullptr;
+  if (is_object) return lambda_that_calls(take().text, 2, first.range);
+  const bool is_empty = (token(at_ + 1).is("(") && token(at_ + 2).is(")")) ||
+                        (token(at_ + 1).is("{") && token(at_ + 2).is("}"));
+  for (const Class& each : classes_)
+    if (is_empty && first.is_name(each.spelled)) {
+      at_ += 3;
+      return lambda_that_calls(each.name + "()", 2, first.range);
+    }
+  return argument();
 }
 
 // a = 1; a[i] += 2; ++a; a--; a.push_back(3);

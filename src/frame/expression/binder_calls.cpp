@@ -77,6 +77,7 @@ ExpressionId Binder::call(const SyntaxNode& node) {
     if (type && is_class(*type)) return object(node, *type, node.children);
     function =
         functions_.find(type ? type->class_name() : name);  // of a class: PtEtaPhiMVector{pt, eta, phi, m}
+    if (function == nullptr) function = scope_.find_function(node.text);  // of a user's class
     if (function == nullptr) unknown_function(node);
   }
   if (const auto extreme = extreme_of_list(node, *function)) return *extreme;

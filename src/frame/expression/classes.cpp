@@ -52,7 +52,11 @@ std::string_view name_of_operator(std::string_view symbol) {
 // struct P { float pt = 0; P(float x) : pt(x) {} float twice() const { return 2 * pt; } };
 void Parser::class_definition(FunctionsSyntax& into) {
   take();
-  const Token name = take();
+  Token name = take();
+  // In another namespace a class of this name may be known already.
+  const std::string whole = namespace_ + std::string(written(at_ - 1));
+  const bool is_known = std::ranges::find(classes_, whole, &Class::name) != classes_.end();
+  if (name.text.starts_with("struct ") && !is_known) name.text = written(at_ - 1);
   if (!is_identifier(name)) fail(name.range, "a new name for the class should be here");
   if (accept(";")) return;  // it is defined below
   if (here().is_name("final")) take();
@@ -62,7 +66,7 @@ void Parser::class_definition(FunctionsSyntax& into) {
   if (!accept("{")) fail_here("'{'");
   if (classes_.size() == most_classes) fail(name.range, fmt::format("more than {} classes", most_classes));
   Class& made = classes_.emplace_back();
-  made.name = namespace_ + std::string(name.text);
+  made.name = whole;
   const std::size_t begin = at_;
   const std::vector<std::size_t> functions = class_members(made, name, open);
   if (!accept(";")) fail_here("';' behind the class");
@@ -78,6 +82,7 @@ void Parser::class_definition(FunctionsSyntax& into) {
   spelled.text = made.spelled;
   at_ = begin;
   replace_names(name.text, {spelled}, false);
+  replace_qualified(name.text, {spelled});
   syntax_.shares_nodes = true;
 
   const Class* const around = std::exchange(class_, &made);
@@ -146,6 +151,7 @@ std::vector<std::size_t> Parser::class_members(Class& made, const Token& name, c
       alias(true);
       continue;
     }
+    if (here().is_name("virtual") && token(at_ + 1).is("~")) take();
     for (const std::string_view word : {"template", "friend", "virtual", "struct", "class", "union", "enum"})
       if (here().is_name(word)) fail(here().range, fmt::format("'{}' is not supported within a class", word));
     std::size_t at = at_;
@@ -334,7 +340,7 @@ void Parser::method(const Class& made, FunctionsSyntax& into) {
   if (!type) fail_here("the type of a method");
   for (std::size_t i = at_; i < type->end; ++i) is_static = is_static || token(i).is_name("static");
   at_ = type->end;
-  if (token(at_ + 1).is("::")) at_ += 2;  // of a method that is defined outside of its class
+  while (token(at_ + 1).is("::")) at_ += 2;  // of a method that is defined outside of its class: "P::P::f"
   FunctionSyntax function{.result = type->name, .mark = here().range};
   function.name = fmt::format("{}::{}", made.name, name_of_function());
   const std::string around = std::exchange(namespace_, made.name + "::");
@@ -493,6 +499,13 @@ NodeIndex Parser::this_object() {
   const Token& name = take();
   if (here().is("(") && is_method_of_this(name)) return method_of_this(name);
   return member_of(named(*object, mark), name.text, name.range);
+}
+
+// "P" of P::twice() within the class.
+bool Parser::is_own_name(const Token& name) const {
+  const std::string_view own = class_->name;
+  return own.ends_with(name.text) &&
+         (own.size() == name.text.size() || own.substr(0, own.size() - name.text.size()).ends_with("::"));
 }
 
 bool Parser::is_method_of_this(const Token& name) const {

@@ -10,21 +10,25 @@
 namespace colonnade::frame {
 namespace {
 
-// Lines of the preprocessor that mean nothing here become spaces, so that positions stay.
-std::string without_directives(std::string text) {
+// Lines of the preprocessor become spaces, so that positions stay; macros that are values are kept.
+std::string without_directives(std::string text, std::vector<FunctionsSyntax::Macro>& macros) {
+  constexpr std::string_view spaces = " \t\r";
   const std::string whole = text;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::size_t first = std::min(text.find_first_not_of(" \t\r", begin), text.size());
+    const std::size_t first = std::min(text.find_first_not_of(spaces, begin), text.size());
     if (first < end && text[first] == '#') {
       std::string_view line = std::string_view(whole).substr(first, end - first);
-      while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t'))
-        line.remove_suffix(1);
-      const bool is_macro = line.starts_with("#define") && line.find_first_of(" \t", 8) != line.npos;
-      if (is_macro)
-        throw error_at(ErrorKind::usage, whole,
-                       {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(first + line.size())},
-                       "macros are not expanded; write a constant or a function");
+      line = line.substr(0, line.find_last_not_of(spaces) + 1);
+      if (line.starts_with("#define ")) {
+        const std::size_t name = std::min(line.find_first_not_of(spaces, 8), line.size());
+        const std::size_t behind = std::min(line.find_first_of(" \t(\\", name), line.size());
+        if (line.substr(behind).starts_with("(") || line.ends_with("\\"))
+          throw error_at(ErrorKind::usage, whole,
+                         {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(first + line.size())},
+                         "macros with parameters or several lines are not expanded; write a function");
+        macros.push_back({std::string(line.substr(name, behind - name)), std::string(line.substr(behind))});
+      }
       std::fill(text.begin() + static_cast<std::ptrdiff_t>(first),
                 text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
     }
@@ -32,6 +36,15 @@ std::string without_directives(std::string text) {
   }
   return text;
 }
+
+std::string_view last_name(std::string_view name) {
+  const std::size_t colons = name.rfind("::");
+  return colons == std::string_view::npos ? name : name.substr(colons + 2);
+}
+
+constexpr std::string_view no_pointers =
+    "there are no pointers here; lists are 'const ROOT::RVecF&', and histograms of factors are corrections, "
+    "DataFrame.with_functions";
 
 constexpr std::size_t most_tokens = std::size_t{1} << 18;
 constexpr unsigned most_aliases = 1000;
@@ -47,15 +60,40 @@ bool is_specifier(const Token& token) {
 
 FunctionsSyntax parse_functions(std::string text, const TemplateTypes* chosen) {
   FunctionsSyntax found;
-  found.nodes.text = without_directives(std::move(text));
+  found.nodes.text = without_directives(std::move(text), found.macros);
   Parser(found.nodes).run(found, chosen);
   return found;
 }
 
 void Parser::run(FunctionsSyntax& into, const TemplateTypes* chosen) {
   template_types_ = chosen;
+  functions_ = &into;
+  expand_macros(into.macros);
   const auto is_made = [&] { return chosen != nullptr && into.functions.size() > chosen->function; };
   while (here().kind != Token::Kind::end && !is_made()) definition(into);
+}
+
+// A macro without a value, such as one that guards a header, is not named elsewhere.
+void Parser::expand_macros(const std::vector<FunctionsSyntax::Macro>& macros) {
+  std::vector<std::pair<std::string_view, std::vector<Token>>> known;
+  for (const auto& [name, value] : macros) {
+    const std::vector<Token> written = tokens_of(hidden_.emplace_back(value));
+    std::vector<Token> expanded;
+    for (const Token& each : written) {
+      if (each.kind == Token::Kind::end) break;
+      const auto earlier =
+          std::ranges::find_if(known, [&](const auto& of) { return each.is_name(of.first); });
+      if (earlier == known.end())
+        expanded.push_back(each);
+      else
+        expanded.insert(expanded.end(), earlier->second.begin(), earlier->second.end());
+    }
+    if (expanded.empty()) continue;
+    if (++aliases_ > most_aliases || expanded.size() > most_template_tokens)
+      fail({}, fmt::format("the macro '{}' is too long, or one of more than {}", name, most_aliases));
+    replace_names(name, expanded, false);
+    known.emplace_back(name, std::move(expanded));
+  }
 }
 
 void Parser::definition(FunctionsSyntax& into) {
@@ -94,6 +132,7 @@ void Parser::definition(FunctionsSyntax& into) {
   const auto type = type_at(at_);
   if (!type) fail_here("the type of a function or a constant");
   const Token& name = token(type->end);
+  if (name.is("*")) fail(name.range, no_pointers);
   if (name.kind != Token::Kind::name) {
     at_ = type->end;
     fail_here("the name of a function or a constant");
@@ -144,6 +183,17 @@ void Parser::name_space(FunctionsSyntax& into) {
   }
   const TextRange open = here().range;  // names for types move the tokens
   if (!accept("{")) fail_here("'{'");
+  // Its classes, where another namespace has one of the same name, too.
+  for (const Class& each : classes_) {
+    const auto is_rival = [&](const Class& other) {
+      return other.name != each.name && last_name(other.name) == last_name(each.name);
+    };
+    if (each.name != namespace_ + std::string(last_name(each.name)) ||
+        std::ranges::none_of(classes_, is_rival))
+      continue;
+    if (++aliases_ > most_aliases) fail(open, fmt::format("more than {} names for types", most_aliases));
+    replace_names(last_name(each.name), {{.kind = Token::Kind::name, .text = each.spelled}}, true);
+  }
   while (!accept("}")) {
     if (here().kind == Token::Kind::end) fail(open, "'{' without its '}'");
     definition(into);
@@ -277,6 +327,7 @@ FunctionSyntax::Parameter Parser::parameter(bool may_change, Parameter& known) {
     variable.fixed_as = "it is a reference, and callers keep their values";
   FunctionSyntax::Parameter made;
   made.type = type->name;
+  if (here().is("*")) fail(here().range, no_pointers);
   if (here().kind == Token::Kind::name) {
     const Token& name = take();
     variable.name = name.text;
@@ -311,10 +362,10 @@ void Parser::alias(bool in_block) {
   if (++aliases_ > most_aliases) fail(word.range, fmt::format("more than {} names for types", most_aliases));
   const std::string_view alias = is_name ? token(end - 1).text : written(name);
   if (is_name && type_of_name(alias)) return;
-  replace_names(alias,
-                {tokens_.begin() + static_cast<std::ptrdiff_t>(from),
-                 tokens_.begin() + static_cast<std::ptrdiff_t>(to)},
-                in_block);
+  const std::vector<Token> by(tokens_.begin() + static_cast<std::ptrdiff_t>(from),
+                              tokens_.begin() + static_cast<std::ptrdiff_t>(to));
+  replace_names(alias, by, in_block);
+  if (!in_block) replace_qualified(alias, by);
 }
 
 // using name = type; behind template <typename T>
@@ -446,7 +497,9 @@ void Parser::enumeration(FunctionsSyntax& into) {
   if (!accept(";")) fail(open, "'enum' without its ';'");
   if (++aliases_ > most_aliases) fail(open, fmt::format("more than {} names for types", most_aliases));
   const std::vector<Token> integer = tokens_of("int");
-  if (!scope.empty()) replace_names(scope, {integer.begin(), integer.end() - 1}, false);
+  if (scope.empty()) return;
+  replace_names(scope, {integer.begin(), integer.end() - 1}, false);
+  replace_qualified(scope, {integer.begin(), integer.end() - 1});
 }
 
 // What the text has at a token, which may have been replaced by several.
@@ -487,6 +540,43 @@ void Parser::replace_names(std::string_view name, const std::vector<Token>& by, 
     i = behind - 1;
     if (rest.size() > most_tokens)
       fail(tokens_[i].range, "the text is too long once its names for types are written out");
+  }
+  tokens_.resize(at_);
+  std::ranges::move(rest, std::back_inserter(tokens_));
+}
+
+// The name with namespaces in front, "a::b::P" or "b::P", in what follows.
+void Parser::replace_qualified(std::string_view name, const std::vector<Token>& by) {
+  std::vector<std::string_view> around;  // the innermost first
+  for (std::string_view rest = namespace_; !rest.empty();) {
+    rest.remove_suffix(2);
+    const std::size_t colons = rest.rfind("::");
+    const std::size_t begin = colons == std::string_view::npos ? 0 : colons + 2;
+    around.push_back(rest.substr(begin));
+    rest = rest.substr(0, begin);
+  }
+  if (around.empty()) return;
+  std::vector<Token> rest;
+  const auto ends_with = [&](std::size_t from_end, std::string_view symbol) {
+    return rest.size() >= from_end && rest[rest.size() - from_end].is(symbol);
+  };
+  for (std::size_t i = at_; i < tokens_.size(); ++i) {
+    rest.push_back(tokens_[i]);
+    if (!tokens_[i].is_name(name) || token(i + 1).is("::")) continue;
+    std::size_t parts = 0;  // of the namespaces, in front of it
+    while (parts < around.size() && ends_with(2 * parts + 2, "::") && rest.size() >= 2 * parts + 3 &&
+           rest[rest.size() - 2 * parts - 3].is_name(around[parts]))
+      ++parts;
+    const bool is_global = ends_with(2 * parts + 2, "::");  // "::a::P", else "c::b::P"
+    if (parts == 0 || (is_global && parts < around.size())) continue;
+    const TextRange range{rest[rest.size() - 2 * parts - 1].range.begin, tokens_[i].range.end};
+    rest.resize(rest.size() - 2 * parts - 1 - (is_global ? 1 : 0));
+    for (Token each : by) {
+      each.range = range;
+      rest.push_back(std::move(each));
+    }
+    if (rest.size() > most_tokens)
+      fail(range, "the text is too long once its names for types are written out");
   }
   tokens_.resize(at_);
   std::ranges::move(rest, std::back_inserter(tokens_));

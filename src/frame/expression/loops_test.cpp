@@ -557,8 +557,9 @@ TEST(TextFunctions, AreRefusedWhenTheyAreDefined) {
             "'n' cannot be changed: it is static, and entries are computed in any order");
   EXPECT_EQ(refusal("union A {};"),
             "'union' is not supported: only functions, classes and constants can be defined");
-  EXPECT_EQ(refusal("#define A 3\nint f() { return A; }"),
-            "macros are not expanded; write a constant or a function");
+  EXPECT_EQ(refusal("#define A 3\nint f() { return A; }"), "no error");
+  EXPECT_EQ(refusal("#define A(x) x\nint f() { return A(1); }"),
+            "macros with parameters or several lines are not expanded; write a function");
   EXPECT_EQ(refusal("float Sum(float x) { return x; }"),
             "'Sum' is already a function of the language; use another name");
   EXPECT_EQ(refusal("int f(Foo x) { return 1; }"), "unknown type 'Foo' of a parameter");

@@ -285,10 +285,43 @@ NodeIndex Parser::member(NodeIndex object) {
 }
 
 // Up to and including the closing bracket.
+// An expression, or the name of a function of the text, which is a lambda that calls it.
+NodeIndex Parser::argument() {
+  const auto end = functions_ != nullptr && !here().is_quoted ? qualified_name_at(at_) : std::nullopt;
+  if (!end || (!token(*end).is(",") && !token(*end).is(")"))) return expression();
+  const std::string name = spelled(at_, *end);
+  const auto is_it = [&](const FunctionSyntax& each) {
+    return each.name == name || each.name == namespace_ + name;
+  };
+  const auto found = std::ranges::find_if(functions_->functions, is_it);
+  if (found == functions_->functions.end() || found->parameters.empty() || found->has_effects ||
+      find_variable(name))
+    return expression();
+  const TextRange mark = here().range;
+  at_ = *end;
+  return lambda_that_calls(found->name, found->parameters.size(), mark);
+}
+
+NodeIndex Parser::lambda_that_calls(std::string_view callee, std::size_t parameters, TextRange mark) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parameters; ++i) names.push_back(fmt::format("argument{}", i));
+  const std::string& text = hidden_.emplace_back(fmt::format(
+      "[](auto {}) {{ return {}({}); }}", fmt::join(names, ", auto "), callee, fmt::join(names, ", ")));
+  // The callers hold references to tokens, which stay where they are.
+  std::deque<Token> tokens = std::exchange(tokens_, queue_of(text));
+  const std::size_t at = std::exchange(at_, 0);
+  const auto around_mark = std::exchange(mark_, mark_.value_or(mark));
+  const NodeIndex made = lambda();
+  mark_ = around_mark;
+  at_ = at;
+  tokens_ = std::move(tokens);
+  return made;
+}
+
 std::vector<NodeIndex> Parser::items(std::string_view close, const Token& open) {
   std::vector<NodeIndex> found;
   if (accept(close)) return found;
-  do found.push_back(expression());
+  do found.push_back(argument());
   while (accept(","));
   if (!accept(close)) {
     if (here().kind == Token::Kind::end)
@@ -387,8 +420,9 @@ NodeIndex Parser::name() {
       return call(std::move(text), std::move(types->first), from(begin));
     }
   }
-  if (at_ == first + 1 && here().is("(") && is_method_of_this(token(first)))
-    return method_of_this(token(first));
+  const bool is_of_own_class = class_ != nullptr && at_ == first + 3 && is_own_name(token(first));
+  if ((at_ == first + 1 || is_of_own_class) && here().is("(") && is_method_of_this(token(at_ - 1)))
+    return method_of_this(token(at_ - 1));
   if (at_ == first + 1 || here().is("("))
     if (const Closure* const known = find_closure(text)) return closure(*known, token(first));
   const bool is_object =
@@ -406,6 +440,9 @@ NodeIndex Parser::call(std::string callee, std::vector<std::string> template_typ
   std::vector<NodeIndex> children = items(open.is("(") ? ")" : "}", open);
   if (open.is("(") && template_types.empty())
     if (const auto found = algorithm(callee, children, from(mark))) return *found;
+  // Lists are values: the copy of one is itself.
+  for (const std::string_view list : {"ROOT::RVec", "ROOT::VecOps::RVec", "RVec", "std::vector"})
+    if (callee == list && template_types.empty() && children.size() == 1 && open.is("(")) return children[0];
   SyntaxNode node = make(NodeKind::call, mark, std::move(children));
   node.text = std::move(callee);
   node.template_types = std::move(template_types);

@@ -149,6 +149,8 @@ class Parser {
   NodeIndex literal();
   NodeIndex name();
   NodeIndex call(std::string callee, std::vector<std::string> template_types, TextRange mark);
+  NodeIndex argument();
+  NodeIndex lambda_that_calls(std::string_view callee, std::size_t parameters, TextRange mark);
   NodeIndex static_cast_of(std::size_t name);
   NodeIndex list();
   std::vector<NodeIndex> items(std::string_view close, const Token& open);
@@ -190,6 +192,9 @@ class Parser {
   // ---- Statements (statements.cpp)
   bool starts_statements() const;
   bool prints() const;
+  void skip_output();
+  std::optional<std::size_t> exit_code() const;
+  NodeIndex exit_of(std::size_t bracket);
   NodeIndex statements(bool in_braces);
   Block block(bool in_braces);
   void statement(Block& block);
@@ -251,6 +256,7 @@ class Parser {
   NodeIndex named(std::size_t variable, TextRange mark);
   std::size_t name_of_rearrangement() const;
   NodeIndex rearrangement();
+  NodeIndex comparison();
   NodeIndex erased(const Target& target, NodeIndex removed, TextRange mark);
   NodeIndex changed_by_method(const Target& target);
   bool steps_within() const;
@@ -360,6 +366,7 @@ class Parser {
   NodeIndex any_of(const std::vector<NodeIndex>& conditions, TextRange mark);
 
   // ---- Functions (function_definitions.cpp)
+  void expand_macros(const std::vector<FunctionsSyntax::Macro>& macros);
   void definition(FunctionsSyntax& into);
   void name_space(FunctionsSyntax& into);
   std::vector<std::string> template_names(std::vector<std::string>& presets);
@@ -371,6 +378,7 @@ class Parser {
   std::string_view written(std::size_t at) const;
   std::size_t end_of_written(std::size_t at) const;
   void replace_names(std::string_view name, const std::vector<Token>& by, bool in_block);
+  void replace_qualified(std::string_view name, const std::vector<Token>& by);
   struct TemplateArguments {
     std::vector<std::vector<Token>> types;
     std::size_t last = 0;      // the token that ends them
@@ -407,6 +415,7 @@ class Parser {
   NodeIndex called_on(NodeIndex object, std::string_view name, TextRange mark);
   NodeIndex this_object();
   bool is_method_of_this(const Token& name) const;
+  bool is_own_name(const Token& name) const;
 
   // ---- Types (types.cpp)
   std::optional<Type> type_at(std::size_t at) const;
@@ -463,8 +472,9 @@ class Parser {
   std::size_t repeated_ = 0;          // nodes of lambdas, for each call
   std::string namespace_;             // with :: at its end
   const TemplateTypes* template_types_ = nullptr;
-  Effects* effects_ = nullptr;     // none: expressions change nothing here
-  std::optional<TextRange> mark_;  // of all nodes, if they are not made of the text
+  const FunctionsSyntax* functions_ = nullptr;  // that are parsed; null for other texts
+  Effects* effects_ = nullptr;                  // none: expressions change nothing here
+  std::optional<TextRange> mark_;               // of all nodes, if they are not made of the text
 };
 
 }  // namespace colonnade::frame

@@ -135,7 +135,8 @@ void Parser::statement(Block& block) {
   } else if (const auto type = declared_type()) {
     with_effects(block, [&](Block& inner) { declaration(*type, inner.steps); });
   } else if (assigns()) {
-    with_effects(block, [this](Block& inner) { add_step(inner, assignment()); });
+    do with_effects(block, [this](Block& inner) { add_step(inner, assignment()); });
+    while (here().is(",") && (take(), assigns()));
     if (!accept(";")) fail_here("an operator or ';'");
   } else if (invokes()) {
     with_effects(block, [this](Block&) { invocation_statement(); });
@@ -147,6 +148,10 @@ void Parser::statement(Block& block) {
     with_effects(block, [this](Block& inner) { write_items(inner); });
   } else if (is_for_each()) {
     for_each(block);
+  } else if (const auto code = exit_code()) {
+    with_effects(block, [&](Block& inner) { inner.last = exit_of(*code); });
+  } else if (functions_ != nullptr && prints()) {
+    skip_output();
   } else {
     if (const auto unknown = unknown_type())
       fail(here().range, fmt::format("unknown type '{}'", unknown->name));
@@ -160,6 +165,38 @@ bool Parser::prints() const {
   for (const std::string_view known : {"cout", "cerr", "clog", "printf", "fprintf", "puts"})
     if (name.is_name(known)) return true;
   return false;
+}
+
+// Functions of a text print nothing, and nothing may depend on what they would print.
+void Parser::skip_output() {
+  const TextRange mark = here().range;
+  for (; !here().is(";"); take()) {
+    const bool changes = here().is("++") || here().is("--") || here().text == "=";
+    const Closure* const called = here().kind == Token::Kind::name ? find_closure(here().text) : nullptr;
+    if (changes || here().kind == Token::Kind::end || (called != nullptr && called->has_effects()))
+      fail(mark, no_output);
+  }
+  take();
+}
+
+// exit(1); std::abort(); The token of its bracket.
+std::optional<std::size_t> Parser::exit_code() const {
+  for (const std::string_view known : {"exit", "abort"})
+    if (const auto inside = arguments_of_standard(known)) return *inside - 1;
+  return std::nullopt;
+}
+
+// It ends the job like an exception.
+NodeIndex Parser::exit_of(std::size_t bracket) {
+  const std::size_t begin = bracket - 1;
+  at_ = bracket;
+  const TextRange mark = token(begin).range;
+  const Token open = take();
+  static_cast<void>(items(")", open));
+  SyntaxNode text = make(NodeKind::literal, mark);
+  text.value = make_constant_string(1, spelled(begin, at_));
+  if (!accept(";")) fail_here("';'");
+  return add(make(NodeKind::exception, mark, {add(std::move(text))}));
 }
 
 void Parser::add_step(Block& block, NodeIndex node) const {

@@ -118,7 +118,11 @@ struct FunctionSyntax {
   std::size_t constants = 0;  // that are declared before it
 };
 struct FunctionsSyntax {
+  struct Macro {
+    std::string name, value;
+  };
   Formula::Syntax nodes;
+  std::vector<Macro> macros;         // of the text, in order
   std::vector<NodeIndex> constants;  // declarations
   std::vector<FunctionSyntax> functions;
   std::deque<std::string> types;  // of chosen templates

@@ -64,6 +64,7 @@ std::optional<std::size_t> Parser::qualified_name_at(std::size_t at) const {
 std::optional<Parser::Type> Parser::type_at(std::size_t at) const {
   while (token(at).is_name("const") || token(at).is_name("constexpr") || token(at).is_name("static")) ++at;
   std::optional<Type> type = builtin_type_at(at);
+  if (type && type->name == "char" && token(type->end).is("*")) type = Type{"std::string", type->end + 1};
   if (!type) {
     const auto end = qualified_name_at(at);
     if (!end) return std::nullopt;

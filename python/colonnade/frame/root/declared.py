@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -52,6 +53,8 @@ def declare(text: str) -> bool:
     text = _with_function_objects(_with_files(cpp_text(text), set()))
     if text in _texts:
         return True
+    if any(_PRINTS.fullmatch(token[0]) for token in _WORD.finditer(text)):
+        warnings.warn("what declared functions print is left out", stacklevel=3)
     known = Functions("\n".join([*_texts, text]))
     for name, count in known.overloads.items():
         if count > _overloads.get(name, count):
@@ -70,6 +73,8 @@ _OBJECT = re.compile(
     re.MULTILINE,
 )
 """The beginning of `std::function<float(int)> f = [](int x) { ... };`."""
+_PRINTS = re.compile("cout|cerr|clog|f?printf|puts")
+_WORD = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\w+""", re.DOTALL)
 _TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|.""", re.DOTALL)
 
 
