@@ -82,9 +82,25 @@ _ADVICE = {
     "gRandom": f"numpy.random; for a column {_facade.RANDOM}",
     "TTree": "colonnade.import_tree, which makes an RNTuple of a TTree",
     "TCanvas": _PLOTS,
-    "TLegend": _PLOTS,
     "VecOps": "numpy.array, and expressions in strings, which have ROOT::VecOps::",
 }
+_ADVICE |= dict.fromkeys(
+    (
+        "gPad",
+        "THStack",
+        "TLatex",
+        "TLegend",
+        "TLine",
+        "TMultiGraph",
+        "TPad",
+        "TPaveText",
+        "TRatioPlot",
+        "TText",
+    ),
+    _PLOTS,
+)
+_COLORS = ("White", "Black", "Gray", "Red", "Green", "Blue", "Yellow", "Magenta", "Cyan", "Orange", "Violet")
+_ADVICE |= dict.fromkeys((f"k{color}" for color in _COLORS), _PLOTS)
 _ADVICE |= dict.fromkeys(("TRandom", "TRandom1", "TRandom2", "TRandom3"), _ADVICE["gRandom"])
 _ADVICE |= dict.fromkeys(("RVecB", "RVecD", "RVecF", "RVecI", "RVecU"), _ADVICE["RVec"])
 _ADVICE |= dict.fromkeys(("TH1F", "TH1I", "TH2D", "TH2F", "TH3D"), _ADVICE["TH1D"])
@@ -110,6 +126,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(name)
     if name in _LEVELS:
         return _LEVELS[name]
+    if name in ("kZLIB", "kLZMA", "kLZ4", "kZSTD"):
+        return RCompressionSetting.EAlgorithm[name]
     if function := _declared.declared(name):
         return function
     raise MissingNameError(
@@ -159,6 +177,14 @@ class gROOT(metaclass=_Namespace):  # noqa: N801
     def IsBatch() -> bool:
         """Return True: there are no windows."""
         return True
+
+    @staticmethod
+    def SetStyle(name: str = "Default") -> None:
+        """Do nothing: there are no pictures."""
+
+    @staticmethod
+    def ForceStyle(force: bool = True) -> None:
+        """Do nothing: there are no pictures."""
 
     @staticmethod
     def ProcessLine(line: str) -> int:
@@ -396,6 +422,12 @@ class RDF(metaclass=_Namespace):
     THnSparseDModel = _models.THnSparseDModel
     TProfile1DModel = _models.TProfile1DModel
     TProfile2DModel = _models.TProfile2DModel
+
+    @staticmethod
+    def MakeTrivialDataFrame(size: int, skipEvenEntries: bool = False) -> RDataFrame:  # noqa: N803
+        """Make an RDataFrame of so many entries with the column "col0", which has their numbers."""
+        frame = RDataFrame(size).Define("col0", "rdfentry_")
+        return frame.Filter("rdfentry_ % 2 == 1") if skipEvenEntries else frame
 
     @staticmethod
     def FromRNTuple(name: str, files: object) -> RDataFrame:

@@ -957,22 +957,19 @@ def test_threads(file, monkeypatch):
         (lambda f: f.Book(), "no Book", "Aggregate"),
         (lambda f: f.Nonsense, "no Nonsense", "AsDataFrame"),
         (lambda f: f.Histo1D("x").Draw(), "no Draw", "to_hist"),
-        (lambda f: f.Histo1D("x").GetXaxis().SetTitle("x"), "no SetTitle", "to_hist"),
+        (lambda f: f.Histo1D("x").GetXaxis().SetRangeUser(0, 1), "no SetRangeUser", "to_hist"),
         (lambda f: f.Count().OnPartialResultSlot(1, None), "no OnPartialResultSlot", "OnPartialResult"),
         (lambda f: f.Graph("x", "w").Fit("pol1"), "no Fit", "points"),
         (lambda f: f.Describe().Nothing(), "no Nothing", "AsString"),
-        (lambda f: f.Histo1D("x").Write(), "no Write", "uproot.recreate"),
+        (lambda f: f.Histo1D("x").SaveAs("f.png"), "no SaveAs", "WriteObject"),
+        (lambda f: ROOT.TLatex(), "no TLatex", "to_hist"),
+        (lambda f: ROOT.kRed, "no kRed", "to_hist"),
         (lambda f: f.HistoND(("h", "t", 1, [2], [0.0], [1.0]), ["x"]).Rebin(2), "no Rebin", "to_hist"),
         (lambda f: f.Histo1D(("h", "t", 4, 0, 1), "x").Reset("M"), "Reset has no option 'M'", "Reset()"),
         (lambda f: ROOT.gInterpreter.Calc("1 + 2"), "gInterpreter has no Calc", "gInterpreter.Declare"),
         (lambda f: ROOT.gROOT.GetClass("A"), "gROOT has no GetClass", ""),
         (lambda f: ROOT.RVecF([1.0]), "no RVecF", "numpy.array"),
         (lambda f: ROOT.std.map, "std has no map", ""),
-        (
-            lambda f: ROOT.TFile("f.root", "RECREATE"),
-            "only read, not opened with 'RECREATE'",
-            "colonnade.create",
-        ),
         (lambda f: ROOT.TChain("a").BuildIndex("run"), "no BuildIndex", 'join("a", files, on=["key"]'),
         (lambda f: ROOT.RDF.MakeCsvDataFrame("f.csv"), "RDF has no MakeCsvDataFrame", "FromCSV"),
         (lambda f: ROOT.RDF.Experimental.FromJSON("f.json"), "Experimental has no FromJSON", ""),
@@ -1512,3 +1509,68 @@ def test_objects_of_root_itself(file, frame):
     friends = {"GetListOfFriends": [Object(GetName="f", GetTree=Object(**files | index))]}
     with pytest.raises(colonnade.UnsupportedError, match=r"the friend 'f' has an index.*on=\['run'\]"):
         RDataFrame(Object(**files | friends))
+
+
+def test_titles_of_axes_change(frame):
+    h = frame.Histo1D(("h", "title;old", 4, 0.0, 10.0), "x")
+    h.GetXaxis().SetTitle("new; one")
+    h.GetYaxis().SetTitle("events")
+    assert (h.GetTitle(), h.GetXaxis().GetTitle(), h.GetYaxis().GetTitle()) == ("title", "new; one", "events")
+    assert h.Clone().GetXaxis().GetTitle() == "new; one"
+    assert h.to_hist().axes[0].label == "new; one"
+    profile = frame.Profile1D(("p", "title", 4, 0.0, 10.0), "x", "w")
+    profile.GetYaxis().SetTitle("mean")
+    assert (profile.GetYaxis().GetTitle(), profile.GetXaxis().GetTitle()) == ("mean", "")
+    assert profile.to_hist().values().shape == (4,)
+    again = frame.Histo1D(("h", "title;old", 4, 0.0, 10.0), "x")
+    assert again.GetXaxis().GetTitle() == "old"
+
+
+def test_vectors_of_scripts(frame):
+    taken = frame.Take["double"]("x")
+    assert (taken.size(), taken.at(3), taken.front(), taken.back(), taken.empty()) == (
+        ENTRIES,
+        X[3],
+        X[0],
+        X[-1],
+        False,
+    )
+    names = ROOT.std.vector("string")()
+    names.emplace_back("a")
+    assert (names.at(0), names.empty(), names.size()) == ("a", False, 1)
+    assert ROOT.RDF.MakeTrivialDataFrame(10).Sum("col0").GetValue() == 45
+    assert ROOT.RDF.MakeTrivialDataFrame(10, True).Sum("col0").GetValue() == 25
+    assert int(ROOT.kZSTD) == 5
+
+
+def test_files_for_histograms(frame, tmp_path):
+    path = str(tmp_path / "f.root")
+    h = frame.Histo1D(("h", "title;x", 4, 0.0, 10.0), "x", "w")
+    with pytest.raises(colonnade.UsageError, match="no file is open for writing"):
+        h.Write()
+    file = ROOT.TFile(path, "RECREATE")
+    assert file.IsOpen()
+    assert h.Write() == 1
+    folder = file.mkdir("folder")
+    folder.cd()
+    h.Write("inside")
+    file.cd()
+    file.WriteObject(h, "of_file")
+    with pytest.raises(colonnade.UnsupportedError, match="cannot be written"):
+        file.WriteObject(frame.Graph("x", "w"), "graph")
+    file.Close()
+    assert not file.IsOpen()
+    with pytest.raises(colonnade.UsageError, match="closed"):
+        file.WriteObject(h, "late")
+    with pytest.raises(colonnade.UsageError, match="no file is open for writing"):
+        h.Write()
+    with ROOT.TFile.Open(path, "UPDATE") as file:
+        file.WriteTObject(h.Clone("more"))
+    with pytest.raises(FileExistsError):
+        ROOT.TFile(path, "NEW")
+    with pytest.raises(colonnade.UsageError, match="no option 'A'"):
+        ROOT.TFile(path, "A")
+    frame.Range(3).Snapshot("Few", str(tmp_path / "g.root"), ["x"])
+    with ROOT.TFile(str(tmp_path / "g.root"), "UPDATE") as file:
+        file.WriteObject(h, "h")
+    assert RDataFrame("Few", str(tmp_path / "g.root")).Count().GetValue() == 3

@@ -30,6 +30,7 @@ __all__ = [
     "empty_hist",
     "flat_together",
     "histogram_model",
+    "joined_title",
     "split_title",
     "storage_of",
     "to_hist",
@@ -123,6 +124,11 @@ def split_title(title: str) -> tuple[str, list[str]]:
         return title, []
     first, *labels = (part.replace("#;", ";") for part in re.split(r"(?<!#);", title))
     return first, [label.strip() for label in labels]
+
+
+def joined_title(title: str, labels: list[str]) -> str:
+    """Return ROOT's "title;x;y;z"; see `split_title`."""
+    return ";".join(part.replace(";", "#;") for part in (title, *labels))
 
 
 def _axes(rest: list[Any], dimensions: int) -> tuple[list[dict[str, Any]], list[Any]]:

@@ -21,6 +21,7 @@ from colonnade.reading.opening import PathLike
 
 from .histograms import refuse
 from .templates import Templated
+from .writing import OutputFile, is_output
 
 __all__ = ["RNTupleOpenSpec", "RNTupleProcessor", "RNTupleProcessorOptionalPtr", "TChain", "TFile"]
 
@@ -99,28 +100,30 @@ class TChain:
 
 
 class TFile:
-    """A file with data sets, which `Get` and brackets return as chains: `file["Events"]`; it is only read.
+    """A file with data sets, which `Get` and brackets return as chains: `file["Events"]`.
 
-    `RDataFrame("Events", file)` and `RDataFrame(file.Get("Events"))` make data frames.
+    `RDataFrame("Events", file)` and `RDataFrame(file.Get("Events"))` make data frames. With the options "RECREATE",
+    "NEW", "CREATE" and "UPDATE" it is a file for histograms, an `OutputFile`.
     """
+
+    def __new__(cls, name: PathLike, option: str = "READ", *_: Any) -> Any:
+        """Make a file for histograms with an option that says so."""
+        return OutputFile(name, option) if is_output(option) else super().__new__(cls)
 
     def __init__(self, name: PathLike, option: str = "READ", *_: Any) -> None:
         """Open a file.
 
         Raises:
             NotFoundError: there is none.
-            UnsupportedError: it is to be written.
+            UsageError: there is no such option.
         """
         self.path = path_text(name)
         if option.upper() not in ("", "READ"):
-            raise UnsupportedError(
-                f"a TFile is only read, not opened with '{option}'",
-                "colonnade.create for data sets, uproot.recreate for histograms",
-            )
+            raise UsageError(f"a TFile has no option '{option}'", "READ, RECREATE, NEW, CREATE, UPDATE")
         opening.datasets(self.path)  # it raises where there is no file
 
     @classmethod
-    def Open(cls, name: PathLike, option: str = "READ", *_: Any) -> TFile:
+    def Open(cls, name: PathLike, option: str = "READ", *_: Any) -> Any:
         """Open a file."""
         return cls(name, option)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Literal, NoReturn
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade.errors import UnsupportedError, UsageError
-from colonnade.frame.histograms import split_title, to_hist, to_profile
+from colonnade.frame.histograms import joined_title, split_title, to_hist, to_profile
 from colonnade.frame.results import GraphPoints, Stats
 
 from .reshaping import Reshaped, changeable
@@ -32,8 +33,7 @@ _ADVICE = {
     "ProfileY": "Profile1D of the RDataFrame",
     "Project3D": "to_hist().project(0, 1)",
     "ProjectionZ": "to_hist().project(2)",
-    "SaveAs": 'uproot.recreate("f.root")["name"] = h.to_hist()',
-    "Write": 'uproot.recreate("f.root")["name"] = h.to_hist()',
+    "SaveAs": 'ROOT.TFile("f.root", "RECREATE").WriteObject(h, "name"); to_hist().plot() for pictures',
 }
 """What to use instead of methods that change or write histograms."""
 
@@ -49,11 +49,20 @@ def refuse(what: str, name: str, advice: str) -> NoReturn:
     raise UnsupportedAttributeError(f"{what} has no {name}", advice)
 
 
+_writer: list[Callable[[Any, str], int]] = []
+
+
+def set_writer(writer: Callable[[Any, str], int]) -> None:
+    """Set what `Write` of a histogram calls."""
+    _writer[:] = [writer]
+
+
 class AxisView:
     """An axis with the methods of TAxis."""
 
     def __init__(self, edges: Floats, title: str, *, regular: bool) -> None:
         self._edges, self._title, self._regular = edges, title, regular
+        self._on_title: Callable[[str], None] = lambda title: None
 
     def GetNbins(self) -> int:
         """Return the number of bins, without underflow and overflow."""
@@ -113,6 +122,11 @@ class AxisView:
 
     GetName = GetTitle
 
+    def SetTitle(self, title: str) -> None:
+        """Change the title of the axis, of its histogram, too."""
+        self._title = title
+        self._on_title(title)
+
     def _has_edges(self, number: int) -> bool:
         return not self._regular and 1 <= number <= self.GetNbins()
 
@@ -149,7 +163,12 @@ class _Binned(ABC):
             AxisView(axis.edges, self._labels.get(number, ""), regular=axis.regular)
             for number, axis in enumerate(value.axes)
         ]
+        for number, view in enumerate(self._axes):
+            view._on_title = partial(self._set_axis_title, number)
         self._shape = [axis.GetNbins() + 2 for axis in self._axes]
+
+    def _changeable_value(self) -> Any:
+        return changeable(self._value)
 
     def _shaped(self, values: Any) -> Floats:
         return np.reshape(values, self._shape, order="F")
@@ -188,7 +207,7 @@ class _Binned(ABC):
         """Return the number of bins with underflow and overflow."""
         return int(np.prod(self._shape))
 
-    GetNbins = GetNcells
+    GetNbins = GetSize = GetNcells
 
     def _axis(self, number: int) -> AxisView:
         if not 0 <= number < len(self._axes):
@@ -198,7 +217,15 @@ class _Binned(ABC):
     def _axis_or_contents(self, number: int) -> AxisView:
         if number < len(self._axes):
             return self._axes[number]
-        return AxisView(np.array([0.0, 1.0]), self._labels.get(number, ""), regular=True)
+        axis = AxisView(np.array([0.0, 1.0]), self._labels.get(number, ""), regular=True)
+        axis._on_title = partial(self._set_axis_title, number)
+        return axis
+
+    def _set_axis_title(self, number: int, title: str) -> None:
+        self._labels[number] = title
+        labels = [self._labels.get(k, "") for k in range(max(self._labels) + 1)]
+        self._value = self._changeable_value()
+        self._value.title = joined_title(self._title, labels)
 
     def GetXaxis(self) -> AxisView:
         """Return the first axis."""
@@ -409,6 +436,10 @@ class _Binned(ABC):
     @abstractmethod
     def to_hist(self) -> Any:
         """Return it as `hist.Hist`."""
+
+    def Write(self, name: str = "", *_: Any) -> int:
+        """Write it to the `TFile` that was opened last for writing, under its own name if none is given."""
+        return _writer[0](self, name)
 
     def _repr_html_(self) -> Any:
         return self.to_hist()._repr_html_()
@@ -877,6 +908,11 @@ class ProfileView(_Binned):
     """A profile with the methods of TProfile and TProfile2D."""
 
     kind = "MEAN"
+
+    def _changeable_value(self) -> Any:
+        sums = ("sum_w", "sum_w2", "sum_wy", "sum_wyy", "sum_wx", "sum_wxx")
+        names = ("name", "title", "axes", "entries", "spread", *sums)
+        return SimpleNamespace(**{name: getattr(self._value, name) for name in names})
 
     def _contents(self) -> Floats:
         sums = self._shaped(self._value.sum_w)

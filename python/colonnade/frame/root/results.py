@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import accumulate
 from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 
+from colonnade.arrays.lazy import awkward as ak
 from colonnade.frame.results import Cut, Display, Report, Result, Variations
 from colonnade.misuse import function_of
 
@@ -27,6 +30,16 @@ __all__ = [
 
 S = TypeVar("S")
 T = TypeVar("T")
+
+
+_OF_VECTOR: dict[str, Callable[..., Any]] = {
+    "size": len,
+    "at": operator.getitem,
+    "front": lambda values: values[0],
+    "back": lambda values: values[-1],
+    "empty": lambda values: len(values) == 0,
+}
+"""Methods of std::vector, which Take gives in ROOT."""
 
 
 class RResultPtr(Generic[T]):
@@ -80,7 +93,10 @@ class RResultPtr(Generic[T]):
             raise AttributeError(name)
         if name == "OnPartialResultSlot":
             refuse("a result", name, "OnPartialResult: there are no slots")
-        return getattr(self.GetValue(), name)
+        value: Any = self.GetValue()
+        if isinstance(value, np.ndarray | ak.Array) and name in _OF_VECTOR:
+            return partial(_OF_VECTOR[name], value)
+        return getattr(value, name)
 
     def __iter__(self) -> Iterator[Any]:
         value: Any = self.GetValue()

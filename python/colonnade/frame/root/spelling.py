@@ -77,7 +77,15 @@ class vector(list[Any]):  # noqa: N801
         of_type = len(arguments) == 1 and isinstance(arguments[0], str | type)
         return cls if of_type else super().__new__(cls)
 
-    push_back = list.append
+    push_back = emplace_back = list.append
+
+    def at(self, number: int) -> Any:
+        """Return an item."""
+        return self[number]
+
+    def empty(self) -> bool:
+        """Return whether there are no items."""
+        return not self
 
     def data(self) -> list[Any]:
         """Return the items, as for the edges of a model."""

@@ -1,0 +1,240 @@
+"""Histograms in ROOT files, as scripts write them: `f = ROOT.TFile("f.root", "RECREATE"); h.Write(); f.Close()`.
+
+uproot writes them, with all that ROOT has for them: titles, statistics, underflow and overflow, sums of squares.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade.errors import UnsupportedError, UsageError
+from colonnade.misuse import column_name, path_text
+
+from .histograms import HistogramView, ManyAxesView, ProfileView, refuse, set_writer
+
+__all__ = ["OutputFile", "OutputFolder", "is_output"]
+
+_MODES = ("RECREATE", "NEW", "CREATE", "UPDATE")
+_current: OutputFolder | None = None
+"""Where `Write` of a histogram goes: the file that was opened last, or its folder that `cd` was called for."""
+
+
+def is_output(option: str) -> bool:
+    """Return whether a file is opened for writing with this option of TFile."""
+    return option.upper() in _MODES
+
+
+class OutputFolder:
+    """A folder of a file that is written, with the methods of TDirectory."""
+
+    def __init__(self, file: OutputFile, path: str) -> None:
+        self._file, self._path = file, path
+
+    def GetName(self) -> str:
+        """Return its name."""
+        return self._path.rpartition("/")[2]
+
+    def cd(self, path: str = "") -> bool:
+        """Let `Write` of histograms write here, or to a folder in this one."""
+        global _current  # noqa: PLW0603
+        _current = OutputFolder(self._file, self._inside(path)) if path else self
+        return True
+
+    def mkdir(self, name: str, *_: Any) -> OutputFolder:
+        """Make a folder in this one."""
+        path = self._inside(column_name(name, "folder"))
+        self._file._open().mkdir(path)
+        return OutputFolder(self._file, path)
+
+    def WriteObject(self, written: Any, name: str, *_: Any) -> int:
+        """Write a histogram, under a name.
+
+        Raises:
+            UnsupportedError: it is something else.
+            UsageError: the file is closed.
+        """
+        view = written.GetValue() if hasattr(written, "GetValue") else written
+        self._file._open()[self._inside(name)] = _stored(view, name.rpartition("/")[2])
+        return 1
+
+    def WriteTObject(self, written: Any, name: str = "", *_: Any) -> int:
+        """Write a histogram, under its own name if none is given; see `WriteObject`."""
+        return self.WriteObject(written, name or str(written.GetName()))
+
+    def _inside(self, name: str) -> str:
+        return f"{self._path}/{name}".strip("/")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse("a TFile that is written", name, "WriteObject(histogram, name), or uproot for other objects")
+
+
+class OutputFile(OutputFolder):
+    """A file that histograms are written to, with the methods of TFile."""
+
+    def __init__(self, name: Any, option: str) -> None:
+        """Make a file, or open one to add to it with "UPDATE".
+
+        Raises:
+            UnsupportedError: uproot, which writes it, is not installed.
+            FileExistsError: with "NEW" and "CREATE" there is one.
+        """
+        super().__init__(self, "")
+        self.path = path_text(name)
+        try:
+            import uproot
+        except ImportError:
+            raise UnsupportedError(
+                "histograms are written by uproot, which is not installed", "pip install uproot"
+            ) from None
+        makers = {"RECREATE": uproot.recreate, "UPDATE": uproot.update}
+        self._writer: Any = makers.get(option.upper(), uproot.create)(self.path)
+        self.cd()
+
+    def _open(self) -> Any:
+        if self._writer is None:
+            raise UsageError(f"the file '{self.path}' is closed", "Write before Close")
+        return self._writer
+
+    def GetName(self) -> str:
+        """Return the path."""
+        return self.path
+
+    def IsOpen(self) -> bool:
+        """Return whether it can be written."""
+        return self._writer is not None
+
+    def IsZombie(self) -> bool:
+        """Return False: a file that cannot be made raises."""
+        return False
+
+    def Write(self, *_: Any) -> int:
+        """Do nothing: what is written is in the file at once."""
+        return 0
+
+    def Close(self, *_: Any) -> None:
+        """Close the file."""
+        global _current  # noqa: PLW0603
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if _current is not None and _current._file is self:
+            _current = None
+
+    def __enter__(self) -> OutputFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.Close()
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+def _write(view: HistogramView | ProfileView, name: str) -> int:
+    if _current is None:
+        raise UsageError("no file is open for writing", 'ROOT.TFile("f.root", "RECREATE")')
+    return _current.WriteTObject(view, name)
+
+
+set_writer(_write)
+
+
+def _stored(view: Any, name: str) -> Any:
+    """The object that uproot writes."""
+    is_profile = isinstance(view, ProfileView)
+    dimensions = view.GetDimension() if isinstance(view, HistogramView | ProfileView) else 0
+    most = 1 if is_profile else 3
+    if not 1 <= dimensions <= most or isinstance(view, ManyAxesView):
+        what = f"a {type(view).__name__}" if dimensions == 0 else f"'{view.GetName()}'"
+        raise UnsupportedError(
+            f"{what} cannot be written to a ROOT file: it is no histogram of up to three axes, nor a TProfile",
+            "its to_hist(), or arrays with uproot",
+        )
+    from uproot.writing import identify
+
+    axes = [_axis(view.GetAxis(k), "xyz"[k]) for k in range(dimensions)]
+    more = {f"f{letter}axis": axes[k] for k, letter in enumerate("XYZ"[:dimensions])}
+    return _profile(view, name, more, identify) if is_profile else _histogram(view, name, more, identify)
+
+
+def _axis(axis: Any, letter: str) -> Any:
+    from uproot.writing import identify
+
+    edges = np.array([axis.GetBinLowEdge(k + 1) for k in range(axis.GetNbins() + 1)])
+    variable = {"fXbins": edges} if axis.IsVariableBinSize() else {}
+    return identify.to_TAxis(
+        f"{letter}axis", axis.GetTitle(), axis.GetNbins(), axis.GetXmin(), axis.GetXmax(), **variable
+    )
+
+
+def _flat(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By the global numbers of bins."""
+    return np.ascontiguousarray(np.ravel(values, order="F"), dtype=np.float64)
+
+
+def _histogram(view: HistogramView, name: str, axes: dict[str, Any], identify: Any) -> Any:
+    moments = view._value.moments
+    sums: dict[str, float] = {"fTsumw": moments.sum_w, "fTsumw2": moments.sum_w2}
+    inner = view._inner(view._contents())
+    centers = [np.array([axis.GetBinCenter(k + 1) for k in range(axis.GetNbins())]) for axis in view._axes]
+    grids = np.meshgrid(*centers, indexing="ij")
+    for k, letter in enumerate("xyz"[: len(axes)]):
+        sums |= {
+            f"fTsumw{letter}": float(moments.sum_wx[k]),
+            f"fTsumw{letter}2": float(moments.sum_wxx[k]),
+            **{f"fTsumw{'xyz'[j]}{letter}": _product(moments, inner, grids, j, k) for j in range(k)},
+        }
+    maker = getattr(identify, f"to_TH{len(axes)}x")
+    return maker(
+        name,
+        view.GetTitle(),
+        _flat(view._contents()),
+        view.GetEntries(),
+        fSumw2=_flat(view._squared_errors()) if view._value.weighted else np.zeros(0),
+        **sums,
+        **axes,
+        **_titled(view, len(axes), identify),
+    )
+
+
+def _product(moments: Any, contents: Any, centers: Any, j: int, k: int) -> float:
+    """The sum of products along two axes, with the covariance of the bins: that of the values is not kept."""
+    total = contents.sum()
+    if not total or not moments.sum_w:
+        return 0.0
+    means = [(contents * centers[number]).sum() / total for number in (j, k)]
+    covariance = (contents * centers[j] * centers[k]).sum() / total - means[0] * means[1]
+    return float(moments.sum_w * covariance + moments.sum_wx[j] * moments.sum_wx[k] / moments.sum_w)
+
+
+def _profile(view: ProfileView, name: str, axes: dict[str, Any], identify: Any) -> Any:
+    value = view._value
+    return identify.to_TProfile(
+        name,
+        view.GetTitle(),
+        _flat(view._shaped(value.sum_wy)),
+        view.GetEntries(),
+        view._sum("sum_w"),
+        view._sum("sum_w2"),
+        *view._sums(1),
+        *view._sums(2),
+        _flat(view._shaped(value.sum_wyy)),
+        _flat(view._shaped(value.sum_w)),
+        _flat(view._shaped(value.sum_w2)),
+        fErrorMode=["mean", "s", "i", "g"].index(value.spread),
+        **axes,
+        **_titled(view, 1, identify),
+    )
+
+
+def _titled(view: Any, dimensions: int, identify: Any) -> dict[str, Any]:
+    """The axes behind those with bins, which have the titles of the contents."""
+    titles = {"Y": view.GetYaxis().GetTitle(), "Z": view.GetZaxis().GetTitle()}
+    return {
+        f"f{letter}axis": identify.to_TAxis(f"{letter.lower()}axis", title, 1, 0.0, 1.0)
+        for letter, title in titles.items()
+        if "XYZ".index(letter) >= dimensions
+    }
