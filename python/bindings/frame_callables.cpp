@@ -103,22 +103,18 @@ PyDefinition library_definition(const std::string& path, std::string name, std::
   return PyDefinition{frame::Definition(std::move(make), std::move(columns), std::move(payload))};
 }
 
-PyDefinition function_definition(const std::string& functions, const std::string& name,
+PyDefinition function_definition(const frame::TextFunctions& known, const std::string& name,
                                  std::vector<std::string> columns, std::string payload) {
-  const frame::TextFunctions known(functions);
-  bool is_constant = false;
-  for (const auto& each : known.signatures())
-    is_constant = is_constant || (each.name == name && each.is_constant);
   auto make = [known, name](std::span<const ValueType> types) { return known.kernel(name, types); };
   PyDefinition made{frame::Definition(std::move(make), std::move(columns), std::move(payload))};
-  made.definition.is_constant = is_constant;
+  made.definition.is_constant = known.is_constant(name);
   return made;
 }
 
 // (name, type of the result, types of parameters) of each function
-nb::list text_functions(const std::string& functions) {
+nb::list text_functions(const frame::TextFunctions& functions) {
   nb::list found;
-  for (const auto& each : frame::TextFunctions(functions).signatures()) {
+  for (const auto& each : functions.signatures()) {
     nb::list parameters;
     for (const std::string& type : each.parameters) parameters.append(text(type));
     found.append(nb::make_tuple(text(each.name), text(each.result), parameters));
@@ -279,6 +275,8 @@ std::shared_ptr<Accumulator> make_python_accumulator(nb::object add, nb::object 
 }  // namespace
 
 void register_frame_callables(nb::module_& module) {
+  nb::class_<frame::TextFunctions>(module, "TextFunctions", "The functions that a text of C++ defines.")
+      .def(nb::init<std::string>(), nb::arg("text"));
   nb::class_<PyDefinition>(module, "Definition", "How a column is computed.")
       .def_static(
           "of_callable", &make_definition, nb::arg("bind"), nb::arg("columns"), nb::arg("payload"),
@@ -289,7 +287,7 @@ void register_frame_callables(nb::module_& module) {
                   "Definition"))
       .def_static("of_library", &library_definition, nb::arg("library"), nb::arg("function"),
                   nb::arg("columns"), nb::arg("payload"))
-      .def_static("of_function", &function_definition, nb::arg("text"), nb::arg("function"),
+      .def_static("of_function", &function_definition, nb::arg("functions"), nb::arg("function"),
                   nb::arg("columns"), nb::arg("payload"))
       .def_static(
           "of_text",
@@ -304,8 +302,8 @@ void register_frame_callables(nb::module_& module) {
       nb::sig("def library_functions(path: str) -> tuple[str, list[tuple[str, str, list[str]]]]"),
       "The version of a library of functions, and of each its name, and the types of result and parameters.");
   module.def(
-      "text_functions", &text_functions, nb::arg("text"),
-      nb::sig("def text_functions(text: str) -> list[tuple[str, str, list[str]]]"),
+      "text_functions", &text_functions, nb::arg("functions"),
+      nb::sig("def text_functions(functions: TextFunctions) -> list[tuple[str, str, list[str]]]"),
       "Of each function that a text of C++ defines, its name, and the types of result and parameters.");
   nb::class_<Accumulator>(module, "Accumulator", "A result while it is being computed.");
   module.def(

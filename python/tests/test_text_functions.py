@@ -14,6 +14,7 @@ import colonnade
 from colonnade import DataFrame
 from colonnade import root as ROOT  # noqa: N812
 from colonnade.errors import NotFoundError, TypeMismatchError, UsageError
+from colonnade.frame import libraries
 
 TEXT = """
 using numbers = const ROOT::RVecF&;
@@ -564,3 +565,11 @@ def test_declared_functions_say_that_they_print_nothing() -> None:
     ROOT.gInterpreter.Declare('double no_parameter_at_all() { /* cout */ return 1.5; } // "cout"')
     assert ROOT.no_parameter_at_all() == 1.5
     assert ROOT.printing_one(np.array([1, 2])).to_list() == [1, 2]
+
+
+def test_a_text_is_parsed_once_for_all_of_its_functions():
+    text = "\n".join(f"double number{k}(double x) {{ return x + {k}; }}" for k in range(150))
+    before = libraries._parsed.cache_info().misses
+    frame = DataFrame(3).with_functions(colonnade.functions(text))
+    assert frame.sum("number149(1)").value == 450
+    assert libraries._parsed.cache_info().misses == before + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -71,7 +72,9 @@ class TextFunction(CppFunction):
 
     def definition(self, columns: Sequence[str], payload: str) -> _core.Definition:
         """Make a definition of the function's value for columns."""
-        return _core.Definition.of_function(self.text, self.name, list(columns), payload)
+        return _core.Definition.of_function(
+            _parsed(self.text, os.getpid()), self.name, list(columns), payload
+        )
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,15 @@ class _FunctionMapping(Mapping[str, F]):
         return [*super().__dir__(), *self._functions]
 
 
+@functools.lru_cache(maxsize=4)
+def _parsed(text: str, process: int) -> _core.TextFunctions:
+    """Parse a text once for all of its functions: each of them would parse, bind and keep all others otherwise.
+
+    A child of a fork parses it again, since another thread of its parent may have been binding a function.
+    """
+    return _core.TextFunctions(text)
+
+
 class Functions(_FunctionMapping[TextFunction]):
     """The functions of a text, by name, and as attributes."""
 
@@ -134,7 +146,7 @@ class Functions(_FunctionMapping[TextFunction]):
         self._functions = {}
         self.overloads: Counter[str] = Counter()
         """How many functions have each name; the first one is in the mapping, and calls take that which fits."""
-        for name, result, parameters in _core.text_functions(cpp_text(text)):
+        for name, result, parameters in _core.text_functions(_parsed(cpp_text(text), os.getpid())):
             self.overloads[name] += 1
             self._functions.setdefault(name, TextFunction(name, result, tuple(parameters), text))
 

@@ -373,6 +373,12 @@ std::vector<TextFunctions::Signature> TextFunctions::signatures() const {
   return found;
 }
 
+bool TextFunctions::is_constant(std::string_view name) const {
+  const FunctionsSyntax& syntax = impl_->syntax();
+  return std::ranges::any_of(syntax.constants,
+                             [&](auto number) { return spelled_name(syntax.nodes[number].text) == name; });
+}
+
 KernelPtr TextFunctions::kernel(std::string_view name, std::span<const ValueType> types) const {
   const FunctionsSyntax& syntax = impl_->syntax();
   for (std::size_t i = 0; i < syntax.constants.size() && types.empty(); ++i)

@@ -35,6 +35,7 @@ class TextFunctions {
   explicit TextFunctions(std::string text);
 
   std::vector<Signature> signatures() const;  // names may be there several times
+  bool is_constant(std::string_view name) const;
   // The kernel of a function that is called with arguments of these types, or of a constant, which takes
   // none. Among functions of one name, the one with exactly these parameters is taken, else the first that
   // accepts the arguments. Throws ErrorKind::not_found, and ErrorKind::type if they do not fit.
