@@ -573,3 +573,11 @@ def test_a_text_is_parsed_once_for_all_of_its_functions():
     frame = DataFrame(3).with_functions(colonnade.functions(text))
     assert frame.sum("number149(1)").value == 450
     assert libraries._parsed.cache_info().misses == before + 1
+
+
+def test_texts_count_as_memory_of_a_block():
+    frame = DataFrame(1).define("t0", f'std::to_string(rdfentry_) + "{"a" * 2**19}"')
+    for k in range(11):
+        frame = frame.define(f"t{k + 1}", f"t{k} + t{k}")
+    with pytest.raises(colonnade.ResourceError, match="more than the 512 MiB"):
+        frame.sum("t11.size()").value  # noqa: B018

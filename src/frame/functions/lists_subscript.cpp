@@ -313,7 +313,10 @@ ValuesPtr texts_or(const CallContext& context, const Values& optionals, const St
   auto characters = std::make_shared<std::string>();
   offsets[0] = 0;
   for (std::size_t i = 0; i < row_of.size(); ++i) {
-    *characters += view.count(i) != 0 ? texts[static_cast<std::size_t>(view.begin(i))] : fallback[row_of[i]];
+    const auto text =
+        view.count(i) != 0 ? texts[static_cast<std::size_t>(view.begin(i))] : fallback[row_of[i]];
+    count_characters(context.memory, text.size());
+    *characters += text;
     offsets[i + 1] = static_cast<std::int64_t>(characters->size());
   }
   const char* data = characters->data();

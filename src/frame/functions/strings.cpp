@@ -207,7 +207,9 @@ class TextKernel : public StringKernel {
     std::fill_n(offsets, stored + 1, 0);
     auto characters = std::make_shared<std::string>();
     for (std::size_t i = 0; i < prepared.rows; ++i) {
+      const std::size_t before = characters->size();
       text_(Row(prepared.strings, prepared.integers, i, context.rows.entry(i)), *characters);
+      count_characters(context.memory, characters->size() - before);
       offsets[i + 1] = static_cast<std::int64_t>(characters->size());
     }
     auto values = std::make_shared<Values>();
@@ -393,6 +395,7 @@ Bound number_as_text(const ValueType& from, ElementType as) {
                               values->offsets = offsets;
                               values->owners.push_back(std::move(memory));
                               const std::size_t count = characters->size();
+                              count_characters(context.memory, count);
                               const void* data = characters->data();
                               values->children.push_back(
                                   make_scalars(ElementType::character, count, data, std::move(characters)));

@@ -40,6 +40,13 @@ class Strings {
   std::size_t step_;
 };
 
+// Counts characters as memory of the block, which has a limit: a text may double with each step of a loop.
+// Throws ErrorKind::resource.
+inline void count_characters(BlockMemory& memory, std::size_t characters) {
+  if (characters > memory.left()) static_cast<void>(memory.allocate(characters));  // throws
+  memory.limit(memory.left() - characters);
+}
+
 // "operator==" and the other comparisons, between strings and lists of strings (strings_compare.cpp).
 Bound string_comparison(const Call& call);
 
