@@ -759,3 +759,24 @@ def test_records_of_numpy_in_lists():
     rows = [{"a": 2**53 + 1, "b": 2.5}]
     assert frame.define("y", lambda n: pair[0], per_row=True).take("y").value.to_list() == rows * 2
     assert frame.define("y", lambda n: [pair, pair]).take("y").value.to_list() == [rows] * 2
+
+
+def test_equal_callables_are_compiled_once(frame, monkeypatch):
+    made = []
+    monkeypatch.setattr(compiled, "_KNOWN", type(compiled._KNOWN)())
+    loop = compiled.Loop
+    monkeypatch.setattr(compiled, "Loop", lambda *given: made.append(given) or loop(*given))
+
+    def times(factor):
+        return lambda n: n * factor + math.floor(0.5)
+
+    for _ in range(3):
+        assert frame.define("y", times(2), per_row=True).sum("y").value == 2 * ARRAYS["n"].sum()
+    assert len(made) == 1
+    for factor in (3, 2.0, True, 0.0, -0.0):  # each is other code for Numba
+        assert frame.define("y", times(factor), per_row=True).sum("y").value == factor * ARRAYS["n"].sum()
+    assert len(made) == 6
+    table = [2]
+    for _ in range(2):  # what a list holds may change
+        frame.define("y", lambda n: n * table[0], per_row=True).sum("y").value  # noqa: B018
+    assert len(compiled._KNOWN) == 6

@@ -7,7 +7,11 @@ otherwise. Only what Numba itself computes differs: its integers wrap around, an
 
 from __future__ import annotations
 
+import dis
+import math
+import types as python_types
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -43,6 +47,14 @@ class _Argument(NamedTuple):
         return f"{self.cast}(a{number}[row])"
 
 
+_KNOWN: OrderedDict[object, Loop] = OrderedDict()
+"""What was compiled last, by what determines it: Numba keeps its code for good, so a service that makes the same
+callable for each request would grow with every one of them."""
+_MOST_KNOWN = 128
+_MODULES = (math, np)
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
 def compile_rows(
     function: Callable[..., Any], types: list[_core.ValueType], wanted: _core.ValueType | None
 ) -> Loop | None:
@@ -60,6 +72,14 @@ def compile_rows(
     if any(each is None for each in arguments):
         return None
     plain = [each for each in arguments if each is not None]
+    alone = _alone(function)
+    key = alone and (alone.meaning, tuple(types), wanted)
+    if alone is not None:
+        known = _KNOWN.pop(key, None)
+        if known is not None:
+            _KNOWN[key] = known
+            return known
+        function = alone.function
     is_dispatcher = hasattr(function, "py_func")
     if not is_dispatcher and not hasattr(function, "__code__"):
         return None
@@ -72,9 +92,83 @@ def compile_rows(
             result = _result_of(numba, inner, plain, types)
             if result is None:
                 return None
-            return Loop(numba, inner, plain, types, *result, wanted)
+            loop = Loop(numba, inner, plain, types, *result, wanted)
     except Exception:  # Numba raises many exceptions: the callable runs uncompiled
         return None
+    if alone is not None:
+        _KNOWN[key] = loop
+        if len(_KNOWN) > _MOST_KNOWN:
+            _KNOWN.popitem(last=False)
+    return loop
+
+
+class _Alone(NamedTuple):
+    """A function that depends on numbers, texts, `math` and NumPy alone."""
+
+    meaning: object
+    """Equal for equal code over equal values."""
+    function: python_types.FunctionType
+    """A copy without the other variables around it, which would stay in memory with what is compiled."""
+
+
+def _alone(function: object) -> _Alone | None:
+    """Copy a function; None if it depends on anything else, which may change."""
+    if type(function) is not python_types.FunctionType or function.__kwdefaults__:
+        return None
+    code = function.__code__
+    try:
+        closed = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:  # a variable without a value
+        return None
+    around = {
+        name: function.__globals__[name]
+        for name in sorted(_globals_of(code))
+        if name in function.__globals__  # others are built in
+    }
+    defaults = function.__defaults__
+    values = [_value_of(each) for each in (*closed, *(defaults or ()), *around.values())]
+    if None in values:
+        return None
+    cells = tuple(map(python_types.CellType, closed))
+    copy = python_types.FunctionType(code, around, function.__name__, defaults, cells)
+    copy.__module__ = __name__
+    return _Alone((_code_of(code), tuple(around), len(defaults or ()), tuple(values)), copy)
+
+
+def _value_of(value: object) -> object:
+    """Tells values apart as Numba does, for which 1, 1.0 and True, or 0.0 and -0.0, are different."""
+    if any(value is module for module in _MODULES):
+        return "module", id(value)
+    return (type(value), repr(value)) if type(value) in _PLAIN else None
+
+
+def _code_of(code: python_types.CodeType) -> object:
+    """What code does, without its file and lines."""
+    constants = tuple(
+        _code_of(each) if isinstance(each, python_types.CodeType) else repr(each) for each in code.co_consts
+    )
+    return (
+        constants,
+        code.co_code,
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+        code.co_argcount,
+        code.co_posonlyargcount,
+        code.co_kwonlyargcount,
+        code.co_flags,
+    )
+
+
+def _globals_of(code: python_types.CodeType) -> set[str]:
+    found = {
+        step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    }
+    for each in code.co_consts:
+        if isinstance(each, python_types.CodeType):
+            found |= _globals_of(each)
+    return found
 
 
 def _argument(kind: _core.ValueType) -> _Argument | None:
