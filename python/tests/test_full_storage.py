@@ -249,3 +249,18 @@ def test_an_addition_without_room_gives_back_what_it_took(file, tmp_path, way):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["True 0 5000"] * 4
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("executor", [None, InThisProcess()], ids=["here", "engine"])
+def test_a_snapshot_that_failed_is_made_again(file, tmp_path, executor):
+    """Also while its traceback is there, as in a notebook; until then no other pass tries to write it."""
+    frame = DataFrame("Events", file, executor=executor, npartitions=None if executor is None else 2)
+    to = tmp_path / "later" / "f.root"
+    with pytest.raises(colonnade.Error, match="No such file") as failed:
+        frame.snapshot(to)
+    assert frame.count().value == 5000
+    to.parent.mkdir()
+    assert frame.sum("x").value > 0
+    assert not to.exists()
+    assert frame.snapshot(to).count().value == 5000
+    assert failed.value.__traceback__ is not None

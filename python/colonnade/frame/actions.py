@@ -834,7 +834,14 @@ class Actions(Node):
         )
         if carried is not None:
             self._session.before_commit[result._number] = carried.add_to
-        return result if lazy else result.value
+        if lazy:
+            return result
+        try:
+            return result.value
+        except BaseException:
+            # The traceback holds the result, and later passes would want it.
+            result._forget()
+            raise
 
     # ---- Inside
 

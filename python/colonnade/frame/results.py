@@ -59,6 +59,11 @@ class Result(Generic[T_co]):
         if hasattr(self, "_number"):
             self._session.drop(self._number)
 
+    def _forget(self) -> None:
+        """Drop the booking before all references are gone."""
+        self._session.drop(self._number)
+        del self._number
+
     def __copy__(self: R) -> R:
         # The end of a copy would drop the booking of both.
         return self
