@@ -107,6 +107,32 @@ def test_a_writer_is_closed_again(request, name, how):
     assert colonnade.collect_garbage(place.uri, dry_run=True).removed == ()
 
 
+@pytest.mark.parametrize("call", ["close", "commit", "commit_cluster"])
+def test_after_a_failure_entries_are_refused_at_once(request, call):
+    """One by one, too, where they would wait: who repeats a call that was refused adds nothing twice."""
+    place = place_of(request, "folder")
+    writer = colonnade.create(place.uri, "Events")
+    writer.extend(piece(0, 500))
+    rows = writer.attributes("parts", {"part": int})
+    with place.full():
+        with pytest.raises(colonnade.StorageError):
+            getattr(writer, call)()
+        for add in (
+            lambda: writer.fill(id=500, half=250.0, text="event 7"),
+            lambda: writer.extend(piece(500, 501)),
+            lambda: rows.add({"part": 0}, 0, PIECE),
+        ):
+            with pytest.raises(colonnade.UsageError, match="nothing can be added now"):
+                add()
+    if call != "close":
+        getattr(writer, call)()
+        writer.fill(id=500, half=250.0, text="event 7")
+        rows.add({"part": 0}, 0, PIECE)
+    writer.close()
+    assert committed(place.uri) == (500 if call == "close" else 501)
+    assert parts_of(place.uri) == ([] if call == "close" else [0])
+
+
 def test_a_writer_that_is_given_up_leaves_the_last_commit(request):
     place = place_of(request, "folder")
     writer = colonnade.create(place.uri, "Events")

@@ -99,7 +99,7 @@ class _Ranges(ABC):
         Returns:
             A context manager: the entries given to the writer within its block are the range.
         """
-        self._check_open()
+        self._check_takes()
         given = {} if values is None else mapping_of(values, _VALUES)
         return AttributeRange(self, self._entries(), {**given, **more})
 
@@ -111,7 +111,7 @@ class _Ranges(ABC):
             TypeMismatchError, ConversionError: a value does not fit its field, or has no name. Nothing is added then.
             SchemaError: the first values, which determine the fields, have a type that cannot be stored.
         """
-        self._check_open()
+        self._check_takes()
         values = mapping_of(values, _VALUES)
         first, last = whole_number("first", first), whole_number("last", last)
         entries = self._entries()
@@ -122,8 +122,8 @@ class _Ranges(ABC):
             )
         self._writer._guard(lambda: self._add(values, first, last))
 
-    def _check_open(self) -> None:
-        self._writer._check_open()
+    def _check_takes(self) -> None:
+        self._writer._check_takes()
 
     def _entries(self) -> int:
         return self._writer.num_entries
@@ -174,7 +174,7 @@ class AttributeSetWriter(_Ranges):
         return self._handed_on + len(self._ranges)
 
     def _add(self, values: Mapping[str, Any], first: int, last: int) -> None:
-        self._check_open()
+        self._check_takes()
         if not self._fields:
             self._start(_schema_of(values))
             self._make()

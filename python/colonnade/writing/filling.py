@@ -52,6 +52,8 @@ class Closing(Located, ABC):
         self._failure: str | None = None
         self._waits = False
         """Whether closing has failed, but can be repeated."""
+        self._has_failed = False
+        """Whether a call has failed, perhaps so that it can be repeated."""
         self._process = os.getpid()
         super().__init__(uri, name)
 
@@ -69,6 +71,24 @@ class Closing(Located, ABC):
     def _check_open(self) -> None:
         if self._closed:
             raise self._misuse("the writer is closed")
+
+    def _check_takes(self) -> None:
+        """Refuse what would wait in front of the core until that refuses it, long after its call."""
+        self._check_open()
+        if self._has_failed:
+            self._has_failed = self._may_close_again()
+        if self._has_failed:
+            raise self._misuse(
+                "an earlier write failed, so nothing can be added now",
+                "when the cause is gone, call close() again, or abort() to give up",
+            )
+
+    def _guard(self, work: Callable[[], Result]) -> Result:
+        try:
+            return super()._guard(work)
+        except Error:
+            self._has_failed = True
+            raise
 
     def _is_over(self) -> bool:
         """Whether it was closed. If that failed, closing it again must not look as if it had worked."""
@@ -210,14 +230,14 @@ class TakingTurns(Closing):
         super().__init__(uri, name)
 
     def _guard(self, work: Callable[[], Result]) -> Result:
-        if (
-            self._process != _Current.process
-        ):  # a thread of the parent may have the turn forever; the core refuses
+        if self._process != _Current.process:
+            # A thread of the parent may have the turn forever; the core refuses.
             return super()._guard(work)
         with self._turn:
             try:  # as there: a call less for each entry
                 return work()
             except Error as error:
+                self._has_failed = True
                 raise locate(error, uri=self._uri, data_set=self._name) from error.__cause__
 
     def _close(self, finish: Callable[[], object]) -> None:
@@ -263,7 +283,7 @@ class Filler(Closing):
             ConversionError: a value does not fit its type, or the unit of times differs. Nothing is written then.
             UsageError: the arrays have different lengths. Nothing is written then.
         """
-        self._check_open()
+        self._check_takes()
         by_value = [name for name, field in self._fields.items() if has_variant(field) or has_map(field)]
         # Not in turn: streams may need other threads.
         batch = Located._guard(self, lambda: to_batch(data, by_value))
@@ -297,7 +317,7 @@ class Filler(Closing):
         """Determine the schema that was not given."""
 
     def _extend(self, batch: Batch) -> None:
-        self._check_open()
+        self._check_takes()
         if batch.entries:
             self._check_fields(batch.columns)
         self._begin_with_batch(batch)
@@ -330,7 +350,7 @@ class Filler(Closing):
                 )
 
     def _fill(self, values: dict[str, Any]) -> None:
-        self._check_open()
+        self._check_takes()
         self._check_fields(values)
         if not self._fields:
             values = kept(values)
