@@ -101,9 +101,9 @@ class Writer {
   void commit_data_set();
   void close();
   // True after a call has failed, if nothing is lost: close(), commit_data_set() and commit_cluster() can be
-  // called again. They write what failed again, and the writer goes on. In an object store this holds for
-  // failures of the store (ErrorKind::io), unless another writer has taken the data set over. The data set
-  // stays claimed until the writer is closed, discarded or destroyed.
+  // called again. They write what failed again, and the writer goes on. This holds for failures of an object
+  // store (ErrorKind::io), unless another writer has taken the data set over, and for close() of files over
+  // HTTP and in S3, to which nothing can be added then. A store stays claimed until the writer has ended.
   bool may_close_again() const noexcept;
   // Ends without another commit and without an error: uncommitted data are dropped, and the file stays as the
   // last checkpoint or commit_data_set() left it.

@@ -20,9 +20,9 @@ const std::string uri = "memory:closing.root";
 constexpr std::uint64_t head_size = 4096;
 
 // Becomes the memory file when it is closed. Rewriting bytes after the head is an error.
-class ClosingFile final : public io::WritableFile {
+class ClosingFile final : public io::WritableFile, public io::ClosingAgain {
  public:
-  explicit ClosingFile(bool& discarded) : discarded_(discarded) {}
+  explicit ClosingFile(bool& discarded, int failing = 0) : failing_(failing), discarded_(discarded) {}
   const std::string& uri() const noexcept override { return container::uri; }
   std::uint64_t size() const override { return bytes_.size(); }
   void read(std::uint64_t, MutableByteSpan) const override {
@@ -41,7 +41,16 @@ class ClosingFile final : public io::WritableFile {
   }
   void truncate(std::uint64_t size) override { EXPECT_GE(size, bytes_.size()); }
   void sync() override {}
-  void close() override { io::store_memory_file(container::uri, bytes_); }
+  void close() override {
+    if (failing_ > 0) {
+      --failing_;
+      has_failed_ = true;
+      throw Error(ErrorKind::io, "the server is gone");
+    }
+    has_failed_ = false;
+    io::store_memory_file(container::uri, bytes_);
+  }
+  bool may_close_again() const noexcept override { return has_failed_; }
   bool appears_at_close() const noexcept override { return true; }
   void discard() noexcept override { discarded_ = true; }
 
@@ -49,14 +58,16 @@ class ClosingFile final : public io::WritableFile {
   std::mutex mutex_;
   Bytes bytes_;
   std::vector<bool> given_;
+  int failing_;  // so many calls of close() fail
+  bool has_failed_ = false;
   bool& discarded_;
 };
 
 class ClosingFiles : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override { io::remove_memory_file(uri); }
-  std::unique_ptr<WriteContainer> create() {
-    auto file = std::make_unique<ClosingFile>(discarded_);
+  std::unique_ptr<WriteContainer> create(int failing = 0) {
+    auto file = std::make_unique<ClosingFile>(discarded_, failing);
     if (GetParam() == "bare") return std::make_unique<BareFileWriter>(std::move(file), "bare", options_);
     return RootFileWriter::create(std::move(file), GetParam(), options_);
   }
@@ -83,6 +94,30 @@ TEST_P(ClosingFiles, DoNotAppearWhenTheyAreLeft) {
   container->abandon();
   EXPECT_TRUE(discarded_);
   container->close();
+  EXPECT_THROW(open_container(uri), Error);
+}
+
+TEST_P(ClosingFiles, AreClosedAgainAfterAFailure) {
+  const auto container = create(2);
+  FakeDataSet(*container).write(7);
+  EXPECT_FALSE(container->may_retry());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW(container->close(), Error);
+    EXPECT_TRUE(container->may_retry());
+    EXPECT_THROW(open_container(uri), Error);
+  }
+  container->close();
+  EXPECT_FALSE(container->may_retry());
+  const auto reader = open_container(uri);
+  EXPECT_EQ(seed_of(*reader, reader->anchor(GetParam())), 7u);
+}
+
+TEST_P(ClosingFiles, AreGivenUpAfterAFailure) {
+  const auto container = create(1);
+  FakeDataSet(*container).write(7);
+  EXPECT_THROW(container->close(), Error);
+  container->abandon();
+  EXPECT_TRUE(discarded_);
   EXPECT_THROW(open_container(uri), Error);
 }
 

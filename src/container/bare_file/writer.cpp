@@ -211,6 +211,7 @@ BareFileWriter::~BareFileWriter() {
 }
 
 void BareFileWriter::close() {
+  if (may_retry()) return file_->close();
   if (closed_) return;
   closed_ = true;
   if (is_half_made_) return file_->discard();
@@ -234,6 +235,7 @@ void BareFileWriter::cut_tail() {
 }
 
 void BareFileWriter::abandon() {
+  if (may_retry()) return file_->discard();
   if (closed_ || (file_->is_published() && !file_->appears_at_close())) return close();
   closed_ = true;
   file_->discard();

@@ -15,6 +15,7 @@
 #include "base/process.h"
 #include "container/container.h"
 #include "container/root_file/space.h"
+#include "io/closing_again.h"
 
 namespace colonnade::container {
 
@@ -53,6 +54,8 @@ class BareFileWriter final : public WriteContainer {
   CopiedRanges copy_ranges(const io::RandomAccessFile& from, std::span<const FileRange> ranges) override;
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
   void use_max_key_size(std::uint64_t size) override;
+  // Only close() can be repeated.
+  bool may_retry() const noexcept override { return closed_ && io::may_close_again(*file_); }
   bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
   bool replaces() const noexcept override { return file_->replaces(); }
   void flush() override { file_->flush(); }

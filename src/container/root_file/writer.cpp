@@ -489,6 +489,7 @@ RootFileWriter::~RootFileWriter() {
 }
 
 void RootFileWriter::close() {
+  if (may_retry()) return with_context({.uri = uri(), .data_set = name_}, [&] { file_->close(); });
   if (closed_) return;
   closed_ = true;
   if (latest_) commit_now(*std::exchange(latest_, {}));
@@ -539,6 +540,7 @@ void RootFileWriter::give_back_space() {
 }
 
 void RootFileWriter::abandon() {
+  if (may_retry()) return file_->discard();
   if (closed_ || (file_->is_published() && !file_->appears_at_close())) return close();
   closed_ = true;
   file_->discard();

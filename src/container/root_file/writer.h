@@ -15,6 +15,7 @@
 #include "container/container.h"
 #include "container/root_file/space.h"
 #include "format/tfile_records.h"
+#include "io/closing_again.h"
 
 namespace colonnade::container {
 
@@ -54,6 +55,8 @@ class RootFileWriter final : public WriteContainer {
   std::uint64_t max_key_size() const noexcept override { return options_.max_key_size; }
   void use_max_key_size(std::uint64_t size) override;
   void flush() override { file_->flush(); }
+  // Only close() can be repeated.
+  bool may_retry() const noexcept override { return closed_ && io::may_close_again(*file_); }
   bool keeps_journal() const noexcept override { return !file_->appears_at_close(); }
   bool replaces() const noexcept override { return file_->replaces(); }
   // A file that appears when it is closed needs only one commit, at that time: no reader could see earlier

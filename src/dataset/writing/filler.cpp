@@ -12,7 +12,7 @@ namespace colonnade::dataset {
 namespace {
 
 constexpr std::string_view how_to_go_on =
-    "when the cause is gone, call close() or commit again: what was filled is kept in memory until then";
+    "when the cause is gone, call close() or commit again: what was filled is kept until then";
 
 // The maximum number of entries filled one by one between two checks of the cluster's size.
 constexpr std::uint64_t max_fill_block = 4096;

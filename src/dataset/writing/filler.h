@@ -99,8 +99,10 @@ class WriterState {
 
  private:
   ErrorContext context() const { return {.uri = data_set_->uri(), .data_set = data_set_->descriptor().name}; }
+  // A file that could not be sent is complete, whatever the reason is.
   bool may_repeat(const Error& error) const noexcept {
-    return error.kind() == ErrorKind::io && data_set_->may_retry();
+    const bool is_file = data_set_->container().page_kind() == Locator::Kind::file;
+    return (is_file || error.kind() == ErrorKind::io) && data_set_->may_retry();
   }
   [[noreturn]] void refuse() const;
   static Error with_advice(const Error& error);

@@ -17,6 +17,7 @@
 
 #include "base/test_errors.h"
 #include "base/test_folder.h"
+#include "io/closing_again.h"
 #include "io/http/http_file.h"
 #include "io/http/http_test_server.h"
 #include "io/transport.h"
@@ -390,11 +391,14 @@ class HttpFolder {
       return {.status = 201};
     }
     if (file == files_.end()) return {.status = 404};
+    if (request.method == "GET") return HttpContent{.bytes = file->second}.answer_to(request);
     if (request.method == "HEAD")
       return {.headers = {{"Content-Length", std::to_string(file->second.size())}}};
     if (request.method == "MOVE") {
-      const std::string to = request.header("destination");
-      files_[to.substr(to.find('/', 7))] = file->second;
+      const std::string destination = request.header("destination");
+      const std::string to = destination.substr(destination.find('/', 7));
+      if (request.header("overwrite") == "F" && files_.contains(to)) return {.status = 412};
+      files_[to] = file->second;
     }
     files_.erase(request.target);
     return {.status = 204};
@@ -612,6 +616,63 @@ TEST_F(HttpFaults, BytesThatAServerLostOnTheWayAreNoticed) {
     EXPECT_THAT(error.problem(), StartsWith("7 bytes were sent, but the server has 5; "));
     EXPECT_EQ(kept(error), "1234567");
   }
+}
+
+// The server refuses one kind of request for a while, before it does what it is asked, or after.
+TEST_F(HttpFaults, AFileIsSentAgainWhenItIsClosedAgain) {
+  for (const auto mode : {OpenMode::create, OpenMode::create_new})
+    for (const std::string method : {"PUT", "HEAD", "MOVE"})
+      for (const bool is_done : {false, true}) {
+        SCOPED_TRACE(method + (is_done ? " done" : ""));
+        HttpFolder folder;
+        std::atomic<bool> fails = false;
+        const HttpTestServer server([&](const TestRequest& request) {
+          if (!fails || request.method != method) return folder.answer_to(request);
+          if (is_done) folder.answer_to(request);
+          return TestAnswer{.status = mode == OpenMode::create ? 507 : 403};
+        });
+        const auto file = open_for_writing(server.url() + "/f.root", mode);
+        file->write(0, as_bytes("1234567"));
+        EXPECT_FALSE(may_close_again(*file));
+        fails = true;
+        int failures = 0;
+        for (int attempt = 0; attempt < 2; ++attempt) {
+          try {
+            file->close();
+          } catch (const Error& error) {
+            ++failures;
+            EXPECT_EQ(kept(error), "1234567");
+            EXPECT_TRUE(may_close_again(*file));
+          }
+        }
+        fails = false;
+        file->close();
+        EXPECT_FALSE(may_close_again(*file));
+        EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
+        const auto there = open_for_reading(server.url() + "/f.root");
+        Bytes content(there->size());
+        there->read(0, content);
+        const ByteSpan sent = as_bytes("1234567");
+        EXPECT_EQ(content, Bytes(sent.begin(), sent.end()));
+        EXPECT_GT(failures + (method == "HEAD" ? 1 : 0) + (is_done ? 1 : 0), 0);
+      }
+}
+
+// What was kept is a person's then.
+TEST_F(HttpFaults, AFileThatIsGivenUpIsKept) {
+  HttpFolder folder;
+  std::atomic<bool> fails = false;
+  const HttpTestServer server([&](const TestRequest& request) {
+    return fails ? TestAnswer{.status = 507} : folder.answer_to(request);
+  });
+  auto file = open_for_writing(server.url() + "/f.root", OpenMode::create);
+  file->write(0, as_bytes("1234567"));
+  fails = true;
+  const Error error = error_of([&] { file->close(); });
+  file->discard();
+  EXPECT_FALSE(may_close_again(*file));
+  file.reset();
+  EXPECT_EQ(kept(error), "1234567");
 }
 
 }  // namespace

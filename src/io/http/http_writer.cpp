@@ -22,6 +22,7 @@
 
 #include "base/environment.h"
 #include "base/process.h"
+#include "io/closing_again.h"
 #include "io/file_system.h"
 #include "io/http/http_call.h"
 #include "io/http/http_file.h"
@@ -51,6 +52,7 @@ class Spool {
   const WritableFile& file() const { return *file_; }
 
   ByteSpan content(const std::string& uri) {
+    if (mapped_ != nullptr) return {static_cast<const std::byte*>(mapped_), size_};
     size_ = static_cast<std::size_t>(file_->size());
     file_->flush();
     if (size_ == 0) return {};
@@ -90,7 +92,7 @@ HttpUrl beside(const HttpUrl& url) {
   return part;
 }
 
-class HttpWriter final : public WritableFile {
+class HttpWriter final : public WritableFile, public ClosingAgain {
  public:
   HttpWriter(const std::string& uri, bool must_be_new)
       : caller_(uri), must_be_new_(must_be_new), part_(beside(caller_.url())) {
@@ -124,7 +126,7 @@ class HttpWriter final : public WritableFile {
   bool appears_at_close() const noexcept override { return true; }
 
   void close() override {
-    if (failure_) std::rethrow_exception(failure_);
+    if (spool_ == nullptr && failure_) std::rethrow_exception(failure_);
     if (spool_ == nullptr) return;
     // What a forked child has is the parent's, which sends it.
     if (!process_.is_current())
@@ -133,21 +135,21 @@ class HttpWriter final : public WritableFile {
     try {
       const ByteSpan content = spool_->content(uri());
       const HttpUrl target = can_rename_ ? part_ : caller_.url();
-      if (must_be_new_ && !can_rename_ && exists(caller_.url())) fail_replacing();
-      put(target, content);
-      const HttpAnswer sent = check_size(target, content.size());
-      if (can_rename_) rename(content.size(), sent);
+      // The call before may have done it.
+      if (!must_be_new_ || !failure_ || !holds(content)) send(target, content);
     } catch (const Error& error) {
       failure_ = std::make_exception_ptr(kept(error));
-      discard();
       std::rethrow_exception(failure_);
     } catch (...) {
       failure_ = std::current_exception();
       discard();
       throw;
     }
+    failure_ = nullptr;
+    if (!kept_.empty()) ::unlink(std::exchange(kept_, {}).c_str());
     spool_.reset();
   }
+  bool may_close_again() const noexcept override { return failure_ != nullptr && spool_ != nullptr; }
 
   void discard() noexcept override {
     if (spool_ == nullptr) return;
@@ -162,11 +164,18 @@ class HttpWriter final : public WritableFile {
 
  private:
   // What is in a complete file may not come again.
-  Error kept(const Error& error) const {
-    const std::string path = spool_->keep(uri());
-    if (path.empty()) return error;
-    return {error.kind(), fmt::format("{}; the complete file is kept here as \"{}\"", error.problem(), path),
+  Error kept(const Error& error) {
+    if (kept_.empty()) kept_ = spool_->keep(uri());
+    if (kept_.empty()) return error;
+    return {error.kind(), fmt::format("{}; the complete file is kept here as \"{}\"", error.problem(), kept_),
             error.advice(), error.context()};
+  }
+
+  void send(const HttpUrl& target, ByteSpan content) const {
+    if (must_be_new_ && !can_rename_ && exists(caller_.url())) fail_replacing();
+    put(target, content);
+    const HttpAnswer sent = check_size(target, content.size());
+    if (can_rename_) rename(content.size(), sent);
   }
 
   Spool& open_spool() const {
@@ -314,6 +323,7 @@ class HttpWriter final : public WritableFile {
   bool can_rename_ = false;
   std::unique_ptr<Spool> spool_;  // null: closed
   std::exception_ptr failure_;    // of close()
+  std::string kept_;              // the path of a copy, after that
 };
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "base/test_errors.h"
 #include "base/test_folder.h"
 #include "colonnade/error.h"
+#include "io/closing_again.h"
 #include "io/s3/s3_file_reader.h"
 #include "io/s3/s3_file_test_tools.h"
 #include "io/s3/s3_file_writer.h"
@@ -234,25 +235,88 @@ TEST_F(S3Writing, LeavesNothingUnlessItIsClosed) {
   EXPECT_THAT(bucket_->uploads(), IsEmpty());
 }
 
-TEST_F(S3Writing, ReportsAFailureUntilTheEnd) {
-  bucket_->store(key, pattern(10));
-  const auto file = open();
-  bucket_->fail_part(3);
-  file->write(0, pattern(1500));
-  try {
+// Parts that the server did not take wait in memory, and go again with the next ones, or when the file is
+// closed.
+TEST_F(S3Writing, SendsAgainWhatFailed) {
+  for (const bool is_back_before : {true, false}) {
+    bucket_->store(key, pattern(10));
+    const auto file = open();
+    bucket_->fail_part(3);
+    file->write(0, pattern(1500));
     while (bucket_->running() > 0) file->flush();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::io);
+    if (is_back_before) bucket_->fail_part(0);
+    for (std::size_t at = 1500; at < 4000; at += 500)
+      file->write(at, ByteSpan(pattern(4000)).subspan(at, 500));
+    if (!is_back_before) {
+      for (int i = 0; i < 2; ++i) {
+        const Error error = error_of([&] { file->close(); });
+        EXPECT_EQ(error.kind(), ErrorKind::io);
+        EXPECT_EQ(error.context().offset, 200u);
+        EXPECT_EQ(error.context().uri, uri);
+        EXPECT_TRUE(may_close_again(*file));
+        EXPECT_EQ(stored(), pattern(10));
+      }
+      bucket_->fail_part(0);
+    }
+    file->close();
+    EXPECT_FALSE(may_close_again(*file));
+    EXPECT_EQ(stored(), pattern(4000));
+    EXPECT_THAT(bucket_->uploads(), IsEmpty());
   }
-  for (int i = 0; i < 2; ++i) {
-    const Error error = error_of([&] { file->write(1500, pattern(1)); });
-    EXPECT_EQ(error.kind(), ErrorKind::io);
-    EXPECT_EQ(error.context().offset, 200u);
-    EXPECT_EQ(error.context().uri, uri);
+}
+
+// Any part may fail, any number of times, whatever is written and cut off meanwhile.
+TEST_F(S3Writing, HasTheBytesWhateverFailed) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    const auto file = open();
+    Bytes content;
+    while (content.size() < 2000) {
+      if (random() % 2 == 0) bucket_->fail_part(random() % 8);
+      const Bytes more = pattern(1 + random() % 300, random());
+      file->write(content.size(), more);
+      content.insert(content.end(), more.begin(), more.end());
+      if (random() % 8 == 0) {
+        const std::size_t size = content.size() - random() % more.size();
+        try {
+          file->truncate(size);
+          content.resize(size);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::unsupported);  // it was sent already
+        }
+      }
+    }
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      try {
+        file->close();
+      } catch (const Error& error) {
+        EXPECT_TRUE(may_close_again(*file)) << error.what();
+      }
+      bucket_->fail_part(attempt == 1 ? 0 : random() % 8);
+    }
+    ASSERT_EQ(stored(), content) << round;
+    EXPECT_THAT(bucket_->uploads(), IsEmpty());
+    bucket_->remove(key);
+    bucket_->fail_part(0);
   }
-  EXPECT_EQ(error_of([&] { file->close(); }).kind(), ErrorKind::io);
-  file->close();
-  EXPECT_EQ(stored(), pattern(10));
+}
+
+TEST_F(S3Writing, GivesUpWhenTheMemoryForFailedPartsIsFull) {
+  constexpr S3WriteLimits narrow{.plan = {.first_size = 100, .parts_per_size = 3, .max_parts = 12},
+                                 .uploads = 4,
+                                 .bytes = 150,
+                                 .max_file = 100'000};
+  auto file = make_s3_writer(uri, bucket_, key, bucket_->queue(4), narrow);
+  bucket_->fail_part(2);
+  file->write(0, pattern(200));
+  const Error error = error_of([&] {
+    for (std::size_t at = 200; at < 3000; at += 100) file->write(at, pattern(100));
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_EQ(error.context().offset, 100u);
+  EXPECT_FALSE(may_close_again(*file));
+  file.reset();
+  EXPECT_EQ(bucket_->object(key), std::nullopt);
   EXPECT_THAT(bucket_->uploads(), IsEmpty());
 }
 
@@ -262,7 +326,6 @@ TEST_F(S3Writing, KeepsThePartsWhenTheyCannotBeJoined) {
   bucket_->fail_completion();
   const Error error = error_of([&] { file->close(); });
   EXPECT_EQ(error.kind(), ErrorKind::io);
-  file->close();
   file.reset();
   EXPECT_EQ(bucket_->object(key), std::nullopt);
   const nlohmann::json request = kept(error);
@@ -275,11 +338,25 @@ TEST_F(S3Writing, KeepsThePartsWhenTheyCannotBeJoined) {
   EXPECT_EQ(stored(), pattern(500));
 }
 
+TEST_F(S3Writing, JoinsThePartsWhenItIsClosedAgain) {
+  auto file = open();
+  file->write(0, pattern(500));
+  bucket_->fail_completion();
+  EXPECT_EQ(error_of([&] { file->close(); }).kind(), ErrorKind::io);
+  EXPECT_TRUE(may_close_again(*file));
+  EXPECT_FALSE(std::filesystem::is_empty(temporary_.path()));
+  file->close();
+  EXPECT_EQ(stored(), pattern(500));
+  EXPECT_EQ(bucket_->sent().size(), 4u);
+  EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
+}
+
 TEST_F(S3Writing, KeepsNothingOfAnUploadThatIsGone) {
   const auto file = open();
   file->write(0, pattern(500));
   bucket_->lose_upload();
   EXPECT_EQ(error_of([&] { file->close(); }).problem(), "there is no such upload");
+  EXPECT_FALSE(may_close_again(*file));
   EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
 }
 

@@ -8,8 +8,9 @@
 // being sent waits. Bytes are copied outside of the lock; requests move in the client's engine, without a
 // thread here.
 //
-// An error stays: every later call reports it, and close() gives the upload up. If all parts are sent and
-// only their joining fails, they stay in the bucket, and a local file says what joins them (decision 83).
+// A part that could not be sent stays in memory. One of these is sent again with each new part, and all are
+// by close(), which can be repeated after it has failed. Only if they fill the memory, the file is given up.
+// If all parts are sent and only their joining fails, a local file says what joins them (decision 83).
 #include "io/s3/s3_file_writer.h"
 
 #include <fmt/format.h>
@@ -32,6 +33,7 @@
 #include "base/aligned_buffer.h"
 #include "base/process.h"
 #include "colonnade/error.h"
+#include "io/closing_again.h"
 #include "io/kept_file.h"
 #include "io/local/local_system.h"
 
@@ -76,7 +78,7 @@ class Coverage {
   std::map<std::uint64_t, std::uint64_t> stretches_;  // begin: end
 };
 
-class S3Writer final : public WritableFile {
+class S3Writer final : public WritableFile, public ClosingAgain {
  public:
   S3Writer(std::string uri, std::shared_ptr<const S3Client> client, std::string key,
            std::unique_ptr<S3Queue> queue, const S3WriteLimits& limits, S3Condition condition)
@@ -106,11 +108,11 @@ class S3Writer final : public WritableFile {
     Lock lock(mutex_);
     check_open();
     take(false);
-    throw_failure();
   }
   void sync() override { flush(); }
   bool appears_at_close() const noexcept override { return true; }
   void close() override;
+  bool may_close_again() const noexcept override { return may_close_again_; }
   void discard() noexcept override;
 
  private:
@@ -121,6 +123,7 @@ class S3Writer final : public WritableFile {
     Coverage given;
     unsigned fillers = 0;  // threads that copy into it
     bool sent = false;     // given to the queue
+    bool failed = false;   // and not taken by the server
     S3Part uploaded = {};
   };
 
@@ -137,12 +140,14 @@ class S3Writer final : public WritableFile {
   void send_if_whole(PartBuffer& part);
   void take(bool block);
   void keep(const Completion& answer);
+  void send_failed(std::size_t most);
+  std::uint64_t failed_bytes() const noexcept;
   void drop_behind(std::uint64_t size);
   void send_rest();
   void send_empty();
   void check_met(const std::optional<std::string>& etag) const;
   void complete();
-  std::string keep_upload(std::span<const S3Part> parts) const;
+  std::string keep_upload(std::span<const S3Part> parts);
   bool has_upload(const std::string& upload) const;
   void let_arrive() noexcept;
   void abort(const std::string& upload) const;
@@ -166,7 +171,9 @@ class S3Writer final : public WritableFile {
   std::vector<AlignedBuffer> spare_;  // of parts that are sent, for the next ones
   std::uint64_t bytes_in_flight_ = 0;
   std::uint64_t size_ = 0;
-  std::exception_ptr failure_;
+  std::exception_ptr failure_;  // of a part
+  bool may_close_again_ = false;
+  std::string kept_;  // the path of what says how to join the parts
 };
 
 void S3Writer::check_end(std::uint64_t offset, std::uint64_t count) const {
@@ -187,7 +194,6 @@ void S3Writer::write_vector(std::uint64_t offset, std::span<const ByteSpan> part
   Lock lock(mutex_);
   check_open();
   take(false);
-  throw_failure();
   check_end(offset, total);
   std::size_t index = 0, done = 0;  // what of `parts` is copied
   for (const std::uint64_t end = offset + total; offset < end;) {
@@ -225,10 +231,16 @@ S3Writer::PartBuffer& S3Writer::claim(const S3PartPlan::PartRange& place) {
                 "write to a local file and copy it", {.uri = uri_, .offset = place.begin});
   const auto too_many = [&] {
     const std::size_t count = queue_->in_flight();
-    return count >= limits_.uploads || (count >= 2 && bytes_in_flight_ + place.size > limits_.bytes);
+    return count >= limits_.uploads ||
+           (count >= 2 && bytes_in_flight_ + failed_bytes() + place.size > limits_.bytes);
   };
+  send_failed(1);
   while (too_many()) take(true);
-  throw_failure();
+  if (failed_bytes() + place.size > limits_.bytes) {
+    send_failed(limits_.plan.max_parts);
+    while (queue_->in_flight() > 0) take(true);
+    if (failed_bytes() + place.size > limits_.bytes) throw_failure();
+  }
   PartBuffer part{.place = place};
   if (!spare_.empty()) {
     part.memory = std::move(spare_.back());
@@ -240,7 +252,7 @@ S3Writer::PartBuffer& S3Writer::claim(const S3PartPlan::PartRange& place) {
 
 // The first part may be written again.
 void S3Writer::send_if_whole(PartBuffer& part) {
-  if (part.place.number > 1 && part.fillers == 0 && !failure_ && part.given.is_whole(part.place.size))
+  if (part.place.number > 1 && part.fillers == 0 && !part.failed && part.given.is_whole(part.place.size))
     send(part, part.place.size);
 }
 
@@ -258,6 +270,7 @@ void S3Writer::send(PartBuffer& part, std::uint64_t size) {
     queue_->upload_part(part.place.number, key_, upload_, part.uploaded, {&bytes, 1});
   });
   part.sent = true;
+  part.failed = false;
   etags_[part.place.number - 1].emplace();
   bytes_in_flight_ += size;
 }
@@ -275,23 +288,41 @@ void S3Writer::take(bool block) {
 void S3Writer::keep(const Completion& answer) {
   const auto part = parts_.find(static_cast<unsigned>(answer.id));
   bytes_in_flight_ -= part->second.memory.size();
-  etags_[answer.id - 1] = part->second.uploaded.etag;
-  if (answer.failure && !failure_) {
+  if (answer.failure) {
+    part->second.sent = false;
+    part->second.failed = true;
+    etags_[answer.id - 1].reset();
     try {
       with_context({.uri = uri_, .offset = part->second.place.begin},
                    [&] { std::rethrow_exception(answer.failure); });
     } catch (...) {
       failure_ = std::current_exception();
     }
+    return;
   }
+  etags_[answer.id - 1] = part->second.uploaded.etag;
   if (spare_.empty()) spare_.push_back(std::move(part->second.memory));
   parts_.erase(part);
+}
+
+// Those that could not be sent; the first ones first.
+void S3Writer::send_failed(std::size_t most) {
+  std::vector<unsigned> numbers;
+  for (const auto& [number, part] : parts_)
+    if (part.failed && part.fillers == 0 && numbers.size() < most) numbers.push_back(number);
+  for (const unsigned number : numbers) send(parts_.at(number), parts_.at(number).memory.size());
+}
+
+std::uint64_t S3Writer::failed_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& [number, part] : parts_)
+    if (part.failed) bytes += part.memory.size();
+  return bytes;
 }
 
 void S3Writer::truncate(std::uint64_t size) {
   Lock lock(mutex_);
   check_open();
-  throw_failure();
   check_end(0, size);
   if (size < size_) drop_behind(size);
   size_ = size;
@@ -300,7 +331,6 @@ void S3Writer::truncate(std::uint64_t size) {
 // What is behind the end may be sent a second time, as another part of the same number.
 void S3Writer::drop_behind(std::uint64_t size) {
   while (queue_->in_flight() > 0) take(true);
-  throw_failure();
   const S3PartPlan::PartRange last = limits_.plan.at(size);  // of the first byte that no longer exists
   const bool is_cut = last.begin < size;
   if (is_cut && is_sent(last.number))
@@ -311,8 +341,10 @@ void S3Writer::drop_behind(std::uint64_t size) {
   const unsigned gone = is_cut ? last.number + 1 : last.number;
   parts_.erase(parts_.lower_bound(gone), parts_.end());
   if (etags_.size() >= gone) etags_.resize(gone - 1);
-  if (const auto part = parts_.find(last.number); is_cut && part != parts_.end())
+  if (const auto part = parts_.find(last.number); is_cut && part != parts_.end()) {
     part->second.given.cut(size - last.begin);
+    part->second.failed = false;  // it is no longer whole
+  }
 }
 
 // ---- reading back
@@ -351,19 +383,27 @@ void S3Writer::read(std::uint64_t offset, MutableByteSpan into) const {
 void S3Writer::close() {
   Lock lock(mutex_);
   if (!queue_) return;
+  failure_ = nullptr;
+  may_close_again_ = true;
   try {
-    throw_failure();
     with_context({.uri = uri_}, [&] {
       if (size_ == 0)
         send_empty();
       else
         complete();
     });
+  } catch (const Error&) {
+    if (may_close_again_) throw;
+    lock.unlock();
+    discard();
+    throw;
   } catch (...) {
     lock.unlock();
     discard();
     throw;
   }
+  may_close_again_ = false;
+  if (!kept_.empty()) ::unlink(std::exchange(kept_, {}).c_str());
   upload_.clear();
   queue_.reset();
   parts_.clear();
@@ -380,7 +420,8 @@ void S3Writer::check_met(const std::optional<std::string>& etag) const {
 
 // An upload has at least one byte.
 void S3Writer::send_empty() {
-  client_->abort_upload(key_, std::exchange(upload_, {}));
+  if (!upload_.empty()) client_->abort_upload(key_, upload_);
+  upload_.clear();
   check_met(client_->put(key_, {}, condition_));
 }
 
@@ -391,28 +432,28 @@ void S3Writer::complete() {
   std::vector<S3Part> parts;
   for (std::size_t i = 0; i < etags_.size(); ++i)
     parts.push_back({.number = static_cast<unsigned>(i + 1),
-                     .etag = *std::move(etags_[i]),
+                     .etag = *etags_[i],
                      .size = limits_.plan.numbered(static_cast<unsigned>(i + 1)).size});
   try {
     check_met(client_->complete_upload(key_, upload_, parts, condition_));
   } catch (const Error& error) {
-    const std::string path = keep_upload(parts);
-    if (path.empty()) throw;
-    upload_.clear();
+    if (kept_.empty()) kept_ = keep_upload(parts);
+    if (kept_.empty()) throw;
     throw Error(
         error.kind(), fmt::format("{}; the parts of the complete file stay in the bucket", error.problem()),
         fmt::format("{}; \"aws s3api complete-multipart-upload --cli-input-json 'file://{}'\" makes the "
                     "object of them, \"aws s3api abort-multipart-upload\" removes them",
-                    error.advice().empty() ? "look at what the bucket has" : error.advice(), path),
+                    error.advice().empty() ? "look at what the bucket has" : error.advice(), kept_),
         error.context());
   }
 }
 
 // What is sent completely may not come again. Returns the path of a local file with what `aws s3api` needs to
 // join the parts; empty if they are gone, or there is no room for it.
-std::string S3Writer::keep_upload(std::span<const S3Part> parts) const {
+std::string S3Writer::keep_upload(std::span<const S3Part> parts) {
   try {
-    if (!has_upload(upload_)) return {};
+    may_close_again_ = has_upload(upload_);
+    if (!may_close_again_) return {};
   } catch (const Error&) {  // the server may be back later, and has all of it
   }
   nlohmann::json joined = nlohmann::json::array();
@@ -435,7 +476,7 @@ bool S3Writer::has_upload(const std::string& upload) const {
 // Parts that were never written are zeros.
 void S3Writer::send_rest() {
   const unsigned last = limits_.plan.at(size_ - 1).number;
-  for (unsigned number = 1; number <= last; ++number) {
+  for (unsigned number = 1; number <= last && !failure_; ++number) {
     if (is_sent(number)) continue;
     const S3PartPlan::PartRange place = limits_.plan.numbered(number);
     PartBuffer& part = claim(place);
@@ -451,8 +492,9 @@ void S3Writer::discard() noexcept {
   queue_.reset();
   parts_.clear();
   spare_.clear();
+  may_close_again_ = false;
   const std::string upload = std::exchange(upload_, {});
-  if (upload.empty() || !is_own()) return;
+  if (upload.empty() || !kept_.empty() || !is_own()) return;
   try {
     abort(upload);
   } catch (...) {
