@@ -782,6 +782,28 @@ def test_late_fields(tmp_path):
         assert file["Events"].arrays().to_list() == expected
 
 
+@pytest.mark.parametrize("container", ["root", "bare"])
+def test_a_data_set_with_late_fields_is_continued(tmp_path, container):
+    file = tmp_path / "f.root"
+    with colonnade.create(file, "Events", {"a": int}, container=container) as writer:
+        writer.extend({"a": [1, 2]})
+        writer.extend_schema({"b": "std::vector<float>"})
+        writer.commit()
+    with colonnade.resume(file, "Events") as writer:
+        assert writer.field_names == ["a", "b"]
+        writer.extend({"a": [3], "b": [[1.5, 2.5]]})
+        writer.extend_schema({"c": str})
+    with colonnade.resume(file, "Events") as writer:
+        writer.extend({"a": [4], "b": [[]], "c": ["four"]})
+    expected = {"a": [1, 2, 3, 4], "b": [[], [], [1.5, 2.5], []], "c": ["", "", "", "four"]}
+    with colonnade.open(file, "Events") as data_set:
+        assert {name: data_set[name].to_list() for name in data_set} == expected
+    if container == "root":
+        with uproot.open(file) as opened:
+            arrays = opened["Events"].arrays()
+        assert {name: arrays[name].to_list() for name in arrays.fields} == expected
+
+
 def test_projected_fields(tmp_path):
     with colonnade.create(
         tmp_path / "f.root", "Events", {"jets": [{"pt": "float", "n": "std::int32_t"}]}
@@ -1016,10 +1038,6 @@ def test_what_cannot_be_continued(tmp_path):
     path = tmp_path / "f.root"
     with colonnade.create(path, "Events", {"x": int}) as writer:
         writer.extend({"x": [1]})
-        writer.extend_schema({"late": float})
-        writer.extend({"x": [2], "late": [0.5]})
-    with pytest.raises(colonnade.SchemaError):
-        colonnade.resume(path, "Events")
     with pytest.raises(colonnade.NotFoundError):
         colonnade.resume(path, "Other")
     with pytest.raises(colonnade.UsageError, match="no option 'append'"):

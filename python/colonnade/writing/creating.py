@@ -142,8 +142,8 @@ class DataSetWriter(TakingTurns, Filler):
     def close(self) -> None:
         """Commit and close; does nothing if closed already.
 
-        In an object store, closing that failed because of the store can be repeated when the cause is gone, by this
-        object; `abort` gives up instead. The error says so.
+        Closing that failed because of an object store, or because a file could not be sent over HTTP or to S3, can be
+        repeated when the cause is gone, by this object; `abort` gives up instead. The error says so.
 
         Raises:
             UsageError: closing it failed before, and cannot be repeated.
@@ -368,7 +368,7 @@ def resume(
     name: str | None = None,
     **settings: Unpack[WriteSettings],
 ) -> DataSetWriter:
-    """Continue a data set after its last commit, with the fields and encodings that it has.
+    """Continue a data set after its last commit, with the fields and encodings that it has, late ones included.
 
         with colonnade.resume("f.root", "Events", checkpoint_every="30s") as writer:
             writer.extend(events[writer.num_entries :])
@@ -387,7 +387,7 @@ def resume(
 
     Raises:
         NotFoundError: no such data set.
-        SchemaError: the fields cannot be written by this version, or some were added by `extend_schema` later.
+        SchemaError: the fields cannot be written by this version.
         StorageError: the file cannot be written.
         UsageError: an option is invalid.
     """

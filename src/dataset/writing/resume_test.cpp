@@ -161,6 +161,65 @@ TEST(ResumedWriter, LateFieldsBeginWhereTheyAreAdded) {
   EXPECT_EQ(good_entries(file), 12u);
 }
 
+// Fields are added at any time, also right before a writer ends; every run has those of the runs before it.
+TEST(ResumedWriter, GoesOnWithFieldsThatWereAddedLater) {
+  using List = std::vector<std::int32_t>;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const MemoryFile root_file;
+    const std::string uri = seed % 3 == 0 ? std::string(store) : root_file.uri();
+    WriteOptions options{.container = seed % 3 == 1 ? Container::bare_file : Container::root_file};
+    options.checkpoint_every.clusters = static_cast<std::uint32_t>(random() % 2);
+    std::vector<std::uint64_t> begins{0};  // of list number k: the entry before which it was added
+    std::uint64_t entries = 0;
+    for (int run = 0; run < 5; ++run) {
+      auto model = Model::create();
+      std::vector<std::shared_ptr<List>> lists;
+      // In another order than in the data set, too.
+      for (std::size_t k = 0; k < begins.size(); ++k) {
+        lists.push_back(model->make_field<List>("list" + std::to_string(k)));
+        const std::string name = "list" + std::to_string(k);
+        model->add_projected_field(
+            make_field("n" + std::to_string(k), "ROOT::RNTupleCardinality<std::uint32_t>"),
+            {{"n" + std::to_string(k), name}});
+      }
+      auto writer = run == 0 ? Writer::recreate(std::move(model), "Data", uri, options)
+                             : Writer::resume(std::move(model), "Data", uri, options);
+      ASSERT_EQ(writer->num_entries(), entries);
+      for (int step = 0; step < 4; ++step) {
+        if (random() % 3 == 0) {
+          const std::string number = std::to_string(begins.size());
+          begins.push_back(entries);
+          lists.push_back(writer->extend<List>("list" + number));
+          writer->extend_projected(make_field("n" + number, "ROOT::RNTupleCardinality<std::uint32_t>"),
+                                   {{"n" + number, "list" + number}});
+        }
+        for (std::uint64_t count = random() % 4; count > 0; --count, ++entries) {
+          for (std::size_t k = 0; k < lists.size(); ++k)
+            lists[k]->assign((entries + k) % 3, static_cast<std::int32_t>(entries));
+          writer->fill();
+        }
+        if (random() % 2 == 0) writer->commit_cluster();
+      }
+      if (random() % 2 == 0) writer->commit_data_set();
+      writer->close();
+      auto reader = Reader::open("Data", uri);
+      ASSERT_EQ(reader->num_entries(), entries);
+      for (std::size_t k = 0; k < begins.size(); ++k) {
+        auto list = reader->view<List>("list" + std::to_string(k));
+        auto size = reader->view<Cardinality<std::uint32_t>>("n" + std::to_string(k));
+        for (std::uint64_t i = 0; i < entries; ++i) {
+          const std::size_t count = i < begins[k] ? 0 : (i + k) % 3;
+          ASSERT_EQ(list(i), List(count, static_cast<std::int32_t>(i))) << k << " " << i;
+          ASSERT_EQ(std::uint64_t{size(i)}, count);
+        }
+      }
+    }
+    io::remove_memory_store(store);
+  }
+}
+
 TEST(ResumedWriter, RefusesAnotherSchema) {
   const MemoryFile file;
   std::shared_ptr<std::int32_t> x;

@@ -17,6 +17,18 @@
 #include "page/page_source.h"
 
 namespace colonnade {
+namespace {
+
+// Columns that were added after some entries begin there.
+void take_beginnings(std::span<const ColumnDescriptor> there, std::span<ColumnDescriptor> own) noexcept {
+  for (std::size_t i = 0; i < std::min(there.size(), own.size()); ++i) {
+    own[i].deferred = there[i].deferred;
+    own[i].deferred_suppressed = there[i].deferred_suppressed;
+    own[i].first_element = there[i].first_element;
+  }
+}
+
+}  // namespace
 
 struct Writer::Impl {
   // `there`: the existing data set of the container.
@@ -28,18 +40,46 @@ struct Writer::Impl {
                [this](ClusterDescriptor cluster) { data_set.add_cluster(std::move(cluster)); }) {
     std::vector<Field*> fields;
     for (const auto& field : model->fields()) fields.push_back(field.get());
-    dataset::describe(fields, data_set, 0);
-    for (const Model::Projection& projection : model->projections())
-      dataset::describe_projection(projection, data_set.descriptor());
-    if (there != nullptr)
+    if (there != nullptr) {
       go_on(*there);
-    else
+    } else {
+      dataset::describe(fields, data_set, 0);
+      for (const Model::Projection& projection : model->projections())
+        dataset::describe_projection(projection, data_set.descriptor());
       data_set.start();
+    }
     for (Field* field : fields) filler.connect(*field);
     model->complete_ = true;
   }
 
+  // Fields that were added later lie behind projected ones of the header.
+  void describe_like(const Descriptor& there) const {
+    std::vector<Field*> fields;
+    for (const auto& field : model->fields()) fields.push_back(field.get());
+    std::vector<const Model::Projection*> projections;
+    for (const Model::Projection& projection : model->projections()) projections.push_back(&projection);
+    for (const FieldDescriptor& top : there.fields) {
+      if (top.parent != top.id) continue;
+      if (top.source_field) {
+        const auto found =
+            std::ranges::find(projections, top.name, [](const auto* each) { return each->field->name(); });
+        if (found == projections.end()) continue;
+        dataset::describe_projection(**found, data_set.descriptor());
+        projections.erase(found);
+      } else if (const auto found = std::ranges::find(fields, top.name, &Field::name);
+                 found != fields.end()) {
+        dataset::describe({*found}, data_set, 0);
+        fields.erase(found);
+      }
+    }
+    dataset::describe(fields, data_set, 0);
+    for (const Model::Projection* projection : projections)
+      dataset::describe_projection(*projection, data_set.descriptor());
+    take_beginnings(there.columns, data_set.descriptor().columns);
+  }
+
   void go_on(const Descriptor& there) {
+    describe_like(there);
     if (const std::string why = dataset::first_difference(there, data_set.descriptor()); !why.empty())
       throw Error(ErrorKind::schema, "the schema differs from that of the existing data set: " + why,
                   "the fields and encodings that it was written with");
