@@ -38,6 +38,8 @@ QUIET = settings(
 
 
 def write(path, schema, entries, ends=(), name="Events"):
+    # A file system may write out at once what takes the place of another file, which is waited for.
+    Path(path).unlink(missing_ok=True)
     with colonnade.create(path, name, schema, compression="none") as writer:
         for number, entry in enumerate(entries):
             if number in ends:
@@ -220,12 +222,14 @@ def test_chains_are_the_files_one_behind_the_other(tmp_path, missing, chain, sta
     assert same(copy.arrays().to_list(), expected)
     # Beside data sets: entries in any order, some of them several times, and some without a match.
     order = [(7 * entry + start) % (total + 2) for entry in range(total + 3)] if total else [0, 1]
-    keys = tmp_path / "keys.root"
+    keys, numbers = tmp_path / "keys.root", tmp_path / "numbers.root"
+    for path in (keys, numbers):
+        path.unlink(missing_ok=True)
     with colonnade.create(keys, "Keys", {"key": "std::int64_t"}) as writer:
         writer.extend({"key": np.array(order)})
-    with colonnade.create(tmp_path / "numbers.root", "Numbers", {"key": "std::int64_t"}) as writer:
+    with colonnade.create(numbers, "Numbers", {"key": "std::int64_t"}) as writer:
         writer.extend({"key": np.arange(total)})
-    numbered = found.with_friends({"numbers": colonnade.open(tmp_path / "numbers.root")})
+    numbered = found.with_friends({"numbers": colonnade.open(numbers)})
     for how, matched in (("left", order), ("inner", [key for key in order if key < total])):
         joined = colonnade.open(keys).join(
             numbered, on={"key": "numbers.key" if "key" in found.schema else "key"}, how=how, prefix="r_"

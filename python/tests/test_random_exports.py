@@ -22,6 +22,8 @@ MANY = settings(max_examples=40, deadline=None, suppress_health_check=list(Healt
 
 
 def write(path: Path, schema: dict, entries: list[dict], ends: set[int]) -> None:
+    # A file system may write out at once what takes the place of another file, which is waited for.
+    path.unlink(missing_ok=True)
     with colonnade.create(path, "Events", schema) as writer:
         for number, entry in enumerate(entries):
             if number in ends:
