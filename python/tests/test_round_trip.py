@@ -147,6 +147,8 @@ QUIET = settings(
 def test_entries_come_back(tmp_path, sample, ends, compression):
     schema, entries = sample
     path = tmp_path / "entries.root"
+    # A file system may write out at once what takes the place of another file, which is waited for.
+    path.unlink(missing_ok=True)
     with colonnade.create(path, "Events", schema, compression=compression) as writer:
         for number, entry in enumerate(entries):
             if number in ends:
@@ -181,6 +183,8 @@ def test_arrays_come_back(tmp_path, sample, cut, start, stop):
     """What one data set gives is taken by another, whole and in parts, whatever the layout of the arrays is."""
     schema, entries = sample
     first, second = tmp_path / "first.root", tmp_path / "second.root"
+    for path in (first, second):
+        path.unlink(missing_ok=True)
     with colonnade.create(first, "Events", schema) as writer:
         for entry in entries:
             writer.fill(**entry)
@@ -203,6 +207,7 @@ def test_arrays_come_back(tmp_path, sample, cut, start, stop):
 def test_uproot_reads_the_same(tmp_path, sample):
     schema, entries = sample
     path = tmp_path / "uproot.root"
+    path.unlink(missing_ok=True)
     with colonnade.create(path, "Events", schema) as writer:
         for entry in entries:
             writer.fill(**entry)
@@ -220,6 +225,7 @@ def test_uproot_reads_the_same(tmp_path, sample):
 )
 def test_schemas_are_inferred_from_options(tmp_path, values):
     path = tmp_path / "inferred.root"
+    path.unlink(missing_ok=True)
     with colonnade.create(path, "Events") as writer:
         writer.extend({"x": ak.Array(values)})
     assert same(colonnade.open(path)["x"].to_list(), values)
