@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +65,8 @@ def zero(spec):
 
 
 def write(path, schema, entries, *, ends=(), name="Events", **options):
+    if "mode" not in options:  # to take the place of another file takes long
+        Path(path).unlink(missing_ok=True)
     with colonnade.create(path, name, schema, **options) as writer:
         for number, entry in enumerate(entries):
             if number in ends:
