@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "container/container.h"
+#include "format/tfile_streamer_info.h"
 #include "io/memory/memory_file.h"
 #include "page/append_if_repaired.h"
 
@@ -27,8 +30,20 @@ void read_blob(const container::ReadContainer& container, std::uint64_t offset, 
   container.read_blob({.size = size, .offset = offset}, most, into);
 }
 
+// What a file says about classes can be written into another one, where it says the same.
+void carry_class_infos(const container::ReadContainer& container) {
+  constexpr std::size_t key_length = 64;
+  const auto any = [](const std::string&) { return true; };
+  const std::vector<format::ClassInfo> infos = container.class_infos(any);
+  const Bytes list = format::write_streamer_infos(key_length, infos);
+  require(list.size() < 1024 + 64 * container.file().size());
+  const std::vector<format::ClassInfo> again = format::read_class_infos(list, key_length, any);
+  require(std::ranges::equal(again, infos, {}, &format::ClassInfo::entry, &format::ClassInfo::entry));
+}
+
 void read_all() {
   const auto container = container::open_container(uri);
+  carry_class_infos(*container);
   for (const auto& object : container->objects()) require(object.size <= container->file().size());
   for (const std::string& path : container->data_sets()) try {
       const Anchor anchor = container->anchor(path);
