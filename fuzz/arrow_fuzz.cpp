@@ -3,6 +3,7 @@
 // read back.
 #include <colonnade.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -3,6 +3,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <exception>
+
 #include "base/redacted.h"
 #include "colonnade/error.h"
 #include "register.h"

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <optional>
+#include <utility>
 
 #include "base/lower_case.h"
 

@@ -2,6 +2,7 @@
 // ThreadSanitizer.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "codec/column_codec.h"

@@ -11,6 +11,7 @@
 #include <new>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "standin.h"
 #include "standin_knobs.h"

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <sstream>
 
 #include "base/test_fixtures.h"
 #include "dataset/test_round_trip.h"

@@ -2,6 +2,7 @@
 // is lost, whichever call failed, and whatever is done next.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <thread>

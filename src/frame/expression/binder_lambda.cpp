@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "frame/expression/binder.h"
 #include "frame/expression/inner_scope.h"

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <numeric>
 #include <string>
 
 #include "base/interruption.h"

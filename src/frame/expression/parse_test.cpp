@@ -1,6 +1,7 @@
 // Syntax: precedence, literals, casts, templates, statements; and invalid texts, with the exact message.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>

@@ -4,6 +4,7 @@
 //   Combinations({a, b}, {x, y})    {{0, 0, 1, 1}, {0, 1, 0, 1}}
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "frame/functions/lists.h"

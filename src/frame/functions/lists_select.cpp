@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "frame/functions/elementwise.h"
 #include "frame/functions/lists.h"

@@ -1,6 +1,8 @@
 // Single items and masks of lists: [], .at, .front, .back, .size, .empty - of strings, too.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frame/functions/lists.h"
 #include "frame/functions/strings.h"
 

@@ -4,6 +4,7 @@
 // Unlike scalars, lists keep their item type under unary + - and ~, as in RVec.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 

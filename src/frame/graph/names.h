@@ -4,6 +4,7 @@
 #define COLONNADE_FRAME_GRAPH_NAMES_H
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>

@@ -1,6 +1,7 @@
 // Many threads on one DAOS store: calls, queues and object handles that come and go.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <thread>

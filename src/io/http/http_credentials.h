@@ -13,6 +13,7 @@
 #define COLONNADE_IO_HTTP_HTTP_CREDENTIALS_H
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
