@@ -1,13 +1,13 @@
 // Histograms, profiles and graphs: against plain references, at the edges, and for every split.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 #include <malloc.h>
 
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "base/each_target.h"
 #include "base/test_sanitized.h"
 #include "frame/results/axis.h"
 #include "frame/results/cells.h"
