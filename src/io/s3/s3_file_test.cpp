@@ -2,6 +2,7 @@
 // happens when sending fails.
 #include "io/s3/s3_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -319,6 +320,24 @@ TEST_F(S3Writing, GivesUpWhenTheMemoryForFailedPartsIsFull) {
   file.reset();
   EXPECT_EQ(bucket_->object(key), std::nullopt);
   EXPECT_THAT(bucket_->uploads(), IsEmpty());
+}
+
+// What the server refused once, and has taken since, is no reason to give up; nor to send one after the
+// other.
+TEST_F(S3Writing, SendsPartsThatAreLargerThanTheMemoryForThem) {
+  constexpr S3WriteLimits narrow{.plan = {.first_size = 100, .parts_per_size = 3, .max_parts = 12},
+                                 .uploads = 4,
+                                 .bytes = 500,
+                                 .max_file = 100'000};
+  const auto file = make_s3_writer(uri, bucket_, key, bucket_->queue(4), narrow);
+  const Bytes content = pattern(4500);
+  bucket_->fail_part(2);
+  for (std::size_t at = 0; at < 900; at += 50) file->write(at, ByteSpan(content).subspan(at, 50));
+  bucket_->fail_part(0);
+  file->write(900, ByteSpan(content).subspan(900));
+  file->close();
+  EXPECT_EQ(stored(), content);
+  EXPECT_GT(bucket_->most_bytes(), 800u);  // one of the largest beside another
 }
 
 TEST_F(S3Writing, KeepsThePartsWhenTheyCannotBeJoined) {

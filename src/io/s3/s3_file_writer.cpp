@@ -236,10 +236,14 @@ S3Writer::PartBuffer& S3Writer::claim(const S3PartPlan::PartRange& place) {
   };
   send_failed(1);
   while (too_many()) take(true);
-  if (failed_bytes() + place.size > limits_.bytes) {
+  const auto is_full = [&] {
+    const std::uint64_t failed = failed_bytes();
+    return failed > 0 && failed + place.size > limits_.bytes;
+  };
+  if (is_full()) {
     send_failed(limits_.plan.max_parts);
     while (queue_->in_flight() > 0) take(true);
-    if (failed_bytes() + place.size > limits_.bytes) throw_failure();
+    if (is_full()) throw_failure();
   }
   PartBuffer part{.place = place};
   if (!spare_.empty()) {
