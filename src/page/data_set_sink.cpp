@@ -410,8 +410,6 @@ void DataSetSink::commit_linked(bool is_last) {
 }
 
 void DataSetSink::commit_data_set() {
-  // A file whose closing has failed is complete.
-  if (container_->page_kind() == Locator::Kind::file && container_->may_retry()) return close();
   check_process();
   const Uninterruptible whole;
   const std::lock_guard lock(mutex_);

@@ -189,6 +189,7 @@ void Filler::flush_columns() {
 }
 
 void Filler::commit_cluster() {
+  if (state_->only_closing_failed()) return;
   state_->finishing([&] { write_cluster(); });
 }
 

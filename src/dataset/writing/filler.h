@@ -96,14 +96,16 @@ class WriterState {
   void try_again();
   // True after such a failure.
   bool may_try_again() const noexcept { return failed_ && again_ && !closed_ && data_set_->may_retry(); }
+  // True if a file is complete, and only closing it has failed: nothing can be added.
+  bool only_closing_failed() const noexcept { return is_file() && may_try_again(); }
 
  private:
   ErrorContext context() const { return {.uri = data_set_->uri(), .data_set = data_set_->descriptor().name}; }
   // A file that could not be sent is complete, whatever the reason is.
   bool may_repeat(const Error& error) const noexcept {
-    const bool is_file = data_set_->container().page_kind() == Locator::Kind::file;
-    return (is_file || error.kind() == ErrorKind::io) && data_set_->may_retry();
+    return (is_file() || error.kind() == ErrorKind::io) && data_set_->may_retry();
   }
+  bool is_file() const noexcept { return data_set_->container().page_kind() == Locator::Kind::file; }
   [[noreturn]] void refuse() const;
   static Error with_advice(const Error& error);
   void note_failure(std::string_view why, bool again) noexcept;

@@ -297,10 +297,12 @@ ParallelAttributeSet& ParallelWriter::add_attribute_set(std::unique_ptr<Model> m
 
 void ParallelWriter::commit_staged() {
   const auto turn = impl_->turn();
+  if (impl_->state->only_closing_failed()) return;
   impl_->state->finishing([&] { impl_->data_set.commit_staged(); });
 }
 
 void ParallelWriter::commit_data_set() {
+  if (impl_->state->only_closing_failed()) return close();
   const auto turn = impl_->turn();
   impl_->state->finishing([&] { impl_->data_set.commit_data_set(); });
 }

@@ -264,6 +264,7 @@ void Writer::commit_cluster() {
 }
 
 void Writer::commit_data_set() {
+  if (impl_->state->only_closing_failed()) return close();
   commit_cluster();
   impl_->state->finishing([&] { impl_->data_set.commit_data_set(); });
 }
