@@ -140,6 +140,10 @@ struct AttributeSetWriter::Impl {
   }
 
   void check(const IndexRange& range) const {
+    // That is a failure of the data set, which `state` does not know.
+    if (sink->container().page_kind() == Locator::Kind::file && sink->may_retry())
+      throw Error(ErrorKind::usage, "closing the file has failed, so nothing can be added now",
+                  "when the cause is gone, call close() again", {.uri = sink->uri(), .data_set = name});
     if (range.first() > range.last() || range.last() > entries_of())
       throw Error(ErrorKind::usage,
                   fmt::format("the range from entry {} to {} reaches beyond the {} entries that were filled",

@@ -2,6 +2,7 @@
 // closing them can be repeated.
 #include <gmock/gmock.h>
 
+#include "colonnade/attributes.h"
 #include "container/root_file/writer.h"
 #include "dataset/test_round_trip.h"
 #include "dataset/writing/filler.h"
@@ -64,6 +65,13 @@ TEST(ClosingAFile, IsAllThatIsLeftAfterItHasFailed) {
   const NamedArray given{"x", values};
   filler.append(std::span(&given, 1));
   filler.commit_cluster();
+  AttributeSetWriter* set = nullptr;
+  const auto appender = dataset::add_before_commit(sink, [&](AttributeAppender& to) {
+    auto model = Model::create();
+    model->make_field<int>("row");
+    set = &to.add_attribute_set(std::move(model), "rows");
+  });
+  set->add({0, 3});
   const auto close = [&] { state->finishing([&] { sink->close(); }); };
   for (int attempt = 0; attempt < 2; ++attempt) {
     EXPECT_EQ(error_of(close).problem(), "the server is gone");
@@ -71,10 +79,14 @@ TEST(ClosingAFile, IsAllThatIsLeftAfterItHasFailed) {
     filler.commit_cluster();
     EXPECT_THAT(error_of([&] { filler.append(std::span(&given, 1)); }).problem(),
                 ::testing::HasSubstr("nothing can be added now"));
+    EXPECT_THAT(error_of([&] { set->add({1, 2}); }).problem(),
+                ::testing::HasSubstr("nothing can be added now"));
   }
   is_server_gone = false;
   close();
-  EXPECT_EQ(Reader::open("Data", uri)->num_entries(), 3u);
+  const auto reader = Reader::open("Data", uri);
+  EXPECT_EQ(reader->num_entries(), 3u);
+  EXPECT_EQ(reader->attribute_set("rows")->num_rows(), 1u);
 }
 
 }  // namespace
