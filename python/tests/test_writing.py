@@ -1486,3 +1486,21 @@ def test_attributes_of_threads_take_turns(tmp_path, work):
     found = [each.values["v"] for each in colonnade.open(tmp_path / "f.root").attributes["a"]]
     assert found in ([[1, 2]], [[1, 2], [3]])
     assert len(found) == count
+
+
+def test_entries_are_counted_while_another_thread_commits(tmp_path):
+    with colonnade.create(tmp_path / "f.root", "Events", {"x": "int"}) as writer:
+        for x in range(3):
+            writer.fill(x=x)
+        written = writer._written
+
+        def written_before():
+            del writer._written
+            count = written()
+            thread = threading.Thread(target=writer.commit)
+            thread.start()
+            thread.join()
+            return count
+
+        writer._written = written_before
+        assert writer.num_entries == 3

@@ -261,8 +261,11 @@ class Filler(Closing):
     @property
     def num_entries(self) -> int:
         """Number of entries given so far."""
-        written, rows = self._written(), self._rows
-        return written + (len(rows) if rows is not None and rows.first == written else 0)
+        while True:
+            written, rows = self._written(), self._rows
+            count = len(rows) if rows is not None and rows.first == written else 0
+            if written == self._written():  # no other thread has passed them on in between
+                return written + count
 
     @property
     def field_names(self) -> list[str]:
