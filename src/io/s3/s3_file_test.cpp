@@ -380,6 +380,18 @@ TEST_F(S3Writing, KeepsNothingOfAnUploadThatIsGone) {
   EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
 }
 
+TEST_F(S3Writing, KeepsNothingOfAnUploadThatIsGoneWhenItIsClosedAgain) {
+  const auto file = open();
+  file->write(0, pattern(500));
+  bucket_->fail_completion();
+  EXPECT_EQ(error_of([&] { file->close(); }).kind(), ErrorKind::io);
+  EXPECT_TRUE(may_close_again(*file));
+  bucket_->lose_upload();
+  EXPECT_EQ(error_of([&] { file->close(); }).problem(), "there is no such upload");
+  EXPECT_FALSE(may_close_again(*file));
+  EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
+}
+
 TEST_F(S3Writing, ReplacesNothingIfNothingMayBeThere) {
   const S3Condition absent{S3Condition::Kind::absent, {}};
   for (const std::string_view text : {"something", ""}) {

@@ -147,7 +147,10 @@ class S3Writer final : public WritableFile, public ClosingAgain {
   void send_empty();
   void check_met(const std::optional<std::string>& etag) const;
   void complete();
-  std::string keep_upload(std::span<const S3Part> parts);
+  void keep_upload(std::span<const S3Part> parts);
+  void remove_kept() noexcept {
+    if (!kept_.empty()) ::unlink(std::exchange(kept_, {}).c_str());
+  }
   bool has_upload(const std::string& upload) const;
   void let_arrive() noexcept;
   void abort(const std::string& upload) const;
@@ -407,7 +410,7 @@ void S3Writer::close() {
     throw;
   }
   may_close_again_ = false;
-  if (!kept_.empty()) ::unlink(std::exchange(kept_, {}).c_str());
+  remove_kept();
   upload_.clear();
   queue_.reset();
   parts_.clear();
@@ -441,7 +444,7 @@ void S3Writer::complete() {
   try {
     check_met(client_->complete_upload(key_, upload_, parts, condition_));
   } catch (const Error& error) {
-    if (kept_.empty()) kept_ = keep_upload(parts);
+    keep_upload(parts);
     if (kept_.empty()) throw;
     throw Error(
         error.kind(), fmt::format("{}; the parts of the complete file stay in the bucket", error.problem()),
@@ -452,14 +455,15 @@ void S3Writer::complete() {
   }
 }
 
-// What is sent completely may not come again. Returns the path of a local file with what `aws s3api` needs to
-// join the parts; empty if they are gone, or there is no room for it.
-std::string S3Writer::keep_upload(std::span<const S3Part> parts) {
+// What is sent completely may not come again. Writes what `aws s3api` needs to join the parts to a local
+// file, unless they are gone, or there is no room for it.
+void S3Writer::keep_upload(std::span<const S3Part> parts) {
   try {
     may_close_again_ = has_upload(upload_);
-    if (!may_close_again_) return {};
   } catch (const Error&) {  // the server may be back later, and has all of it
   }
+  if (!may_close_again_) return remove_kept();
+  if (!kept_.empty()) return;
   nlohmann::json joined = nlohmann::json::array();
   for (const S3Part& part : parts) joined.push_back({{"ETag", part.etag}, {"PartNumber", part.number}});
   const nlohmann::json request{{"Bucket", client_->bucket()},
@@ -467,7 +471,7 @@ std::string S3Writer::keep_upload(std::span<const S3Part> parts) {
                                {"UploadId", upload_id_of_server(upload_)},
                                {"MultipartUpload", {{"Parts", std::move(joined)}}}};
   const std::string text = request.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  return keep_file(uri_, as_bytes(text));
+  kept_ = keep_file(uri_, as_bytes(text));
 }
 
 bool S3Writer::has_upload(const std::string& upload) const {
