@@ -780,3 +780,22 @@ def test_equal_callables_are_compiled_once(frame, monkeypatch):
     for _ in range(2):  # what a list holds may change
         frame.define("y", lambda n: n * table[0], per_row=True).sum("y").value  # noqa: B018
     assert len(compiled._KNOWN) == 6
+
+
+def test_callables_that_differ_in_what_they_catch_are_not_equal():
+    """Their code is the same but for the table of exceptions."""
+    whole, rest = {}, {}
+    exec("def f(x):\n try: y = 1 / x; z = 1.0\n except Exception: return -1.0\n return y + z", whole)
+    exec("def f(x):\n y = 1 / x\n try: z = 1.0\n except Exception: return -1.0\n return y + z", rest)
+    frame = DataFrame.from_arrays({"x": np.array([2.0, 0.0])})
+    assert frame.define("y", whole["f"], per_row=True).take("y").value.tolist() == [1.5, -1.0]
+    with pytest.raises(ZeroDivisionError):
+        frame.define("y", rest["f"], per_row=True).take("y").value  # noqa: B018
+
+
+def test_large_integers_around_callables():
+    large = 10**5000  # more digits than Python writes
+    frame = DataFrame.from_arrays({"x": np.array([2.0])})
+    assert frame.define("y", lambda x: x if large > 3 else 0.0, per_row=True).take("y").value.tolist() == [
+        2.0
+    ]

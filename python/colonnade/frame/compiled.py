@@ -139,7 +139,9 @@ def _value_of(value: object) -> object:
     """Tells values apart as Numba does, for which 1, 1.0 and True, or 0.0 and -0.0, are different."""
     if any(value is module for module in _MODULES):
         return "module", id(value)
-    return (type(value), repr(value)) if type(value) in _PLAIN else None
+    if type(value) not in _PLAIN:
+        return None
+    return type(value), hex(value) if isinstance(value, int) else repr(value)
 
 
 def _code_of(code: python_types.CodeType) -> object:
@@ -150,6 +152,7 @@ def _code_of(code: python_types.CodeType) -> object:
     return (
         constants,
         code.co_code,
+        code.co_exceptiontable,
         code.co_names,
         code.co_varnames,
         code.co_freevars,
