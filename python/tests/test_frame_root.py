@@ -1566,6 +1566,11 @@ def test_files_for_histograms(frame, tmp_path):
         h.Write()
     with ROOT.TFile.Open(path, "UPDATE") as file:
         file.WriteTObject(h.Clone("more"))
+        for name in ("h", "more", "folder", "folder/inside"):  # ROOT would read the older of two
+            with pytest.raises(colonnade.UsageError, match=f"there is '{name}' in"):
+                file.WriteObject(h, name)
+    with ROOT.TFile(str(tmp_path / "new.root"), "UPDATE"):
+        assert h.Write() == 1
     with pytest.raises(FileExistsError):
         ROOT.TFile(path, "NEW")
     with pytest.raises(colonnade.UsageError, match="no option 'A'"):

@@ -5,6 +5,7 @@ uproot writes them, with all that ROOT has for them: titles, statistics, underfl
 
 from __future__ import annotations
 
+import os
 from typing import Any, NoReturn
 
 import numpy as np
@@ -47,6 +48,7 @@ class OutputFolder:
         """Make a folder in this one."""
         path = self._inside(column_name(name, "folder"))
         self._file._open().mkdir(path)
+        self._file._add(path)
         return OutputFolder(self._file, path)
 
     def WriteObject(self, written: Any, name: str, *_: Any) -> int:
@@ -54,10 +56,17 @@ class OutputFolder:
 
         Raises:
             UnsupportedError: it is something else.
-            UsageError: the file is closed.
+            UsageError: the file is closed, or has something of this name.
         """
         view = written.GetValue() if hasattr(written, "GetValue") else written
-        self._file._open()[self._inside(name)] = _stored(view, name.rpartition("/")[2])
+        file, path = self._file._open(), self._inside(name)
+        if path in self._file._names:
+            # uproot adds a cycle, but ROOT reads the first in the list, which is the older one.
+            raise UsageError(
+                f"there is '{path}' in '{self._file.path}' already", 'another name, or a new file, "RECREATE"'
+            )
+        file[path] = _stored(view, name.rpartition("/")[2])
+        self._file._add(path)
         return 1
 
     def WriteTObject(self, written: Any, name: str = "", *_: Any) -> int:
@@ -75,7 +84,7 @@ class OutputFile(OutputFolder):
     """A file that histograms are written to, with the methods of TFile."""
 
     def __init__(self, name: Any, option: str) -> None:
-        """Make a file, or open one to add to it with "UPDATE".
+        """Make a file, or open one to add to it with "UPDATE", which makes it if there is none.
 
         Raises:
             UnsupportedError: uproot, which writes it, is not installed.
@@ -89,14 +98,21 @@ class OutputFile(OutputFolder):
             raise UnsupportedError(
                 "histograms are written by uproot, which is not installed", "pip install uproot"
             ) from None
-        makers = {"RECREATE": uproot.recreate, "UPDATE": uproot.update}
+        makers = {"RECREATE": uproot.recreate}
+        if os.path.exists(self.path):  # else "UPDATE" makes it
+            makers["UPDATE"] = uproot.update
         self._writer: Any = makers.get(option.upper(), uproot.create)(self.path)
+        self._names = set(self._writer.keys(cycle=False))
         self.cd()
 
     def _open(self) -> Any:
         if self._writer is None:
             raise UsageError(f"the file '{self.path}' is closed", "Write before Close")
         return self._writer
+
+    def _add(self, path: str) -> None:
+        parts = path.split("/")
+        self._names.update("/".join(parts[: k + 1]) for k in range(len(parts)))
 
     def GetName(self) -> str:
         """Return the path."""
