@@ -551,6 +551,8 @@ def test_headers_of_analyses(recwarn: pytest.WarningsRecorder) -> None:
         ("float f(const float* x) { return x[0]; }", "there are no pointers here"),
         ("TH2D* h = nullptr; float f(float x) { return x; }", "there are no pointers here"),
         ("int f(int n) { std::cout << n++; return n; }", "nothing is printed here"),
+        ("int f(int n) { std::cout << (n += 2); return n; }", "nothing is printed here"),
+        ("#define A 1\n#undef A\n#define A 2\nint f() { return A; }", "'A' has several values"),
     ],
 )
 def test_what_headers_may_not_have(text: str, problem: str) -> None:
@@ -573,11 +575,3 @@ def test_a_text_is_parsed_once_for_all_of_its_functions():
     frame = DataFrame(3).with_functions(colonnade.functions(text))
     assert frame.sum("number149(1)").value == 450
     assert libraries._parsed.cache_info().misses == before + 1
-
-
-def test_texts_count_as_memory_of_a_block():
-    frame = DataFrame(1).define("t0", f'std::to_string(rdfentry_) + "{"a" * 2**19}"')
-    for k in range(11):
-        frame = frame.define(f"t{k + 1}", f"t{k} + t{k}")
-    with pytest.raises(colonnade.ResourceError, match="more than the 512 MiB"):
-        frame.sum("t11.size()").value  # noqa: B018

@@ -8,15 +8,6 @@
 namespace colonnade::frame {
 namespace {
 
-// The operator in front of the '=' of an assignment; none for other tokens. Of ++ and -- as well.
-std::optional<std::string_view> assigned_by(const Token& token) {
-  if (token.kind != Token::Kind::symbol) return std::nullopt;
-  if (token.is("++") || token.is("--")) return token.text.substr(1);
-  for (const std::string_view symbol : {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
-    if (token.is(symbol)) return symbol.substr(0, symbol.size() - 1);
-  return std::nullopt;
-}
-
 constexpr std::string_view setters_of_vectors[] = {
     "SetPt",    "SetEta",     "SetPhi",      "SetM",           "SetE",    "SetPx",    "SetPy",   "SetPz",
     "SetX",     "SetY",       "SetZ",        "SetT",           "SetVect", "RotateX",  "RotateY", "RotateZ",
@@ -27,6 +18,14 @@ bool is_step(const Token& token) {
 }
 
 }  // namespace
+
+std::optional<std::string_view> assigned_by(const Token& token) {
+  if (token.kind != Token::Kind::symbol) return std::nullopt;
+  if (token.is("++") || token.is("--")) return token.text.substr(1);
+  for (const std::string_view symbol : {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
+    if (token.is(symbol)) return symbol.substr(0, symbol.size() - 1);
+  return std::nullopt;
+}
 
 bool is_changing_method(const Token& method) {
   for (const std::string_view name : setters_of_vectors)

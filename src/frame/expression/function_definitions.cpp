@@ -73,7 +73,8 @@ void Parser::run(FunctionsSyntax& into, const TemplateTypes* chosen) {
   while (here().kind != Token::Kind::end && !is_made()) definition(into);
 }
 
-// A macro without a value, such as one that guards a header, is not named elsewhere.
+// A macro without a value, such as one that guards a header, is not named elsewhere. Where the others hold
+// does not depend on #undef and #if, so that they have one value each.
 void Parser::expand_macros(const std::vector<FunctionsSyntax::Macro>& macros) {
   std::vector<std::pair<std::string_view, std::vector<Token>>> known;
   for (const auto& [name, value] : macros) {
@@ -89,6 +90,10 @@ void Parser::expand_macros(const std::vector<FunctionsSyntax::Macro>& macros) {
         expanded.insert(expanded.end(), earlier->second.begin(), earlier->second.end());
     }
     if (expanded.empty()) continue;
+    const auto before = std::ranges::find_if(known, [&](const auto& of) { return of.first == name; });
+    if (before != known.end() &&
+        !std::ranges::equal(before->second, expanded, {}, &Token::text, &Token::text))
+      fail({}, fmt::format("the macro '{}' has several values; give each a name of its own", name));
     if (++aliases_ > most_aliases || expanded.size() > most_template_tokens)
       fail({}, fmt::format("the macro '{}' is too long, or one of more than {}", name, most_aliases));
     replace_names(name, expanded, false);
@@ -556,6 +561,12 @@ void Parser::replace_qualified(std::string_view name, const std::vector<Token>& 
     rest = rest.substr(0, begin);
   }
   if (around.empty()) return;
+  // "c::P" became that of the first namespace "c" already.
+  const auto first = qualified_.try_emplace(fmt::format("{}::{}", around.front(), name), namespace_).first;
+  for (std::size_t i = at_; i < tokens_.size() && first->second != namespace_; ++i)
+    if (written(i) == first->first)
+      fail(tokens_[i].range, fmt::format("'{}' may be that of '{}' or of '{}'; write all namespaces",
+                                         first->first, first->second, namespace_));
   std::vector<Token> rest;
   const auto ends_with = [&](std::size_t from_end, std::string_view symbol) {
     return rest.size() >= from_end && rest[rest.size() - from_end].is(symbol);

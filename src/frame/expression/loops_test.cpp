@@ -434,6 +434,18 @@ TEST_F(Loops, StayWithinTheMemoryOfABlock) {
   EXPECT_TRUE(memory.is_exhausted());
 }
 
+TEST_F(Loops, CountCharactersAsMemoryOfABlock) {
+  const std::string doubling =
+      "std::string s = \"ab\"; for (int k = 0; k < 14; ++k) s += s; return s.size();";
+  BlockMemory memory;
+  memory.limit(std::size_t{1} << 20);
+  static_cast<void>(run_all(doubling, memory));
+  EXPECT_FALSE(memory.is_exhausted());
+  memory.limit(std::size_t{1} << 14);
+  EXPECT_THROW(run_all(doubling, memory), Error);
+  EXPECT_TRUE(memory.is_exhausted());
+}
+
 std::string refusal(const std::string& text) {
   try {
     TextFunctions functions(text);
@@ -560,6 +572,9 @@ TEST(TextFunctions, AreRefusedWhenTheyAreDefined) {
   EXPECT_EQ(refusal("union A {};"),
             "'union' is not supported: only functions, classes and constants can be defined");
   EXPECT_EQ(refusal("#define A 3\nint f() { return A; }"), "no error");
+  EXPECT_EQ(refusal("#define A 3\n#define A  3  // again\nint f() { return A; }"), "no error");
+  EXPECT_EQ(refusal("#define A 3\nint f() { return A; }\n#undef A\n#define A 4\nint g() { return A; }"),
+            "the macro 'A' has several values; give each a name of its own");
   EXPECT_EQ(refusal("#define A(x) x\nint f() { return A(1); }"),
             "macros with parameters or several lines are not expanded; write a function");
   EXPECT_EQ(refusal("float Sum(float x) { return x; }"),
@@ -572,6 +587,33 @@ TEST(TextFunctions, AreRefusedWhenTheyAreDefined) {
   EXPECT_EQ(refusal("int f(int x) { return 1; } int f(const int& y) { return 2; }"),
             "there is already a function 'f' with these parameters");
   EXPECT_EQ(refusal("const int a = b; int f() { return a; }"), "there is no column 'b'");
+}
+
+TEST(TextFunctions, DoNotPrintWhatChangesVariables) {
+  const auto refusal_of = [](const std::string& statement) {
+    return refusal(
+        "struct C { int n = 0; int next() { n += 1; return n; } };\n"
+        "namespace a { int bump(int& n) { n += 1; return n; } }\n"
+        "int f(int n, ROOT::RVecI v) { int m = 1; C c; " +
+        statement + " return n; }");
+  };
+  for (const std::string printed :
+       {"n++", "(n = 2)", "(n += 2)", "(n <<= 2)", "n, m *= 3", "v.emplace_back(3)", "c.next()",
+        "1, std::sort(v.begin(), v.end())", "1, std::swap(n, m)", "a::bump(n)"})
+    EXPECT_EQ(refusal_of("std::cout << " + printed + ";").substr(0, 26), "nothing is printed here; t")
+        << printed;
+  for (const std::string printed : {"\"n=\" << n", "(n == 2)", "(n <= 2) << std::endl", "v.size()", "c.n"})
+    EXPECT_EQ(refusal_of("std::cout << " + printed + ";"), "no error") << printed;
+}
+
+// "c::P" within b was that of a.
+TEST(TextFunctions, SayWhichNamesAreMeant) {
+  const std::string both =
+      "namespace a { namespace c { struct P { int x = 1; }; } int f() { c::P p; return p.x; } }\n"
+      "namespace b { namespace c { struct P { int x = 2; }; int g() { P p; return p.x; } } }\n";
+  EXPECT_EQ(refusal(both + "int h() { a::c::P p; b::c::P q; return p.x + q.x; }"), "no error");
+  EXPECT_EQ(refusal(both + "namespace b { int f() { c::P p; return p.x; } }"),
+            "'c::P' may be that of 'a::c::' or of 'b::c::'; write all namespaces");
 }
 
 TEST(TextFunctions, HaveLimits) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,6 +30,9 @@ bool is_changing_method(const Token& method);
 bool is_specifier(const Token& token);
 // Of std::map, std::set and the unordered ones.
 bool is_map_name(std::string_view type);
+
+// The operator in front of the '=' of an assignment; none for other tokens. Of ++ and -- as well.
+std::optional<std::string_view> assigned_by(const Token& token);
 
 class Parser {
  public:
@@ -475,6 +479,8 @@ class Parser {
   const FunctionsSyntax* functions_ = nullptr;  // that are parsed; null for other texts
   Effects* effects_ = nullptr;                  // none: expressions change nothing here
   std::optional<TextRange> mark_;               // of all nodes, if they are not made of the text
+  // "c::P" of a class or another name for a type, and the whole namespace that has it.
+  std::map<std::string, std::string> qualified_;
 };
 
 }  // namespace colonnade::frame

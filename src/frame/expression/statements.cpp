@@ -171,8 +171,9 @@ bool Parser::prints() const {
 void Parser::skip_output() {
   const TextRange mark = here().range;
   for (; !here().is(";"); take()) {
-    const bool changes = here().is("++") || here().is("--") || here().text == "=";
-    const Closure* const called = here().kind == Token::Kind::name ? find_closure(here().text) : nullptr;
+    const bool changes = assigned_by(here()) || assigns() || exchanges() || changing_method() != nullptr;
+    const auto end = qualified_name_at(at_);
+    const Closure* const called = end ? find_closure(spelled(at_, *end)) : nullptr;
     if (changes || here().kind == Token::Kind::end || (called != nullptr && called->has_effects()))
       fail(mark, no_output);
   }
