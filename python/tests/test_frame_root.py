@@ -1524,6 +1524,13 @@ def test_titles_of_axes_change(frame):
     assert profile.to_hist().values().shape == (4,)
     again = frame.Histo1D(("h", "title;old", 4, 0.0, 10.0), "x")
     assert again.GetXaxis().GetTitle() == "old"
+    both = frame.Histo2D(("h", "main #; title;a#;b;c#;d", 2, 0.0, 9.0, 2, 0.0, 9.0), "x", "w").Clone()
+    assert both.ProjectionX().GetXaxis().GetTitle() == "a;b"
+    assert both.ProjectionY().GetXaxis().GetTitle() == "c;d"
+    both.SetTitle("other")
+    assert (both.GetTitle(), both.GetXaxis().GetTitle()) == ("other", "a;b")
+    many = frame.HistoND(("h", "t;a#;b;c", 2, [2, 2], [0.0, 0.0], [9.0, 9.0]), ["x", "w"])
+    assert many.Projection(0).GetXaxis().GetTitle() == "a;b"
 
 
 def test_vectors_of_scripts(frame):

@@ -876,7 +876,7 @@ class ManyAxesView(HistogramView):
         made = HistogramView(
             SimpleNamespace(
                 name=f"{self.name}_proj_{'_'.join(map(str, kept))}",
-                title=";".join([f"{self._title} projection {''.join(labels)}", *labels]),
+                title=joined_title(f"{self._title} projection {''.join(labels)}", labels),
                 axes=[self._value.axes[number] for number in kept],
                 weighted=self._value.weighted,
                 entries=self._value.entries,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade.errors import UnsupportedError, UsageError
+from colonnade.frame.histograms import joined_title, split_title
 
 __all__ = ["Reshaped", "changeable"]
 
@@ -101,7 +102,7 @@ class Reshaped(ABC):
         """Change the title, and those of the axes if there are semicolons in it, as ROOT does."""
         value = changeable(self._value)
         value.name = self.name
-        value.title = title if ";" in title else ";".join([title, *str(value.title).split(";")[1:]])
+        value.title = title if ";" in title else joined_title(title, split_title(value.title)[1])
         self.__init__(value)  # type: ignore[misc]
 
     def SetDirectory(self, directory: Any) -> None:  # noqa: B027
@@ -341,8 +342,8 @@ class Reshaped(ABC):
         has_errors = "e" in option or self._value.weighted
         squared = self._squared_errors()[tuple(chosen)].sum(axis=1 - kept) if has_errors else None
         value, moments = changeable(self._value), self._value.moments
-        title, *labels = str(value.title).split(";")
-        value.title = ";".join([title, labels[kept]]) if len(labels) > kept else title
+        title, labels = split_title(value.title)
+        value.title = joined_title(title, labels[kept : kept + 1])
         value.axes = [self._value.axes[kept]]
         value.moments = SimpleNamespace(
             sum_w=moments.sum_w,
