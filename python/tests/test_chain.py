@@ -375,6 +375,30 @@ def test_forms(files, tmp_path, form):
     ]
 
 
+def test_finding_the_file_of_an_entry_asks_few_files(tmp_path):
+    for k in range(5):
+        with colonnade.create(tmp_path / f"{k}.root", "Events", {"x": "int"}) as writer:
+            writer.extend({"x": [0] * k})
+    chain = colonnade.open([tmp_path / f"{k % 5}.root" for k in range(300)], "Events")
+    borders, files, asked = chain.file_offsets, chain.files, []
+
+    class Counted:
+        def __init__(self, real):
+            self.real = real
+
+        def __getattr__(self, name):
+            asked.append(name)
+            return getattr(self.real, name)
+
+    chain._files = [Counted(file) for file in chain._files]
+    for k in range(300):
+        for entry in range(borders[k], borders[k + 1]):
+            asked.clear()
+            assert chain.file_of(entry) == files[k]
+            assert len(asked) <= 20  # all 300 before
+    assert chain.file_of(-1) == files[299]
+
+
 @pytest.mark.parametrize("name", ["First", "Second"])
 def test_files_with_a_wildcard_in_their_name(name, tmp_path):
     """Local names that exist are taken as they are anyway."""

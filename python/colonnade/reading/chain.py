@@ -93,8 +93,8 @@ class Chain(DataSet):
         number = entry + self._num_entries if entry < 0 else entry
         if not 0 <= number < self._num_entries:
             raise self._misuse(f"entry {entry} is beyond the {self._num_entries} entries of the chain")
-        ends = [file.first + file.entries for file in self._files]
-        return self._files[bisect.bisect_right(ends, number)].uri
+        place = bisect.bisect_right(self._files, number, key=lambda file: file.first + file.entries)
+        return self._files[place].uri
 
     @property
     def descriptor(self) -> _core.Descriptor:

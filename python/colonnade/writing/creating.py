@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from colonnade import _core
@@ -215,13 +215,14 @@ class DataSetWriter(TakingTurns, Filler):
         give_up_failed(self._uri, self._name)
         # The writer locks the data set, and compares.
         there = _core.open(self._uri, self._name, _core.ReadOptions()).descriptor
+        stored = there.fields  # a new list each time
         projected: list[tuple[_core.Field, dict[str, str]]] = []
         for number in there.top_level_fields():
             field = _core.field_to_continue(there, number)
-            if there.fields[number].source_field is None:
+            if stored[number].source_field is None:
                 self._fields[field.name] = field
             else:
-                projected.append((field, _sources_below(there, number)))
+                projected.append((field, _sources_below(there, stored, number)))
         self._writer = _core.resume_writer(
             self._uri, self._name, list(self._fields.values()), projected, self._options
         )
@@ -450,13 +451,15 @@ def target_of(target: PathLike | tuple[PathLike, str], name: str | None) -> tupl
     return uri, found
 
 
-def _sources_below(there: _core.Descriptor, number: int) -> dict[str, str]:
+def _sources_below(
+    there: _core.Descriptor, stored: Sequence[_core.FieldDescriptor], number: int
+) -> dict[str, str]:
     """Return where the parts of a projected field are stored, by their paths."""
     below = [number]
     sources: dict[str, str] = {}
     for field in below:  # it grows
-        source = there.fields[field].source_field
+        source = stored[field].source_field
         if source is not None:
             sources[there.path_of(field)] = there.path_of(source)
-        below += there.fields[field].children
+        below += stored[field].children
     return sources
