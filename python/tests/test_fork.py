@@ -103,6 +103,17 @@ PROGRAM = """
 """
 
 
+def check_program(text: str, folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(text), str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 def test_children_among_threads(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(PROGRAM), str(tmp_path), "7"],
@@ -189,14 +200,7 @@ WITH_PROCESSES = """
 
 
 def test_callables_of_a_child_do_not_wait_for_its_parent(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(IN_A_CALLABLE), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    check_program(IN_A_CALLABLE, tmp_path)
 
 
 def test_children_have_processes_of_their_own(tmp_path: Path) -> None:
@@ -317,14 +321,7 @@ WHILE_WRITING = """
 
 
 def test_a_child_does_not_wait_for_a_thread_of_its_parent_that_writes(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(WHILE_WRITING), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    check_program(WHILE_WRITING, tmp_path)
 
 
 def status_of_child(work: Callable[[], object]) -> int:

@@ -15,6 +15,7 @@ import resource
 import sys
 import threading
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def joined(*several: Columns) -> Columns:
 # ---- Homes
 
 
-class Home:
+class Home(ABC):
     """Where a data set is, and how that fails."""
 
     appears_at_close = False
@@ -64,8 +65,9 @@ class Home:
     def __init__(self, uri: str, **options: Any) -> None:
         self.uri, self.options = uri, options
 
+    @abstractmethod
     def fault(self, chosen: random.Random) -> contextlib.AbstractContextManager[None]:
-        raise NotImplementedError
+        """Something fails within its block."""
 
     def copy_of_file(self, folder: Path) -> Path | None:
         """The file as others see it; None: there is none, or it is no ROOT file."""
