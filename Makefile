@@ -22,7 +22,7 @@ export COLONNADE_BUILD_DIR := $(CURDIR)/build/default
 PYTHON_SOURCES := python tests tools examples benchmarks conftest.py
 CPP_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.h')
 
-.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-cache bench-ml bench-gpu bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations soak arrays-package arrays-package-anew $(STAGES)
+.PHONY: help wheel wheel-check packages setup setup-run setup-bench test demo fresh bench bench-local bench-objects bench-remote bench-frame bench-cluster bench-combine bench-checkpoints bench-cache bench-ml bench-gpu bench-programs clean format cross api-docs terminal-files minimal simulate simulate-mutations soak sanitize-python arrays-package arrays-package-anew $(STAGES)
 
 help:
 	@echo "make demo [EVENTS=8500000]  generate, write, read and plot the LHCb sample"
@@ -30,6 +30,7 @@ help:
 	@echo "                            $(STAGES)"
 	@echo "make fresh [SYSTEM=ubuntu]  both of them on a bare Debian 12 (or Ubuntu 24.04) in a folder; as root"
 	@echo "make soak [SECONDS=60]      tests of random cases with other cases each time, for at least so long"
+	@echo "make sanitize-python        tests of Python under AddressSanitizer and UBSan (SANITIZED=python/tests/test_cache.py: others)"
 	@echo "make simulate [SECONDS=60 SEED=1]  commits under every fault, from seeds; make simulate-mutations: does it bite?"
 	@echo "make bench                  read and write against ROOT, with ratios; also with targets (BENCH_OPTIONS=...):"
 	@echo "                            bench-local (disk), bench-objects (object stores), bench-remote (HTTP, XRootD, S3), bench-frame (the data frame), bench-cluster (engines), bench-combine (merging, against cp; joins), bench-checkpoints, bench-cache, bench-ml (batches for training), bench-gpu (on a GPU)"
@@ -107,6 +108,23 @@ sanitize:
 	$(call configure,asan-ubsan)
 	cmake --build --preset asan-ubsan
 	ctest --preset asan-ubsan -L unit --no-tests=error
+
+# The extension module of Python under the same sanitizers; SANITIZED are arguments of pytest. Leaks of the interpreter are not
+# told from ours. What the reports say lies in build/asan-python/report.*: some tests expect processes that end with an error.
+SANITIZED ?= $(addprefix python/tests/,test_attributes.py test_chain.py test_merge.py test_text_functions.py test_random_chains.py \
+  test_random_expressions.py test_random_fills.py test_random_layouts.py test_random_lives.py test_random_loops.py)
+sanitize-python: python-package
+	@cmake --preset asan-ubsan -B build/asan-python -DCOLONNADE_PYTHON=ON -DCOLONNADE_TESTS=OFF -DCOLONNADE_FUZZ=OFF \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON_ENV) >build/asan-python-configure.log 2>&1 || { cat build/asan-python-configure.log; exit 1; }
+	cmake --build build/asan-python --target _core
+	rm -rf build/asan-python/package build/asan-python/report.*
+	mkdir build/asan-python/package && cp -r python/colonnade build/asan-python/package
+	cp build/asan-python/python/_core*.so build/asan-python/package/colonnade
+	LD_PRELOAD="$$(clang++-19 -print-file-name=libclang_rt.asan-x86_64.so) $$(clang++-19 -print-file-name=libstdc++.so.6)" \
+	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:detect_odr_violation=0:strict_string_checks=1:allocator_may_return_null=1:log_path=$(CURDIR)/build/asan-python/report \
+	  UBSAN_OPTIONS=print_stacktrace=1:log_path=$(CURDIR)/build/asan-python/report \
+	  PYTHONPATH=$(CURDIR)/build/asan-python/package $(PYTHON_ENV) -m pytest -q -n $(JOBS) --dist loadfile $(SANITIZED)
+	@if ls build/asan-python/report.* >/dev/null 2>&1; then cat build/asan-python/report.*; exit 1; fi
 
 # Unit tests for aarch64 in an emulator. It adds an architecture to the system's packages: `make fresh FRESH=cross` does that in
 # a folder.
