@@ -13,7 +13,7 @@ import numpy as np
 from colonnade.arrays.lazy import Content
 from colonnade.arrays.lazy import awkward as ak
 
-__all__ = ["Guarded", "Turns", "is_argument", "is_shared", "turns"]
+__all__ = ["COUNTS_ALL", "Guarded", "Turns", "is_argument", "is_shared", "turns"]
 
 T = TypeVar("T")
 
@@ -31,11 +31,17 @@ _ALONE = _alone()
 """The result of `_references` for an object that only one variable of the caller holds."""
 
 
+COUNTS_ALL = sys.version_info < (3, 14)
+"""From Python 3.14 on, variables may borrow references, so that the count tells nothing: all is taken as shared."""
+
+
 def _others(thing: object, known: int) -> int:
     """The number of references to an object besides a variable of the caller and `known` others.
 
     The call itself must not add a reference: it belongs into a statement of its own.
     """
+    if not COUNTS_ALL:
+        return 1
     return sys.getrefcount(thing) - _ALONE - known
 
 
