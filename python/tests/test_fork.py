@@ -103,13 +103,14 @@ PROGRAM = """
 """
 
 
-def check_program(text: str, folder: Path) -> None:
+def check_program(text: str, folder: Path, **environment: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(text), str(folder)],
         capture_output=True,
         text=True,
         timeout=100,
         check=False,
+        env={**os.environ, **environment},
     )
     assert done.returncode == 0, done.stderr[-3000:]
 
@@ -275,15 +276,7 @@ WHILE_READING = """
 
 
 def test_a_child_does_not_wait_for_a_thread_of_its_parent_that_reads(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(WHILE_READING), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-        env={**os.environ, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"},
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    check_program(WHILE_READING, tmp_path, NO_PROXY="127.0.0.1", no_proxy="127.0.0.1")
 
 
 # A thread of the parent has its turn at a writer while a child is forked.

@@ -398,7 +398,7 @@ void DataSetSink::commit_linked(bool is_last) {
     DataSetSink& sink = *each.sink;
     {
       const std::lock_guard lock(sink.mutex_);
-      // A commit that failed has merged groups perhaps, whose page lists the old footer names.
+      // A failed commit may have merged groups whose page lists the old footer names.
       const bool changed = sink.is_half_committed_ || !sink.committed_ || *sink.committed_ != sink.counts();
       if (changed || (is_last && sink.has_groups_to_merge())) sink.commit(is_last);
     }

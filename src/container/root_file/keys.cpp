@@ -1,4 +1,4 @@
-// What readers and writers of ROOT files have in common beyond keys.
+// The record of streamer infos, which readers and writers of ROOT files share; see keys.h.
 #include "container/root_file/keys.h"
 
 #include <fmt/format.h>

@@ -9,7 +9,7 @@
 // thread here.
 //
 // A part that could not be sent stays in memory. One of these is sent again with each new part, and all are
-// by close(), which can be repeated after it has failed. Only if they fill the memory, the file is given up.
+// by close(), which can be repeated after it has failed. The file is given up only if they fill the memory.
 // If all parts are sent and only their joining fails, a local file says what joins them (decision 83).
 #include "io/s3/s3_file_writer.h"
 
