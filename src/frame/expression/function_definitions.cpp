@@ -73,8 +73,8 @@ void Parser::run(FunctionsSyntax& into, const TemplateTypes* chosen) {
   while (here().kind != Token::Kind::end && !is_made()) definition(into);
 }
 
-// A macro without a value, such as one that guards a header, is not named elsewhere. The others have one value
-// each, since #undef and #if are not followed.
+// A macro without a value, such as one that guards a header, is not named elsewhere. The others have one
+// value each, since #undef and #if are not followed.
 void Parser::expand_macros(const std::vector<FunctionsSyntax::Macro>& macros) {
   std::vector<std::pair<std::string_view, std::vector<Token>>> known;
   for (const auto& [name, value] : macros) {
