@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import (
     CancelledError,
     Executor,
@@ -34,6 +34,7 @@ from concurrent.futures import (
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -484,6 +485,26 @@ def test_a_task_that_spark_has_tried_often_is_not_tried_again(file: str) -> None
         with pytest.raises(WorkerLostError, match=r"each time .*\(4 times\).*gone"):
             DataFrame("Events", file, executor=engine, npartitions=3).sum("x").value  # noqa: B018
         assert engine.runs == runs
+
+
+@pytest.mark.parametrize(("dask_repeats", "runs"), [(3, 1), (1, 2), (0, 4)])
+def test_a_task_that_dask_has_tried_often_is_not_tried_again(dask_repeats: int, runs: int, file: str) -> None:
+    """Dask gives up a task when so many workers were lost with it, as happens to those that take too much memory."""
+    from distributed.scheduler import KilledWorker
+
+    worker = SimpleNamespace(address="tcp://127.0.0.1:1", memory_limit=500 << 20)
+    taken: list[Task] = []
+
+    class Killing(InThisProcess):
+        def run(self, plans: Any, tasks: Any, piecemeal: bool) -> Iterator[Partial]:  # type: ignore[override]
+            taken.append(tasks.popleft())
+            yield dask._failed(taken[-1], KilledWorker("_run-1", worker, dask_repeats))
+
+    with pytest.raises(
+        WorkerLostError, match=r"\(4 times\).* at tcp://127.0.0.1:1, which may use 500 MiB of mem"
+    ):
+        DataFrame("Events", file, executor=Killing(), npartitions=1).sum("x").value  # noqa: B018
+    assert len(taken) == runs
 
 
 @pytest.mark.parametrize("error", [StorageError("away"), FormatError("damaged")])
@@ -975,6 +996,45 @@ def test_executors_that_fail_are_not_waited_for(error: BaseException, file: str)
     executor = Odd(error)
     with executor.pool, pytest.raises((SystemExit, LookupError)):
         DataFrame("Events", file, executor=executor).sum("x").value  # noqa: B018
+
+
+class Unusual(Executor):
+    """What its `submit` returns is up to a test."""
+
+    def __init__(self, returned: Callable[..., Any]) -> None:
+        self.submit = returned  # type: ignore[method-assign]
+
+
+def of_another_result(*_: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result("done")
+    return future
+
+
+class Unhashable(Future):  # type: ignore[type-arg]
+    """A future that no set takes."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("returned", "kind", "said"),
+    [
+        (
+            lambda *_: None,
+            UsageError,
+            r"submit\(\) of the executor, a Unusual, returned a NoneType, which is no",
+        ),
+        (lambda call, *given: call(*given), UsageError, "returned a Partial"),
+        (of_another_result, UsageError, "future has a str, which is not what its function has returned"),
+        (lambda *_: Unhashable(), TypeError, "unhashable"),
+    ],
+)
+def test_executors_that_are_none_are_told(
+    returned: Callable[..., Any], kind: type[Exception], said: str, file: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        DataFrame("Events", file, executor=Unusual(returned)).sum("x").value  # noqa: B018
 
 
 def die_while_answering() -> None:

@@ -289,6 +289,8 @@ def _reason(future: Any) -> BaseException | None:
 def _failed(task: Task, reason: BaseException | None) -> Partial:
     if isinstance(reason, _TaskFailedError):
         return Partial(failures=reason.failures, counters=reason.counters)
+    if _is_killed(reason):  # Dask has repeated it
+        task = replace(task, attempt=task.attempt + getattr(reason, "allowed_failures", 0))
     return Partial(failures=[Failure(task, _lost(reason))])
 
 
@@ -299,13 +301,22 @@ def _error_of(reason: BaseException | None) -> BaseException:
 
 def _lost(error: BaseException | None) -> BaseException:
     """The failure for a future's error, which is the worker's: errors of tasks are part of their results."""
-    if (
-        error is None
-        or isinstance(error, OSError)
-        or type(error).__name__ in ("KilledWorker", "CancelledError")
-    ):
+    if _is_killed(error):
+        return WorkerLostError(_of_killed(error))
+    if error is None or isinstance(error, OSError) or type(error).__name__ == "CancelledError":
         return WorkerLostError(str(error or "a worker was lost"))
     return error
+
+
+def _is_killed(error: BaseException | None) -> bool:
+    return type(error).__name__ == "KilledWorker"
+
+
+def _of_killed(error: Any) -> str:
+    """What Dask knows of the workers that were lost with a task, with the memory that they might have."""
+    worker = error.last_worker
+    limit = f", which may use {worker.memory_limit >> 20} MiB of memory" if worker.memory_limit else ""
+    return f"{error.allowed_failures + 1} workers of Dask ended with it, the last one at {worker.address}{limit}"
 
 
 class _Workers:

@@ -161,13 +161,12 @@ class _Calls:
     def _work(self) -> None:
         while (call := self._begun.get()) is not None:
             try:
-                future = self._executor.submit(attempt, call[1], call[0])
+                future = self._submitted(*call)
+                self._running.add(future)
+                future.add_done_callback(functools.partial(self._note, call[0]))
             except BaseException as error:  # else the run would wait for the task for good
                 self._is_broken = self._is_broken or isinstance(error, BrokenExecutor)
                 self._ended.put(error)
-                continue
-            self._running.add(future)
-            future.add_done_callback(functools.partial(self._note, call[0]))
         for future in list(self._running):
             # A broken executor fails its futures one by one. One that is cancelled meanwhile ends its thread
             # with an InvalidStateError (Python 3.11), and the processes that are left stay.
@@ -175,6 +174,16 @@ class _Calls:
                 break
             with suppress(Exception):  # Parsl cannot cancel
                 future.cancel()
+
+    def _submitted(self, task: Task, plan: bytes | str) -> Future[Partial]:
+        future = self._executor.submit(attempt, plan, task)
+        if not callable(getattr(future, "add_done_callback", None)):
+            raise UsageError(
+                f"submit() of the executor, a {type(self._executor).__name__}, returned a {type(future).__name__}, "
+                "which is no future",
+                "an Executor whose submit() returns a concurrent.futures.Future",
+            )
+        return future
 
     def _note(self, task: Task, future: Future[Partial]) -> None:
         self._running.discard(future)
@@ -498,7 +507,13 @@ def _slots_of(executor: Executor) -> int | None:
 
 def _outcome(future: Future[Partial], task: Task) -> Partial:
     try:
-        return future.result()
+        found: object = future.result()
+        if isinstance(found, Partial):
+            return found
+        raise UsageError(
+            f"the executor's future has a {type(found).__name__}, which is not what its function has returned",
+            "an Executor that passes results on as they are",
+        )
     except (BrokenExecutor, WorkerLostError) as error:
         return _lost(task, error)
     except CancelledError:  # by the executor or its user
