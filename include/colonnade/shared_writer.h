@@ -45,6 +45,10 @@ class SharedWriter {
                        const std::function<void(AttributeAppender&)>& before_commit = {});
   void discard() noexcept;
 
+  // Whether the SharedWriter with this ticket still waits for parts: it is gone once it has committed or
+  // given up. Throws ErrorKind::not_found if there is no such store.
+  static bool is_open(const std::string& uri, std::string_view ticket);
+
  private:
   struct Impl;
   explicit SharedWriter(std::unique_ptr<Impl> impl);

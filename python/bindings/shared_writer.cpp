@@ -29,7 +29,9 @@ void register_shared_writer(nb::module_& module) {
           nb::arg("parts"), nb::arg("before_commit").none() = nb::none(),
           nb::sig("def commit(self, parts: collections.abc.Sequence[str], before_commit: "
                   "collections.abc.Callable[[AttributeAppender], object] | None = None) -> int"))
-      .def("discard", &SharedWriter::discard, Released());
+      .def("discard", &SharedWriter::discard, Released())
+      .def_static("is_open", &SharedWriter::is_open, nb::arg("uri"), nb::arg("ticket"), Released(),
+                  "Whether the writer with this ticket still waits for parts.");
   module.def(
       "open_shared_writer",
       [](const std::string& name, const std::string& uri, const WriteOptions& options,

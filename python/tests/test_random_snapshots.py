@@ -31,7 +31,8 @@ import uproot
 from clients import running
 
 import colonnade
-from colonnade import DataFrame, distributed
+from colonnade import DataFrame, _core, distributed
+from colonnade.distributed.engines import InThisProcess
 from colonnade.distributed.plans import freeze
 from colonnade.errors import FileMissingError, NotFoundError, StorageError
 
@@ -366,6 +367,78 @@ def test_parts_that_come_late_are_removed_by_their_worker(claimed: Any) -> None:
     assert isinstance(failure.error, StorageError)
     assert "has ended" in str(failure.error)
     assert beside(str(target), target.parent) == []
+
+
+def test_late_tasks_that_fail_leave_no_folder(tmp_path: Path) -> None:
+    def fail(n: Any) -> Any:
+        raise ValueError("no")
+
+    source = write(tmp_path / "in.root", "Events", {"n": np.arange(500)})
+    (tmp_path / "out").mkdir()
+    df = DataFrame("Events", source, executor=InThisProcess(), progress=False)
+    node = df.define("m", fail, ["n"], returns="std::int64_t")
+    made = node.snapshot(f"{tmp_path}/out/snap/", "Events", ["m"], lazy=True)
+    plan = freeze(df._session, df._session.wanted(), claims=True)
+    for claim in plan.claims.values():
+        claim.end()
+    (failure,) = distributed.run_task(plan.to_bytes(), plan.tasks(5)[1]).failures
+    assert isinstance(failure.error, ValueError)
+    assert beside("other", tmp_path / "out") == []
+    del made
+
+
+def test_parts_of_a_file_in_s3_that_come_late(s3: Any, s3_uri: Callable[[str], str], tmp_path: Path) -> None:
+    source = write(tmp_path / "in.root", "Events", {"n": np.arange(500)})
+    df = DataFrame("Events", source, executor=InThisProcess(), progress=False)
+    made = df.snapshot(s3_uri("snap.root"), "Events", ["n"], lazy=True)
+    plan = freeze(df._session, df._session.wanted(), claims=True)
+    tasks = plan.tasks(5)
+    assert not distributed.run_task(plan.to_bytes(), tasks[0]).failures
+    parts = s3_uri("snap-parts?store")
+    assert len(_core.data_sets(parts)) == 1
+    for claim in plan.claims.values():
+        claim.end()
+    assert _core.data_sets(parts) == []
+    (failure,) = distributed.run_task(plan.to_bytes(), tasks[1]).failures
+    assert isinstance(failure.error, StorageError)
+    assert "has ended" in str(failure.error)
+    assert _core.data_sets(parts) == []
+    del made
+
+
+@pytest.mark.parametrize("place", ["file", "folder"])
+def test_parts_of_workers_that_were_killed_late(place: str, tmp_path: Path) -> None:
+    """A part that comes when its run has ended, of a worker that is killed before it looks whether it has."""
+    source = write(tmp_path / "in.root", "Events", {"n": np.arange(500)})
+    out = tmp_path / "out"
+    out.mkdir()
+
+    def begun(name: str) -> Any:
+        df = DataFrame("Events", source, executor=InThisProcess(), progress=False)
+        made = df.snapshot(f"{out}/{name}", "Events", ["n"], lazy=True)
+        plan = freeze(df._session, df._session.wanted(), claims=True)
+        assert not distributed.run_task(plan.to_bytes(), plan.tasks(5)[0]).failures
+        (claim,) = plan.claims.values()
+        return claim, made
+
+    ended, first = begun("snap.root" if place == "file" else "snap/")
+    (late,) = (each for each in out.iterdir() if ".part" in each.name)
+    aside = late.rename(tmp_path / late.name)
+    ended.end()
+    alive, second = begun("snap.rntuple")  # whose parts begin with the same name
+    unclaimed = out / "snap.part-0123456789abcdef-0-50-0-89abcdef.root"  # of a plan that the client keeps
+    unclaimed.write_bytes(b"")
+    before = sorted(out.iterdir())
+    aside.rename(late)
+    target = out / ("snap.root" if place == "file" else "snap")
+    assert colonnade.collect_garbage(target, dry_run=True).leftovers == 1
+    assert late.exists()
+    assert colonnade.collect_garbage(target).leftovers == 1
+    assert colonnade.collect_garbage(target).leftovers == 0
+    assert sorted(out.iterdir()) == before
+    alive.end()
+    assert list(out.iterdir()) == [unclaimed]
+    del first, second
 
 
 def test_a_folder_that_is_not_there_is_an_error_at_once(tmp_path: Path) -> None:

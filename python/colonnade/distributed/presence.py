@@ -10,8 +10,8 @@ nothing is ever written to; in a local folder a locked file:
     Events~part-r123456789abcdef-0-500-0-89abcdef     a part of a snapshot
     Events~part-r123456789abcdef~client               the claim of its client
 
-A client claims before anything is there, and removes its claim last. So what is there, and has no claim afterwards,
-belongs to a client that is gone.
+A client claims before anything is there, and removes its claim when it needs nothing of it any longer. So what is
+there, and has no claim afterwards, belongs to nobody.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import contextlib
 import fcntl
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,19 +29,14 @@ from colonnade.errors import Error, StorageError
 from colonnade.reading.aside import unfinished
 from colonnade.writing.options import write_options
 
-from .runs import end, is_held, of_destination
+from .runs import end, ended_runs, is_held, of_destination
 
-__all__ = ["Presence", "abandoned_data_sets", "abandoned_in_folder", "kept_by_clients", "run_name"]
+__all__ = ["Presence", "abandoned_data_sets", "abandoned_in_folder", "kept_by_clients"]
 
 _CLAIM = "~client"
 _LOCK = ".client"
 _OWNED = re.compile(r"(?P<owner>cache-[0-9a-f]{16}|.+~part-r[0-9a-f]{15})(-\d+-\d+-\d+-[0-9a-f]{8})?")
 _CACHE = re.compile(r"\.?(?P<owner>cache-[0-9a-f]{16})(?=[./]|$)")
-
-
-def run_name() -> str:
-    """Return a name for a run whose client shows that it is there; others have no "r"."""
-    return f"r{secrets.token_hex(8)[1:]}"
 
 
 class Presence:
@@ -64,6 +58,11 @@ class Presence:
                 ) from error
             with contextlib.suppress(OSError):  # a file system without locks: `gc` looks at the age of files
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    @property
+    def ticket(self) -> str:
+        """What tells others in an object store whether it is still there: see `SharedWriter.is_open`."""
+        return "" if self._writer is None else self._writer.ticket
 
     def end(self) -> None:
         """Take it away."""
@@ -122,7 +121,7 @@ def abandoned_in_folder(folder: Path, *, dry_run: bool, force: bool, older_than:
 
 def _remove_columns(folder: Path, owner: str) -> None:
     for destination in (folder / owner, folder / f"{owner}.root"):
-        for run in of_destination(destination):
+        for run in [*of_destination(destination), *(each.name for each in ended_runs(destination))]:
             end(destination, run)
         for file in unfinished(destination, force=True, older_than=None):
             file.unlink(missing_ok=True)

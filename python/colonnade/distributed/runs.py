@@ -2,13 +2,15 @@
 
 A run holds a lock on a file beside its destination as long as it lives; its parts have its name:
 
-    .out.root.0123456789abcdef.run               the claim, locked
-    out.part-0123456789abcdef-0-500-0-89ab.root  a part
-    out.parts-0123456789abcdef/                  parts of a folder
-    .out.root.0123456789abcdef.part              the destination while it is written: io/file_system.h
+    .out.root.r123456789abcdef.run                   the claim, locked
+    out.part-r123456789abcdef-0-500-0-89abcdef.root  a part
+    out.parts-r123456789abcdef/                      parts of a folder
+    .out.root.0123456789abcdef.part                  the destination while it is written: io/file_system.h
 
 Long names are shortened. The process that ends a run removes the claim before it searches for parts, and a worker
-checks the claim after it has written its part. So a worker removes its own part if it is late.
+checks the claim after it has written its part. So a worker removes its own part if it is late. One that is killed
+before leaves a part without a claim, which belongs to a run that has ended: claims come first. Plans without a claim
+have parts without an "r".
 """
 
 from __future__ import annotations
@@ -35,13 +37,21 @@ __all__ = [
     "Run",
     "claimed_runs",
     "end",
+    "ended_runs",
     "is_claimed",
     "is_held",
     "of_destination",
+    "run_name",
     "short_name",
 ]
 
 _LONGEST = 48
+_NAME = "r[0-9a-f]{15}"
+
+
+def run_name() -> str:
+    """Return a name for a run whose client shows that it is there; others have no "r"."""
+    return f"r{secrets.token_hex(8)[1:]}"
 
 
 def short_name(name: str) -> str:
@@ -65,7 +75,7 @@ class Run:
     _process: int | None = None  # that has to end it
 
     def __init__(self, destination: Path) -> None:
-        self.name = secrets.token_hex(8)
+        self.name = run_name()
         self._destination, self._claim = destination, _claim(destination, self.name)
         self._process = os.getpid()
         try:
@@ -152,9 +162,26 @@ def claimed_runs(destination: Path, *, force: bool, older_than: float | None) ->
 
 def of_destination(destination: Path) -> list[str]:
     """Return the names of the runs with a claim on a destination."""
-    claim = re.compile(re.escape(stem_of(destination.name)) + r"(?P<run>[0-9a-f]{16})\.run")
+    claim = re.compile(rf"{re.escape(stem_of(destination.name))}(?P<run>{_NAME})\.run")
     matches = (claim.fullmatch(each.name) for each in sorted(destination.parent.iterdir()))
     return [match["run"] for match in matches if match is not None]
+
+
+def ended_runs(destination: Path) -> list[ClaimedRun]:
+    """Return the runs without a claim that have parts: of workers that were killed after their run had ended."""
+    stem, name = short_name(os.path.splitext(destination.name)[0]), short_name(destination.name)
+    part = re.compile(
+        rf"\.?{re.escape(stem)}\.part-(?P<run>{_NAME})-.*|{re.escape(name)}\.parts-(?P<folder>{_NAME})"
+    )
+    matches = [part.fullmatch(each.name) for each in destination.parent.iterdir()]
+    found = {match["run"] or match["folder"] for match in matches if match is not None}
+    # Looked for afterwards, as a run may begin meanwhile. The stem of a part may be that of another destination, too.
+    claims = [each.name for each in destination.parent.iterdir() if each.name.endswith(".run")]
+    return [
+        ClaimedRun(run, False, len(_parts(destination, run)))
+        for run in sorted(found)
+        if not any(claim.endswith(f".{run}.run") for claim in claims)
+    ]
 
 
 def is_held(lock: Path, files: list[Path], older_than: float | None) -> bool:

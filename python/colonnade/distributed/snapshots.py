@@ -26,19 +26,20 @@ from colonnade.maintenance.garbage import remove_data_set
 from colonnade.writing.attributes import AttributeAppender, adding
 from colonnade.writing.options import WriteMode, write_options
 
-from .presence import Presence, run_name
-from .runs import Run, end, is_claimed, short_name
+from .presence import Presence
+from .runs import Run, end, is_claimed, run_name, short_name
 from .tasks import Task
 
 __all__ = [
     "Claim",
     "Destination",
+    "check_wanted",
     "claimed",
     "commit",
+    "give_up",
     "part_booking",
     "parts_of",
     "parts_store",
-    "remove_unclaimed",
     "saved_parts",
     "split_name",
     "split_part_name",
@@ -58,7 +59,9 @@ class Destination:
     ticket: str = ""
     """The ticket with which tasks write parts of a data set that the client has claimed."""
     run: str = ""
-    """The name of the claim on a local file or folder."""
+    """The name of the run: of the claim on a local file or folder."""
+    sign: str = ""
+    """The ticket of the client's sign of life beside a file of S3."""
 
     @classmethod
     def of(cls, booking: Booking) -> Destination:
@@ -71,6 +74,7 @@ class Destination:
             options["write"],
             options.get("part_of", ""),
             options.get("run", ""),
+            options.get("sign", ""),
         )
 
     @property
@@ -105,6 +109,8 @@ class Destination:
     @property
     def is_wanted(self) -> bool:
         """Whether the client still waits for parts."""
+        if self.sign:
+            return _core.SharedWriter.is_open(parts_store(self.uri), self.sign)
         return not self.run or not _core.is_local_file(self.uri) or is_claimed(self.path, self.run)
 
     def part(self, task: Task) -> tuple[str, str]:
@@ -161,6 +167,7 @@ def part_booking(booking: Booking, task: Task) -> tuple[Booking, tuple[str, str]
     options = json.loads(booking.options) | changed
     options["mode"] = "recreate"
     options.pop("run", None)
+    options.pop("sign", None)
     options.pop("commit", None)  # parts are committed, whatever comes before the commit of the whole
     return Booking("snapshot", booking.node, booking.arguments, json.dumps(options)), place
 
@@ -178,18 +185,25 @@ def parts_of(data: bytes) -> list[tuple[str, str]]:
         raise FormatError(f"the piece of a snapshot is damaged ({error})") from None
 
 
-def remove_unclaimed(booking: Booking, part: tuple[str, str]) -> None:
-    """Remove a late part: its client has ended the run, or `gc` has for a killed client.
+def check_wanted(booking: Booking) -> None:
+    """Raise an error if a part is late, and is to be given up.
 
     Raises:
-        StorageError: it was too late.
+        StorageError: its client has ended the run, or `gc` has for a killed client.
     """
     to = Destination.of(booking)
     if not to.is_wanted:
-        remove([part])
-        if to.is_folder:
-            end(to.path, to.run)
         raise StorageError("the run that this part belongs to has ended", uri=to.uri)
+
+
+def give_up(booking: Booking, part: tuple[str, str]) -> None:
+    """Remove a part that failed, and the folder that it was in if nobody waits for others; what cannot be, stays."""
+    remove([part])
+    to = Destination.of(booking)
+    if to.is_folder:
+        with contextlib.suppress(OSError):
+            if not to.is_wanted:
+                end(to.path, to.run)
 
 
 class Claim:
@@ -212,6 +226,7 @@ class Claim:
             self._added = {"run": run_name()}
             if to.uri.startswith("s3:"):
                 self._presence = Presence(parts_store(to.uri), f"{to.name}~part-{self._added['run']}")
+                self._added["sign"] = self._presence.ticket
 
     def of(self, booking: Booking) -> Booking:
         """Return the booking with the ticket for tasks."""
@@ -219,14 +234,14 @@ class Claim:
 
     def end(self) -> None:
         """Remove what remains of the run, committed or not."""
+        if self._presence is not None:
+            self._presence.end()  # before parts are looked for: a worker looks for it after its part is there
         if self.writer is not None:
             self.writer.discard()  # what was not committed
         elif self._run is not None:
             self._run.end()
         else:
             _remove_beyond(self._to, self._added["run"])
-        if self._presence is not None:
-            self._presence.end()
 
 
 def _remove_beyond(to: Destination, run: str) -> None:

@@ -23,7 +23,7 @@ from colonnade.locks import ProcessLock
 from .exceptions import sendable
 from .partials import Counters, Failure, Key, Partial, Piece, costs_of, joined
 from .plans import Plan
-from .snapshots import part_booking, parts_of, remove, remove_unclaimed, saved_parts
+from .snapshots import check_wanted, give_up, part_booking, parts_of, saved_parts
 from .surveys import LoadedSurvey, Survey
 from .tasks import Task
 
@@ -175,10 +175,11 @@ class Graph:
                     if self._plan.is_varied(result):
                         self.core.vary_result(self._parts[result])
             yield places
-            for result, place in places.items():
-                remove_unclaimed(self._plan.booking(result), place)
+            for result in places:
+                check_wanted(self._plan.booking(result))
         except BaseException:
-            remove(places.values())
+            for result, place in places.items():
+                give_up(self._plan.booking(result), place)
             raise
         finally:
             while self._parts:

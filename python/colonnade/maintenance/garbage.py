@@ -143,7 +143,7 @@ def _of_store(uri: str, dry_run: bool, age: float | None, force: bool) -> Garbag
 
 def _of_runs(destination: Path, dry_run: bool, age: float | None, force: bool) -> GarbageReport:
     from colonnade.distributed.presence import abandoned_in_folder
-    from colonnade.distributed.runs import claimed_runs, end
+    from colonnade.distributed.runs import claimed_runs, end, ended_runs
     from colonnade.reading.aside import unfinished
 
     if not destination.parent.is_dir():
@@ -155,6 +155,8 @@ def _of_runs(destination: Path, dry_run: bool, age: float | None, force: bool) -
             kept.append(claim)
             continue
         released.append(claim)
+        leftovers += run.parts if dry_run else end(destination, run.name)
+    for run in ended_runs(destination):
         leftovers += run.parts if dry_run else end(destination, run.name)
     for file in unfinished(destination, force=force, older_than=age):
         leftovers += 1

@@ -56,6 +56,11 @@ PartName PartName::parse(std::string_view text) {
 
 // ---- Writing
 
+bool is_claimed(const io::ObjectStore& store, const PartTicket& ticket) {
+  const auto found = read_place(store, ticket.place);
+  return found && found->record.claim && found->record.claim->writer == ticket.writer;
+}
+
 ObjectPartWriter::ObjectPartWriter(std::shared_ptr<io::ObjectStore> store, std::string_view name,
                                    const ContainerOptions& options, const PartName& part)
     : store_(std::move(store)), name_(name), part_(part), durability_(options.durability) {
@@ -77,9 +82,7 @@ ObjectPartWriter::~ObjectPartWriter() {
 
 void ObjectPartWriter::look_at_claim() {
   const Environment::Clock::time_point now = environment().now();
-  const auto found = read_place(*store_, part_.ticket.place);
-  const bool is_there = found && found->record.claim && found->record.claim->writer == part_.ticket.writer;
-  if (!is_there)
+  if (!is_claimed(*store_, part_.ticket))
     throw Error(ErrorKind::io,
                 "the writer for which this part of a data set was made has finished or given up",
                 "write the data set again, unless it exists");
@@ -173,12 +176,14 @@ void ObjectPartWriter::commit(const Anchor& anchor) {
   with_context({.uri = uri(), .data_set = name_}, [&] {
     uploader_->finish();
     const std::lock_guard lock(mutex_);
-    look_at_claim();
     const Bytes record = to_bytes(PartRecord{name_, plan_.group, next_blob_, anchor, objects_});
     const io::UpdateItem item{.akey = part_record_key, .parts = {record}};
+    has_record_ = true;
     store_->update(metadata(), part_.number, {&item, 1});
     // The committing process synchronises only its own writes.
     if (durability_ == Durability::machine) store_->sync();
+    // Who ends the claim removes the parts that are there then. One that comes later removes itself.
+    look_at_claim();
     committed_ = true;
   });
 }
@@ -188,6 +193,7 @@ void ObjectPartWriter::remove() noexcept {
   try {
     for (const ObjectRange& range : objects_) store_->remove_objects(plan_.group, range.first, range.end - 1);
     for (std::uint64_t blob = 0; blob < next_blob_; ++blob) store_->remove({metadata(), part_.number, blob});
+    if (has_record_) store_->remove({metadata(), part_.number, part_record_key});
   } catch (const std::exception&) {
     return;
   }

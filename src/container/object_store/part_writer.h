@@ -70,10 +70,14 @@ class ObjectPartWriter final : public WriteContainer {
   std::vector<ObjectRange> objects_;
   std::uint64_t next_object_ = 0;  // in the last range
   std::uint64_t next_blob_ = 0;
+  bool has_record_ = false;  // perhaps
   bool committed_ = false;
   bool closed_ = false;
   std::unique_ptr<ObjectUploader> uploader_;  // last: destroyed first
 };
+
+// Whether the process that gave the ticket still waits for parts.
+bool is_claimed(const io::ObjectStore& store, const PartTicket& ticket);
 
 // The record of a part, and the reader of its blobs. Throws ErrorKind::not_found if the part is incomplete.
 struct OpenPart {

@@ -125,4 +125,9 @@ void SharedWriter::discard() noexcept {
   impl_->sink->abandon();
 }
 
+bool SharedWriter::is_open(const std::string& uri, std::string_view ticket) {
+  const auto named = container::PartName::parse(fmt::format("{}-1", ticket));
+  return container::is_claimed(*io::open_object_store(uri), named.ticket);
+}
+
 }  // namespace colonnade

@@ -223,8 +223,38 @@ TEST_P(SharedWriterTest, AWriterThatIsStillAtWorkAfterTheCommitStopsAndRemovesIt
   expect_clean();
 }
 
+// The other process commits right before any write of the part, that of its record included.
+TEST_P(SharedWriterTest, APartThatIsOvertakenAnywhereLeavesNothing) {
+  std::uint64_t writes = 0;
+  for (bool is_overtaken = true; is_overtaken; ++writes) {
+    is_overtaken = false;
+    const auto shared = open();
+    const std::string part = next_part(*shared);
+    const std::string late = next_part(*shared);
+    write(part, 0, 10);
+    EXPECT_TRUE(SharedWriter::is_open(uri_, shared->ticket()));
+    faults_->before(io::StoreOperation::update, writes, [&] {
+      is_overtaken = true;
+      shared->commit({&part, 1});
+    });
+    try {
+      write(late, 0, 10);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_TRUE(is_overtaken);
+    }
+    faults_->restore();
+    EXPECT_EQ(SharedWriter::is_open(uri_, shared->ticket()), !is_overtaken);
+    if (!is_overtaken) break;
+    expect_numbers(numbers(0, 10));
+    expect_clean();
+  }
+  EXPECT_GE(writes, 5u);  // a page, header, page list, footer, record
+}
+
 TEST_P(SharedWriterTest, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(error_of([&] { SharedWriter::open("Data", "/tmp/file.root"); }).kind(), ErrorKind::usage);
+  EXPECT_EQ(error_of([&] { SharedWriter::is_open(uri_, "1-2"); }).kind(), ErrorKind::usage);
   auto shared = open();
   EXPECT_EQ(error_of([&] { open(); }).kind(), ErrorKind::usage);  // claimed
   EXPECT_EQ(error_of([&] { shared->commit({}); }).kind(), ErrorKind::usage);
