@@ -316,7 +316,9 @@ def _of_killed(error: Any) -> str:
     """What Dask knows of the workers that were lost with a task, with the memory that they might have."""
     worker = error.last_worker
     limit = f", which may use {worker.memory_limit >> 20} MiB of memory" if worker.memory_limit else ""
-    return f"{error.allowed_failures + 1} workers of Dask ended with it, the last one at {worker.address}{limit}"
+    return (
+        f"{error.allowed_failures + 1} workers of Dask ended with it, the last one at {worker.address}{limit}"
+    )
 
 
 class _Workers:
