@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
@@ -54,9 +54,11 @@ from .callables import (
 )
 from .expressions import Expression, ExpressionLike
 from .joining import Joining, all_but, missing_of
+from .libraries import Functions, TextFunction
 from .results import Result, Variations
 from .sample_info import read_specification, told
 from .session import BLOCK_ENTRIES, Remote, Session, Skipped, run_sessions
+from .typed import booked
 from .values import values_of
 
 if TYPE_CHECKING:
@@ -376,6 +378,8 @@ class DataFrame(Actions):
             UsageError: an invalid name, or one that is in use.
         """
         add_functions(self._session, mapping_of(functions, 'with_functions({"f": f})'))
+        if isinstance(functions, Functions) and functions.text not in self._session.texts:
+            self._session.texts.append(functions.text)
         return self
 
     def define(
@@ -406,10 +410,9 @@ class DataFrame(Actions):
             TypeMismatchError: types that do not match.
         """
         column_name(name)
-        return self._at(
-            self._graph.define(
-                self._node, name, self._definition(value, columns, per_row, returns, f"define '{name}'")
-            )
+        return self._booked(
+            partial(self._graph.define, self._node, name),
+            *(value, columns, per_row, returns, f"define '{name}'"),
         )
 
     def redefine(
@@ -423,8 +426,10 @@ class DataFrame(Actions):
     ) -> D:
         """Give a column other values from here on; see `define`."""
         column_name(name)
-        definition = self._definition(value, columns, per_row, returns, f"redefine '{name}'")
-        return self._at(self._graph.redefine(self._node, name, definition))
+        return self._booked(
+            partial(self._graph.redefine, self._node, name),
+            *(value, columns, per_row, returns, f"redefine '{name}'"),
+        )
 
     def define_per_sample(
         self: D, name: str, value: ExpressionLike | Definable, *, returns: Returns = None
@@ -540,8 +545,11 @@ class DataFrame(Actions):
             per_row: see `define`.
         """
         returns = None if isinstance(condition, str | Expression) else "bool"
-        definition = self._definition(condition, columns, per_row, returns)
-        return self._at(self._graph.filter(self._node, definition, column_name(name, "filter")))
+        named = column_name(name, "filter")
+        return self._booked(
+            lambda definition: self._graph.filter(self._node, definition, named),
+            *(condition, columns, per_row, returns),
+        )
 
     def filter_available(self: D, column: str) -> D:
         """Keep the entries of files that have a column; those with a match if it is one of a left join."""
@@ -641,6 +649,25 @@ class DataFrame(Actions):
 
     def _open_other(self, data_set: DataSet) -> _core.FrameSource:
         return _open(data_set, None, {}, remote=self._session.remote).source
+
+    def _booked(
+        self: D,
+        book: Callable[[_core.Definition], int],
+        value: ExpressionLike | Definable | float,
+        *options: Any,
+    ) -> D:
+        """The node that `book` adds for a definition; options as of `_definition`."""
+        texts = self._session.texts
+
+        def directly() -> D:
+            return self._at(book(self._definition(value, *options)))
+
+        def through(function: TextFunction, columns: list[str]) -> D:
+            return self._at(book(self._definition(function, columns, False, None)))
+
+        if not texts or not isinstance(value, str | Expression):
+            return directly()
+        return booked(self._text(value), texts, self._session.functions, self.has_column, directly, through)
 
     def _definition(
         self,

@@ -146,6 +146,7 @@ class Functions(_FunctionMapping[TextFunction]):
         self._functions = {}
         self.overloads: Counter[str] = Counter()
         """How many functions have each name; the first one is in the mapping, and calls take that which fits."""
+        self.text = text
         for name, result, parameters in _core.text_functions(_parsed(cpp_text(text), os.getpid())):
             self.overloads[name] += 1
             self._functions.setdefault(name, TextFunction(name, result, tuple(parameters), text))

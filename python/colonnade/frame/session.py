@@ -170,6 +170,8 @@ class Session:
         """A pickled function that each process calls once before its first task: see `Plan.set_up`."""
         self.functions: dict[str, Callable[..., Any]] = {}
         """User functions that expressions can call."""
+        self.texts: list[str] = []
+        """What defines classes and names for types, which expressions can name."""
         self.answers: dict[str, str] = {}
         """Functions that have the answers to what expressions ask about samples, in ROOT's dialect."""
         self.bookings: dict[int, Booking] = {}

@@ -65,6 +65,8 @@ def declare(text: str) -> bool:
     _lend({name: function for name, function in known.items() if name not in _functions})
     _texts.append(text)
     _overloads.update(known.overloads)
+    for session in list(_sessions):
+        _lend_texts(session)
     return True
 
 
@@ -227,4 +229,17 @@ def lend_declared(frame: DataFrame) -> None:
     if frame._session in _sessions:
         return
     add_functions(frame._session, _functions)
+    _lend_texts(frame._session)
     _sessions.add(frame._session)
+
+
+def _lend_texts(session: Session) -> None:
+    """Let expressions name what is no function; later texts have that of earlier ones."""
+    session.texts = [text for text in session.texts if not isinstance(text, _Declared)]
+    session.texts += [_Declared("\n".join(_texts))] * bool(_texts)
+
+
+class _Declared(str):
+    """All declared texts."""
+
+    __slots__ = ()
