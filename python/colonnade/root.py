@@ -20,6 +20,7 @@ from .frame.root import facade as _facade
 from .frame.root import models as _models
 from .frame.root import numbers as _numbers
 from .frame.root import specification as _specification
+from .frame.root import styles as _styles
 from .frame.root import tables as _tables
 from .frame.root.chains import TChain, TFile
 from .frame.root.facade import (
@@ -29,13 +30,23 @@ from .frame.root.facade import (
     IsImplicitMTEnabled,
     RDataFrame,
 )
+from .frame.root.made import TH1, TH1D, TH1F, TH2, TH2D, TH2F, TH3, TH3D, TH3F
 from .frame.root.models import ELogLevel, RCompressionSetting
 from .frame.root.spelling import vector
+from .frame.root.styles import TColor
 from .misuse import cpp_text
 
 __all__ = [
     "RDF",
     "TH1",
+    "TH1D",
+    "TH1F",
+    "TH2",
+    "TH2D",
+    "TH2F",
+    "TH3",
+    "TH3D",
+    "TH3F",
     "Detail",
     "DisableImplicitMT",
     "ELogLevel",
@@ -50,9 +61,11 @@ __all__ = [
     "RDataFrame",
     "RLogScopedVerbosity",
     "TChain",
+    "TColor",
     "TFile",
     "gInterpreter",
     "gROOT",
+    "gStyle",
     "kFALSE",
     "kTRUE",
     "std",
@@ -72,10 +85,8 @@ _ADVICE = {
     "MakeNumpyDataFrame": "RDF.FromNumpy",
     "Calc": f"C++ code cannot be run; {_DECLARED}",
     "gSystem": "colonnade.library, for functions of C++ from a shared library",
-    "gStyle": _PLOTS,
     "Math": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector and the like; the package vector",
     "RVec": "numpy.array",
-    "TH1D": "hist.Hist, or Histo1D of an RDataFrame",
     "TLorentzVector": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector; the package vector",
     "TMath": "the modules math and scipy.special; expressions in strings have TMath::",
     "TStopwatch": "time.perf_counter(), or DataFrame.explain()",
@@ -99,11 +110,9 @@ _ADVICE |= dict.fromkeys(
     ),
     _PLOTS,
 )
-_COLORS = ("White", "Black", "Gray", "Red", "Green", "Blue", "Yellow", "Magenta", "Cyan", "Orange", "Violet")
-_ADVICE |= dict.fromkeys((f"k{color}" for color in _COLORS), _PLOTS)
 _ADVICE |= dict.fromkeys(("TRandom", "TRandom1", "TRandom2", "TRandom3"), _ADVICE["gRandom"])
 _ADVICE |= dict.fromkeys(("RVecB", "RVecD", "RVecF", "RVecI", "RVecU"), _ADVICE["RVec"])
-_ADVICE |= dict.fromkeys(("TH1F", "TH1I", "TH2D", "TH2F", "TH3D"), _ADVICE["TH1D"])
+_ADVICE |= dict.fromkeys(("TH1I", "TH1S", "TH1C", "TH2I", "TH3I"), "TH1D, TH2D, TH3D")
 
 _LEVELS = {
     "kPrint": 0,
@@ -126,6 +135,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(name)
     if name in _LEVELS:
         return _LEVELS[name]
+    for numbers in (_styles.COLORS, _styles.MARKERS, _styles.PALETTES):
+        if name in numbers:
+            return numbers[name]
     if name in ("kZLIB", "kLZMA", "kLZ4", "kZSTD"):
         return RCompressionSetting.EAlgorithm[name]
     if function := _declared.declared(name):
@@ -154,16 +166,17 @@ class PyConfig(metaclass=_Namespace):
     """How Python uses ROOT: what scripts set has no effect."""
 
 
-class TH1(metaclass=_Namespace):
-    """What scripts set for all histograms."""
+class _Style(type):
+    """All setters are there."""
 
-    @staticmethod
-    def AddDirectory(add: bool = True) -> None:
-        """Do nothing: histograms are in no directory."""
+    def __getattr__(cls, name: str) -> Callable[..., None]:
+        if not name.startswith("Set"):
+            raise MissingNameError(f"colonnade.root.gStyle has no {name}", _PLOTS)
+        return lambda *_: None
 
-    @staticmethod
-    def SetDefaultSumw2(store: bool = True) -> None:
-        """Do nothing: histograms with weights have the sums of their squares."""
+
+class gStyle(metaclass=_Style):  # noqa: N801
+    """How pictures look: what scripts set has no effect."""
 
 
 class gROOT(metaclass=_Namespace):  # noqa: N801

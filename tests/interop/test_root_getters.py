@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from histogram_tasks import arrays, changes, integrals, steps
+from histogram_tasks import arrays, changes, integrals, made_by_hand, steps
 
 import colonnade
+import colonnade.root
 
 GETTERS = {
     "GetEntries": [()],
@@ -290,3 +291,15 @@ def test_random_calls(root, frame, values, kind, seed):
     names = ["x", "y", "w"][: axes + kind.startswith("TProfile")]
     ours = getattr(frame, METHODS[kind])(tuple(model), *names).GetValue()
     assert_same(root, ours, kind, model, [values[name] for name in names], random_calls(dice, bins, kind))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_calls_of_histograms_made_by_hand(root, seed):
+    theirs = root.call("histogram_random_steps", seed)
+    for mine, expected in zip(made_by_hand(colonnade.root, seed), theirs, strict=True):
+        texts = [each for each in expected if isinstance(each, str)]
+        assert [each for each in mine if isinstance(each, str)] == texts
+        numbers = [each for each in expected if not isinstance(each, str)]
+        assert [each for each in mine if not isinstance(each, str)] == pytest.approx(
+            numbers, rel=1e-9, abs=1e-7, nan_ok=True
+        ), texts[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from array import array
 from typing import Any
 
@@ -115,3 +116,80 @@ def integrals(histogram: Any, calls: list[list[Any]]) -> list[list[float]]:
         total = histogram.IntegralAndError(*bounds, error, *call[len(bounds) :])
         found.append([total, error[0]])
     return found
+
+
+def random_steps(seed: int) -> list[list[Any]]:
+    """What histograms made by hand are after random calls, by the module `ROOT` of root_bridge; see `made_by_hand`."""
+    return made_by_hand(root_bridge.load(), seed)
+
+
+def made_by_hand(ROOT: Any, seed: int) -> list[list[Any]]:
+    """Facts of histograms of ROOT's or ours after each of some random calls, of which each has its name in front."""
+    dice = random.Random(seed)
+    ROOT.TH1.AddDirectory(False)
+    kind = dice.choice(["TH1D", "TH1F", "TH2D", "TH2F"])
+    axes = int(kind[2])
+    model: list[Any] = []
+    for _ in range(axes):
+        low = dice.choice([-2.0, 0.0, 0.5])
+        edges = array("d", [low, low + 0.25, low + 1, low + 2.5])
+        model += dice.choice([[4, low, low + 3.0], [3, edges], [5, low, low + 1.0]])
+    first, second = (getattr(ROOT, kind)(name, f"{name};x;y", *model) for name in "ab")
+    weighted = dice.random() < 0.5
+    if dice.random() < 0.3:
+        first.Sumw2()
+    for histogram in (first, second):
+        for _ in range(dice.randint(1, 12)):
+            values = [dice.uniform(-3, 4) for _ in range(axes)]
+            histogram.Fill(*values, *([dice.uniform(0.2, 2)] if weighted else []))
+    found = [["made", *_all_facts(first, axes)]]
+    for _ in range(6):
+        name = dice.choice(["GetXaxis", "GetYaxis"][:axes])
+        weight, low = round(dice.uniform(-1, 3), 3), dice.uniform(-3, 3)
+        target, method, arguments = dice.choice(
+            [
+                ("", "Fill", [dice.uniform(-3, 4) for _ in range(axes)] + [weight] * dice.randint(0, 1)),
+                ("", "SetBinContent", [dice.randint(0, first.GetNcells() - 1), weight]),
+                ("", "AddBinContent", [dice.randint(0, first.GetNcells() - 1), weight]),
+                ("", "Scale", [dice.choice([2.0, 0.5, 3.7])]),
+                ("", "Add", [second, abs(weight)]),
+                ("", "Multiply", [second]),
+                ("", "SetMaximum", [weight]),
+                ("", "SetTitle", [dice.choice(["c", "c;d", "c;d;e"])]),
+                ("", "SetLineColor", [dice.randint(0, 50)]),
+                (name, "SetRangeUser", [low, low + dice.choice([1, 2, 9])]),
+                (name, "SetRange", [dice.randint(-1, 3), dice.randint(-1, 6)]),
+                (name, "SetRange", [0, 0]),
+                (name, "SetTitleSize", [abs(weight)]),
+            ]
+        )
+        getattr(getattr(first, target)() if target else first, method)(*arguments)
+        found.append([method, *_all_facts(first, axes)])
+    for k in range(axes):
+        getattr(first, ["GetXaxis", "GetYaxis"][k])().SetRange(0, 0)
+    if axes == 2:
+        for number, call in enumerate([("ProfileX", []), ("ProfileY", [0, 2, "s"]), ("ProfileX", [2, 9])]):
+            profile = getattr(first, call[0])(f"p{seed} {number}", *call[1])
+            bins = range(profile.GetNcells())
+            found.append(
+                [
+                    f"{call}",
+                    *(profile.GetBinContent(k) for k in bins),
+                    *(profile.GetBinEntries(k) for k in bins),
+                    *(profile.GetBinEffectiveEntries(k) for k in bins),
+                    *(profile.GetMean(), profile.GetMean(2), profile.GetEntries()),
+                    *(profile.GetTitle(), profile.GetXaxis().GetTitle()),
+                ]
+            )
+    return found
+
+
+def _all_facts(histogram: Any, axes: int) -> list[Any]:
+    along = [histogram.GetXaxis(), histogram.GetYaxis()][:axes]
+    return [
+        *facts(histogram),
+        *(histogram.Integral(), histogram.Integral("width"), histogram.GetMaximum(), histogram.GetMinimum()),
+        *(histogram.GetMaximumBin(), histogram.GetMaximumStored(), histogram.GetLineColor()),
+        *(number for axis in along for number in (axis.GetFirst(), axis.GetLast(), axis.GetTitleSize())),
+        *(histogram.GetTitle(), *(axis.GetTitle() for axis in along)),
+    ]

@@ -292,6 +292,11 @@ def histogram_changes(kind: str, model: list[Any], rows: list[list[list[float]]]
     return histogram_tasks.changes(*(histogram_tasks.filled(kind, model, each) for each in rows))
 
 
+def histogram_random_steps(seed: int) -> list[list[Any]]:
+    """See histogram_tasks.random_steps."""
+    return histogram_tasks.random_steps(seed)
+
+
 def histogram_steps(
     kind: str, model: list[Any], rows: list[list[float]], calls: list[tuple[str, list[Any]]]
 ) -> list[list[Any]]:

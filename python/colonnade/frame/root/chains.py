@@ -20,6 +20,7 @@ from colonnade.reading.dataset import DataSet
 from colonnade.reading.opening import PathLike
 
 from .histograms import refuse
+from .made import histogram_in
 from .templates import Templated
 from .writing import OutputFile, is_output
 
@@ -127,12 +128,16 @@ class TFile:
         """Open a file."""
         return cls(name, option)
 
-    def Get(self, name: str) -> TChain | None:
-        """Return a data set as a chain; None, as in ROOT, if there is none."""
+    def Get(self, name: str) -> Any:
+        """Return a data set as a chain, or a histogram, which needs uproot; None, as in ROOT, if there is none.
+
+        Raises:
+            UnsupportedError: it is something else.
+        """
         try:
             return self[name]
         except NotFoundError:
-            return None
+            return histogram_in(self.path, name)
 
     def __getitem__(self, name: str) -> TChain:
         chain = TChain(column_name(name, "data set"))

@@ -21,6 +21,7 @@ from colonnade.frame.histograms import joined_title, split_title, to_hist, to_pr
 from colonnade.frame.results import GraphPoints, Stats
 
 from .reshaping import Reshaped, changeable
+from .styles import styled
 
 __all__ = ["AxisView", "GraphView", "HistogramView", "ManyAxesView", "ProfileView", "StatsView"]
 
@@ -29,8 +30,10 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 _ADVICE = {
     "Fit": "values() and variances(), with scipy.optimize.curve_fit or iminuit",
-    "ProfileX": "Profile1D of the RDataFrame",
-    "ProfileY": "Profile1D of the RDataFrame",
+    "GetCorrelationFactor": "Mean of x, y, x * x, y * y and x * y: a histogram keeps no products of values",
+    "GetCovariance": "Mean of x, y and x * y: a histogram keeps no products of values",
+    "Chi2Test": "values() and variances(), with scipy.stats.chi2",
+    "KolmogorovTest": "values(), with scipy.stats.kstwobign, or Take and scipy.stats.ks_2samp",
     "Project3D": "to_hist().project(0, 1)",
     "ProjectionZ": "to_hist().project(2)",
     "SaveAs": 'ROOT.TFile("f.root", "RECREATE").WriteObject(h, "name"); to_hist().plot() for pictures',
@@ -57,24 +60,60 @@ def set_writer(writer: Callable[[Any, str], int]) -> None:
     _writer[:] = [writer]
 
 
+@styled("axis")
 class AxisView:
     """An axis with the methods of TAxis."""
+
+    _style: dict[str, Any] = {}  # noqa: RUF012 (replaced, never changed)
+    _range: tuple[int, int] | None = None
+    _has_range = True
+    """Whether the owner follows `SetRange`."""
 
     def __init__(self, edges: Floats, title: str, *, regular: bool) -> None:
         self._edges, self._title, self._regular = edges, title, regular
         self._on_title: Callable[[str], None] = lambda title: None
+        self._bin_labels: dict[int, str] = {}
 
     def GetNbins(self) -> int:
         """Return the number of bins, without underflow and overflow."""
         return len(self._edges) - 1
 
     def GetFirst(self) -> int:
-        """Return the number of the first bin: 1."""
-        return 1
+        """Return the number of the first bin of the range: 1 unless one is set."""
+        return self._range[0] if self._range else 1
 
     def GetLast(self) -> int:
-        """Return the number of the last bin."""
-        return self.GetNbins()
+        """Return the number of the last bin of the range."""
+        return self._range[1] if self._range else self.GetNbins()
+
+    def SetRange(self, first: int = 0, last: int = 0) -> None:
+        """Choose the bins for pictures, means, integrals and maxima; `SetRange(0, 0)` all but the overflows."""
+        most = self.GetNbins() + 1
+        is_all = last < first or last < 0 or first > most or first == last == 0
+        if not is_all and not self._has_range:
+            refuse("an axis of this kind", "SetRange", "to_hist()[low:high]")
+        self._range = None if is_all else (max(first, 0), min(last, most))
+
+    def SetRangeUser(self, ufirst: float, ulast: float) -> None:
+        """Choose the bins between two values; see `SetRange`."""
+        first, last = self.FindBin(ufirst), self.FindBin(ulast)
+        first += self.GetBinUpEdge(first) <= ufirst
+        last -= self.GetBinLowEdge(last) >= ulast
+        self.SetRange(first, last)
+
+    def UnZoom(self) -> None:
+        """Choose all bins again."""
+        self.SetRange(0, 0)
+
+    def SetBinLabel(self, number: int, label: str) -> None:
+        """Give a bin a name for pictures, which is in files, too."""
+        if not 1 <= number <= self.GetNbins():
+            raise UsageError(f"an axis with {self.GetNbins()} bins has no bin {number} to be named")
+        self._bin_labels[int(number)] = str(label)
+
+    def GetBinLabel(self, number: int) -> str:
+        """Return the name of a bin; "" without one."""
+        return self._bin_labels.get(int(number), "")
 
     def GetXmin(self) -> float:
         """Return the lower edge of the first bin."""
@@ -147,8 +186,13 @@ def _range_of_bins(first: int, last: int, size: int) -> slice:
     return slice(first, size if last < first else last + 1)
 
 
+@styled("histogram")
 class _Binned(ABC):
     """The common part of histograms and profiles."""
+
+    _style: dict[str, Any] = {}  # noqa: RUF012 (replaced, never changed)
+    _limits: tuple[float | None, float | None] = (None, None)
+    """What `SetMinimum` and `SetMaximum` set."""
 
     _value: Any
     _numbering: Literal["C", "F"] = "F"
@@ -297,23 +341,79 @@ class _Binned(ABC):
     def _inner(self, values: Floats) -> Floats:
         return values[(slice(1, -1),) * len(self._shape)]
 
+    def _chosen(self) -> tuple[slice, ...]:
+        """The bins of the ranges of the axes; those without underflow and overflow if none is set."""
+        return tuple(slice(axis.GetFirst(), axis.GetLast() + 1) for axis in self._axes)
+
+    def _has_range(self) -> bool:
+        return any(axis._range for axis in self._axes)
+
+    def SetMaximum(self, maximum: float = -1111) -> None:
+        """Set the end of the axis of contents in pictures, which `GetMaximum` returns then; -1111 for none."""
+        self._limits = (self._limits[0], None if maximum == -1111 else float(maximum))
+
+    def SetMinimum(self, minimum: float = -1111) -> None:
+        """Set the beginning of the axis of contents in pictures; see `SetMaximum`."""
+        self._limits = (None if minimum == -1111 else float(minimum), self._limits[1])
+
+    def GetMaximumStored(self) -> float:
+        """Return what `SetMaximum` set, or -1111."""
+        return -1111.0 if self._limits[1] is None else self._limits[1]
+
+    def GetMinimumStored(self) -> float:
+        """Return what `SetMinimum` set, or -1111."""
+        return -1111.0 if self._limits[0] is None else self._limits[0]
+
+    def SetOption(self, option: str = " ") -> None:
+        """Keep an option for pictures."""
+        self._style = {**self._style, "Option": option}
+
+    def GetOption(self) -> str:
+        """Return what `SetOption` set."""
+        return str(self._style.get("Option", ""))
+
+    def SetXTitle(self, title: str) -> None:
+        """Change the title of the first axis."""
+        self.GetXaxis().SetTitle(title)
+
+    def SetYTitle(self, title: str) -> None:
+        """Change the title of the second axis."""
+        self.GetYaxis().SetTitle(title)
+
+    def SetZTitle(self, title: str) -> None:
+        """Change the title of the third axis."""
+        self.GetZaxis().SetTitle(title)
+
+    def SetAxisRange(self, xmin: float, xmax: float, axis: str = "X") -> None:
+        """Choose the bins of an axis between two values; see `SetRange` of the axis."""
+        number = "XYZ".find(axis.upper())
+        if number == len(self._axes):  # the axis of the contents
+            self.SetMinimum(xmin)
+            self.SetMaximum(xmax)
+        else:
+            self._axis(number).SetRangeUser(xmin, xmax)
+
     def GetMaximum(self, maxval: float = _LARGEST) -> float:
-        """Return the largest content below `maxval`."""
-        values = self._inner(self._summable())
+        """Return the largest content below `maxval`, or what `SetMaximum` set."""
+        if self._limits[1] is not None:
+            return self._limits[1]
+        values = self._summable()[self._chosen()]
         return float(values.max(where=values < maxval, initial=-_LARGEST))
 
     def GetMinimum(self, minval: float = -_LARGEST) -> float:
-        """Return the smallest content above `minval`."""
-        values = self._inner(self._summable())
+        """Return the smallest content above `minval`, or what `SetMinimum` set."""
+        if self._limits[0] is not None:
+            return self._limits[0]
+        values = self._summable()[self._chosen()]
         return float(values.min(where=values > minval, initial=_LARGEST))
 
     def GetMaximumBin(self) -> int:
         """Return the global number of the first bin with the largest content; 0 if no content is a finite float."""
-        return self._extreme(self._inner(self._summable()))
+        return self._extreme(self._summable()[self._chosen()])
 
     def GetMinimumBin(self) -> int:
         """Return the global number of the first bin with the smallest content; see `GetMaximumBin`."""
-        return self._extreme(-self._inner(self._summable()))
+        return self._extreme(-self._summable()[self._chosen()])
 
     def FindFirstBinAbove(
         self,
@@ -345,7 +445,7 @@ class _Binned(ABC):
         return first + int(found[which]) if len(found) else -1
 
     def Integral(self, *ranges: int | str) -> float:
-        """Return the sum of the contents of bins, (first, last) for each axis; of all inner bins if left out.
+        """Return the sum of the contents of bins, (first, last) for each axis; of those chosen by ranges if left out.
 
         If the last argument is "width", contents are multiplied by the sizes of their bins.
         """
@@ -356,7 +456,7 @@ class _Binned(ABC):
                 widths = np.array([axis.GetBinWidth(number) for number in range(self._shape[k])])
                 values = values * np.expand_dims(widths, [j for j in range(len(self._shape)) if j != k])
         if not bounds:
-            return float(self._inner(values).sum())
+            return float(values[self._chosen()].sum())
         if len(bounds) != 2 * len(self._shape):
             raise UsageError(f"an integral over {len(self._shape)} axes has {2 * len(self._shape)} bounds")
         chosen = []
@@ -377,7 +477,7 @@ class _Binned(ABC):
         if contents[largest] == -np.inf:
             return 0
         place = np.unravel_index(largest, inner.shape, order="F")
-        return self.GetBin(*(int(k) + 1 for k in place))
+        return self.GetBin(*(int(k) + axis.GetFirst() for k, axis in zip(place, self._axes, strict=True)))
 
     # ---- As in PyROOT
 
@@ -461,6 +561,9 @@ class HistogramView(_Binned, Reshaped):
 
     kind = "COUNT"
 
+    _single = False
+    """Whether contents are rounded to single precision, as of TH1F."""
+
     def _contents(self) -> Floats:
         return self._shaped(self._value.values)
 
@@ -477,16 +580,28 @@ class HistogramView(_Binned, Reshaped):
         """Return the sum of the contents, without underflow and overflow."""
         return float(self._inner(self._contents()).sum())
 
+    def _moments(self) -> Any:
+        """The statistics of fills, or those of bins where an axis has a range, or where these are none, as in ROOT."""
+        is_known = self._unused is None and (self._value.moments.sum_w != 0 or self._value.entries == 0)
+        if is_known and not self._has_range():
+            return self._value.moments
+        return self._bin_moments(self._chosen())
+
+    def _errors_to_keep(self) -> Floats:
+        """The squared errors to be kept apart from contents: 0 of a histogram without entries, as in ROOT."""
+        squared = self._squared_errors()
+        return squared if self._value.weighted or self._value.entries else np.zeros_like(squared)
+
     def GetEffectiveEntries(self) -> float:
         """Return the square of the sum of weights over the sum of their squares, of fills within the axes."""
-        moments = self._value.moments
+        moments = self._moments()
         return float(moments.sum_w * moments.sum_w / moments.sum_w2 if moments.sum_w2 else abs(moments.sum_w))
 
     def GetStats(self, stats: Any = None) -> Floats:
         """Return the sums of w, w^2, w x and w x^2, and write them to the given array, as ROOT does."""
         if len(self._axes) != 1:
             refuse("a histogram with several axes", "GetStats", "GetMean(axis) and GetStdDev(axis)")
-        moments = self._value.moments
+        moments = self._moments()
         found = np.array([moments.sum_w, moments.sum_w2, moments.sum_wx[0], moments.sum_wxx[0]])
         if stats is not None:
             for k, value in enumerate(found):
@@ -525,9 +640,10 @@ class HistogramView(_Binned, Reshaped):
     def _central_moment(self, axis: int, power: int) -> float:
         """Return the mean of a power of the distance from the mean, in standard deviations."""
         along = self._axis(axis - 1)
-        centers = np.array([along.GetBinCenter(k + 1) for k in range(along.GetNbins())])
         others = tuple(k for k in range(len(self._shape)) if k != axis - 1)
-        contents = self._inner(self._contents()).sum(axis=others)
+        first, last = along.GetFirst(), along.GetLast()
+        centers = np.array([along.GetBinCenter(k) for k in range(first, last + 1)])
+        contents = self._contents()[self._chosen()].sum(axis=others)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             distances = (centers - self.GetMean(axis)) ** power
             scale = contents.sum() * np.float64(self.GetStdDev(axis)) ** power
@@ -578,6 +694,7 @@ class HistogramView(_Binned, Reshaped):
 
     def GetCumulative(self, forward: bool = True, suffix: str = "_cumulative") -> HistogramView:
         """Return the histogram of the sums up to each bin, or from it on, without underflow and overflow."""
+        self._require_all_bins("GetCumulative")
         step = 1 if forward else -1
 
         def summed(values: Any) -> Floats:
@@ -589,7 +706,7 @@ class HistogramView(_Binned, Reshaped):
             return sums
 
         contents, nothing = summed(self._value.values), [0.0] * len(self._shape)
-        return HistogramView(
+        made = HistogramView(
             SimpleNamespace(
                 name=self.GetName() + suffix,
                 title=self._value.title,
@@ -601,6 +718,9 @@ class HistogramView(_Binned, Reshaped):
                 moments=SimpleNamespace(sum_w=0.0, sum_w2=0.0, sum_wx=nothing, sum_wxx=nothing),
             )
         )
+        self._give_looks(made)
+        made._change(made._contents(), made._own_errors())  # rounded
+        return made
 
     def GetSumw2(self) -> Floats:
         """Return the sums of the squares of weights by the global numbers of bins; nothing without weights."""
@@ -610,6 +730,66 @@ class HistogramView(_Binned, Reshaped):
         """Return the number of sums of squares: 0 without weights."""
         return self.GetNcells() if self._value.weighted else 0
 
+    # ---- Means of one axis along the other one
+
+    def ProfileX(
+        self, name: str = "_pfx", firstybin: int = 1, lastybin: int = -1, option: str = ""
+    ) -> ProfileView:
+        """Return the means of the second axis in the bins of the first one, of centers of bins, as ROOT does.
+
+        Args:
+            name: of the profile; by default "_pfx" behind the name of this one.
+            firstybin: the first bin of the second axis.
+            lastybin: the last one; the last before the overflow for a negative number.
+            option: of the errors: "" for those of the means, "s", "i" or "g".
+        """
+        return self._profile(0, name, firstybin, lastybin, option)
+
+    def ProfileY(
+        self, name: str = "_pfy", firstxbin: int = 1, lastxbin: int = -1, option: str = ""
+    ) -> ProfileView:
+        """Return the means of the first axis in the bins of the second one; see `ProfileX`."""
+        return self._profile(1, name, firstxbin, lastxbin, option)
+
+    def _profile(self, kept: int, name: str, first: int, last: int, option: str) -> ProfileView:
+        method = f"Profile{'XY'[kept]}"
+        self._with_axes(2, method)
+        self._require_all_bins(method)
+        if option.lower() not in ("", "s", "i", "g"):
+            raise UnsupportedError(f"a profile has no option '{option}' here", '"", "s", "i" or "g"')
+        size = self._shape[1 - kept]
+        first, last = 1 if first < 0 else first, size - 2 if last < 0 or last > size - 1 else last
+        last = max(last, first - 1)
+        along, across = self._axes[kept], self._axes[1 - kept]
+        chosen: list[Any] = [slice(None), slice(None)]
+        chosen[1 - kept] = slice(first, last + 1)
+        weights = np.moveaxis(self._contents()[tuple(chosen)], kept, 0)
+        # What is filled: a value with a weight for each bin with a content.
+        squared = self._squared_errors() if self._value.weighted else self._contents()
+        squares = np.moveaxis(squared[tuple(chosen)], kept, 0)
+        squares = np.where(weights != 0, squares, 0.0)
+        values = np.array([across.GetBinCenter(k) for k in range(first, last + 1)])
+        places = np.array([along.GetBinCenter(k) for k in range(along.GetNbins() + 2)])
+        total = weights.sum(axis=1)
+        title, labels = split_title(self._value.title)
+        made = ProfileView(
+            SimpleNamespace(
+                name=self.name + name if name in ("", f"_pf{'xy'[kept]}") else name,
+                title=joined_title(title, labels[kept : kept + 1]),
+                axes=[self._value.axes[kept]],
+                spread=option.lower() or "mean",
+                sum_w=total,
+                sum_w2=squares.sum(axis=1),
+                sum_wy=(weights * values).sum(axis=1),
+                sum_wyy=(weights * values * values).sum(axis=1),
+                sum_wx=[float((total * places)[1:-1].sum())],
+                sum_wxx=[float((total * places * places)[1:-1].sum())],
+                entries=0.0,
+            )
+        )
+        made._value.entries = made.GetEffectiveEntries()
+        return made
+
     # ---- Changes. The bins of the result stay: what changes is this view, which RResultPtr has once.
 
     def Clone(self, newname: str = "") -> HistogramView:
@@ -617,12 +797,25 @@ class HistogramView(_Binned, Reshaped):
         copied = type(self)(changeable(self._value))
         copied.name = newname or self.name
         copied._unused = self._unused
+        self._give_looks(copied)
         return copied
+
+    def _give_looks(self, other: Any) -> None:
+        """Let a histogram with the same bins have what is set for pictures, and the ranges of axes."""
+        other._style, other._limits, other._single = self._style, self._limits, self._single
+        for ours, theirs in zip(self._axes, other._axes, strict=True):
+            theirs._style, theirs._range = ours._style, ours._range
+            theirs._bin_labels = dict(ours._bin_labels)
+
+    def _require_all_bins(self, method: str) -> None:
+        if self._has_range():
+            raise UsageError(
+                f"{method} of '{self.name}', of which an axis has a range", f"SetRange(0, 0) before {method}"
+            )
 
     def Sumw2(self, flag: bool = True) -> None:
         """Keep the squares of errors apart from the contents, or make errors the roots of contents again."""
-        contents, squared = self._contents(), self._squared_errors()
-        self._change(contents, squared if flag else None)
+        self._change(self._contents(), self._errors_to_keep() if flag else None)
 
     def Scale(self, c1: float = 1, option: str = "") -> None:
         """Multiply contents and errors by a number, as ROOT does, and statistics as well.
@@ -631,16 +824,23 @@ class HistogramView(_Binned, Reshaped):
             c1: the number.
             option: "width" divides by the sizes of the bins, too; "nosw2" keeps errors that are roots of contents.
         """
-        contents, squared = self._contents() * c1, self._squared_errors() * c1 * c1
+        contents, squared = self._contents() * c1, self._errors_to_keep() * c1 * c1
         keeps_roots = "nosw2" in option.lower() and not self._value.weighted
         if "width" in option.lower():
             sizes = self._sizes()
             self._change(contents / sizes, None if keeps_roots else squared / sizes**2)
             self._reset_statistics()
             return
-        before = self._value.moments
+        before, tells_from_bins = self._moments(), self._unused is not None
+        is_signed = len(self._axes) > 1 and not self._value.weighted
         self._change(contents, None if keeps_roots else squared)
+        self._limits = (None, None)
         self._unused = None
+        if self._single and tells_from_bins:  # of contents that are rounded
+            self._value.moments = self._bin_moments(self._chosen())
+            if is_signed:
+                self._value.moments.sum_w2 = self._value.moments.sum_w
+            return
         self._value.moments = SimpleNamespace(
             sum_w=before.sum_w * c1,
             sum_w2=before.sum_w2 * c1 * c1,
@@ -655,10 +855,14 @@ class HistogramView(_Binned, Reshaped):
         """
         other = self._same_bins(h1, "Add")
         entries = abs(self.GetEntries() + c1 * other.GetEntries())
-        ours, theirs = self._value.moments, other._value.moments
-        squared = self._squared_errors() + other._squared_errors() * c1 * c1
+        ours, theirs = self._moments(), other._moments()
+        squared = self._errors_to_keep() + other._squared_errors() * c1 * c1
         weighted = self._value.weighted or other._value.weighted or c1 != 1
-        self._change(self._contents() + other._contents() * c1, squared if weighted else None)
+        self._limits = (None, None)
+        added = other._contents() * c1
+        if self._single:
+            added = added.astype(np.float32).astype(np.float64)
+        self._change(self._contents() + added, squared if weighted else None)
         if c1 < 0:
             self._reset_statistics()
             return True
@@ -679,6 +883,7 @@ class HistogramView(_Binned, Reshaped):
         other = self._same_bins(h1, "Multiply")
         ours, theirs = self._contents(), other._contents()
         squared = self._squared_errors() * theirs**2 + other._squared_errors() * ours**2
+        self._limits = (None, None)
         self._change(ours * theirs, squared if self._value.weighted or other._value.weighted else None)
         self._reset_statistics()
         return True
@@ -763,6 +968,9 @@ class HistogramView(_Binned, Reshaped):
 
     def _change(self, contents: Floats, squared_errors: Floats | None) -> None:
         value = changeable(self._value)
+        if self._single:
+            with np.errstate(over="ignore"):
+                contents = contents.astype(np.float32).astype(np.float64)
         value.values = contents.ravel(order="F")
         value.weighted = squared_errors is not None
         value.variances = None if squared_errors is None else squared_errors.ravel(order="F")
@@ -781,20 +989,24 @@ class HistogramView(_Binned, Reshaped):
 
     def _reset_statistics(self) -> None:
         """Take them from the contents of bins, at their centers, as ROOT does where fills do not tell."""
-        contents = self._inner(self._contents())
+        self._value.moments = self._bin_moments(self._chosen())
+        self._unused = None
+        self._count_entries()
+
+    def _bin_moments(self, chosen: tuple[slice, ...]) -> SimpleNamespace:
+        """Return sums over bins, at their centers."""
+        contents = self._contents()[chosen]
         # Without weights ROOT takes the contents of several axes with their signs.
         is_signed = len(self._axes) > 1 and not self._value.weighted
-        squared = contents if is_signed else self._inner(self._squared_errors())
+        squared = contents if is_signed else self._squared_errors()[chosen]
         sum_w, sum_w2 = float(contents.sum()), float(squared.sum())
         sums: list[list[float]] = [[], []]
         for number, axis in enumerate(self._axes):
-            centers = np.array([axis.GetBinCenter(k + 1) for k in range(axis.GetNbins())])
+            centers = np.array([axis.GetBinCenter(k) for k in range(axis.GetNbins() + 2)])[chosen[number]]
             along = contents.sum(axis=tuple(k for k in range(len(self._shape)) if k != number))
             sums[0].append(float((along * centers).sum()))
             sums[1].append(float((along * centers * centers).sum()))
-        self._value.moments = SimpleNamespace(sum_w=sum_w, sum_w2=sum_w2, sum_wx=sums[0], sum_wxx=sums[1])
-        self._unused = None
-        self._count_entries()
+        return SimpleNamespace(sum_w=sum_w, sum_w2=sum_w2, sum_wx=sums[0], sum_wxx=sums[1])
 
     def _count_entries(self) -> None:
         """Take the number of fills from the contents of all bins, as many as would be as precise."""
@@ -835,7 +1047,7 @@ class HistogramView(_Binned, Reshaped):
     def _mean_and_square(self, axis: int) -> tuple[float, float]:
         """Return the mean of the coordinates and that of their squares."""
         self._axis(axis - 1)
-        moments = self._value.moments
+        moments = self._moments()
         if moments.sum_w == 0:
             return 0.0, 0.0
         with np.errstate(invalid="ignore", over="ignore"):
@@ -908,6 +1120,11 @@ class ProfileView(_Binned):
     """A profile with the methods of TProfile and TProfile2D."""
 
     kind = "MEAN"
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        for axis in self._axes:
+            axis._has_range = False
 
     def _changeable_value(self) -> Any:
         sums = ("sum_w", "sum_w2", "sum_wy", "sum_wyy", "sum_wx", "sum_wxx")
@@ -1015,8 +1232,11 @@ class ProfileView(_Binned):
         return to_profile(self._value)
 
 
+@styled("graph")
 class GraphView:
     """Points with the methods of TGraph and TGraphAsymmErrors."""
+
+    _style: dict[str, Any] = {}  # noqa: RUF012 (replaced, never changed)
 
     def __init__(self, points: GraphPoints) -> None:
         self.points, self.name = points, points.name

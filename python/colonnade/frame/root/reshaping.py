@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from colonnade.errors import UnsupportedError, UsageError
 from colonnade.frame.histograms import joined_title, split_title
 
-__all__ = ["Reshaped", "changeable"]
+__all__ = ["Reshaped", "axis_of", "changeable"]
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ def changeable(value: Any) -> SimpleNamespace:
     )
 
 
-def _axis(name: str, edges: Floats, *, regular: bool) -> SimpleNamespace:
+def axis_of(name: str, edges: Floats, *, regular: bool) -> SimpleNamespace:
     """Return an axis like those of results."""
     return SimpleNamespace(
         name=name,
@@ -41,7 +41,7 @@ def _joined(axis: Any, group: int) -> SimpleNamespace:
     """Return an axis whose bins are `group` old ones each, without those that are left over."""
     count = axis.bins // group
     edges = np.asarray(axis.edges)[: count * group + 1 : group]
-    return _axis(axis.name, edges, regular=axis.regular)
+    return axis_of(axis.name, edges, regular=axis.regular)
 
 
 def _sums_of_groups(values: Floats, axis: int, starts: Sequence[int]) -> Floats:
@@ -58,6 +58,9 @@ class Reshaped(ABC):
     _title: str
     name: str
 
+    _single: bool
+    _style: dict[str, Any]
+    _limits: tuple[float | None, float | None]
     _unused: Any = None
     """The statistics of fills, where those of the contents count since a content was set."""
 
@@ -87,6 +90,12 @@ class Reshaped(ABC):
         """Return the number of fills without weights that would be as precise."""
 
     @abstractmethod
+    def _give_looks(self, other: Any) -> None: ...
+
+    @abstractmethod
+    def _require_all_bins(self, method: str) -> None: ...
+
+    @abstractmethod
     def Clone(self, newname: str = "") -> Self:
         """Return a copy, with a name of its own if one is given."""
 
@@ -99,11 +108,23 @@ class Reshaped(ABC):
         self._value.name = name
 
     def SetTitle(self, title: str) -> None:
-        """Change the title, and those of the axes if there are semicolons in it, as ROOT does."""
+        """Change the title, and those of the axes that follow it behind semicolons, as ROOT does."""
         value = changeable(self._value)
         value.name = self.name
-        value.title = title if ";" in title else joined_title(title, split_title(value.title)[1])
+        first, labels = split_title(title)
+        value.title = joined_title(first, [*labels, *split_title(value.title)[1][len(labels) :]])
+        self._renew(value)
+
+    def SetNameTitle(self, name: str, title: str) -> None:
+        """Change the name and the title."""
+        self.SetName(name)
+        self.SetTitle(title)
+
+    def _renew(self, value: Any) -> None:
+        """Take another value, with the same looks."""
+        before = self.Clone()
         self.__init__(value)  # type: ignore[misc]
+        before._give_looks(self)
 
     def SetDirectory(self, directory: Any) -> None:  # noqa: B027
         """Do nothing: histograms belong to Python here, which is what SetDirectory(0) asks for."""
@@ -133,7 +154,7 @@ class Reshaped(ABC):
         place = self._bin(bins)
         if place is not None:
             contents = self._contents().copy()
-            contents[place] += weight
+            contents[place] += np.float32(weight) if self._single else weight
             self._change(contents, self._own_errors())
         self._tell_from_bins(self._value.entries, only_if_they_did=True)
 
@@ -166,7 +187,7 @@ class Reshaped(ABC):
         place = tuple(axis.FindBin(x) for axis, x in zip(self._axes, values, strict=False))
         squared = self._squared_errors().copy() if self._value.weighted or weight != 1 else None
         contents = self._contents().copy()
-        contents[place] += weight
+        contents[place] += np.float32(weight) if self._single else weight
         if squared is not None:
             squared[place] += weight * weight
         entries, before = self._value.entries, self._unused or self._value.moments
@@ -282,13 +303,15 @@ class Reshaped(ABC):
                 f"{edges[apart][0]} is no edge of a bin of '{self.name}'", "edges of its own bins alone"
             )
         starts = [0, *(int(k) + 1 for k in nearest)]
-        axes = [_axis(old.name, edges, regular=False)]
+        axes = [axis_of(old.name, edges, regular=False)]
         return self._regrouped(axes, [starts], newname or self.name, keeps_statistics=True)
 
     def _regrouped(
         self, axes: list[Any], starts: list[list[int]], newname: str, *, keeps_statistics: bool
     ) -> Self:
+        self._require_all_bins("Rebin")
         contents, squared = self._contents(), self._own_errors()
+        axes_before = self._axes
         for number, firsts in enumerate(starts):
             contents = _sums_of_groups(contents, number, firsts)
             squared = None if squared is None else _sums_of_groups(squared, number, firsts)
@@ -301,6 +324,9 @@ class Reshaped(ABC):
             into.SetName(newname)
         else:
             self.__init__(value)  # type: ignore[misc]
+        into._single, into._style, into._limits = self._single, self._style, self._limits
+        for old, new in zip(axes_before, into._axes, strict=True):
+            new._style = old._style
         into._change(contents, squared)
         if not keeps_statistics and len(axes) > 1:
             into._reset_statistics()
@@ -331,7 +357,9 @@ class Reshaped(ABC):
         return self._projected(1, name, firstxbin, lastxbin, option)
 
     def _projected(self, kept: int, name: str, first: int, last: int, option: str) -> Self:
-        self._with_axes(2, "ProjectionY" if kept else "ProjectionX")
+        method = "ProjectionY" if kept else "ProjectionX"
+        self._with_axes(2, method)
+        self._require_all_bins(method)
         if option.strip("eo "):
             raise UnsupportedError(f"a projection has no option '{option}'", '"e", or none')
         size = self._shape[1 - kept]
@@ -354,6 +382,10 @@ class Reshaped(ABC):
         value.values, value.variances, value.weighted = contents, squared, squared is not None
         entries, total = value.entries, float(contents.sum())
         into = type(self)(value)
+        # ROOT leaves out the others.
+        names = ("LineColor", "FillColor", "MarkerColor", "MarkerStyle")
+        into._style = {name: value for name, value in self._style.items() if name in names}
+        into._axes[0]._style = self._axes[kept]._style
         into.SetName(self.name + name if name in ("", "_px", "_py") else name)
         # Those of fills, if all fills that count are in.
         is_all = (first, last) == (1, size - 2)

@@ -180,10 +180,37 @@ def _axis(axis: Any, letter: str) -> Any:
     from uproot.writing import identify
 
     edges = np.array([axis.GetBinLowEdge(k + 1) for k in range(axis.GetNbins() + 1)])
-    variable = {"fXbins": edges} if axis.IsVariableBinSize() else {}
+    variable: dict[str, Any] = {"fXbins": edges} if axis.IsVariableBinSize() else {}
+    if axis._bin_labels:
+        variable["fLabels"] = identify.to_THashList(
+            [_label(number, text, identify) for number, text in sorted(axis._bin_labels.items())]
+        )
     return identify.to_TAxis(
-        f"{letter}axis", axis.GetTitle(), axis.GetNbins(), axis.GetXmin(), axis.GetXmax(), **variable
+        f"{letter}axis",
+        axis.GetTitle(),
+        axis.GetNbins(),
+        axis.GetXmin(),
+        axis.GetXmax(),
+        **variable,
+        **_looks(axis),
     )
+
+
+def _looks(view: Any) -> dict[str, Any]:
+    """What was set for pictures, as the members of ROOT's classes."""
+    return {f"f{name}": value for name, value in view._style.items() if not name.endswith("Alpha")}
+
+
+def _limits(view: Any) -> dict[str, float]:
+    return {"fMinimum": view.GetMinimumStored(), "fMaximum": view.GetMaximumStored()}
+
+
+def _label(number: int, text: str, identify: Any) -> Any:
+    """The name of a bin, with its number."""
+    made = identify.to_TObjString(text)
+    for base in made.bases:
+        base._members["@fUniqueID"] = number
+    return made
 
 
 def _flat(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -207,12 +234,14 @@ def _histogram(view: HistogramView, name: str, axes: dict[str, Any], identify: A
     return maker(
         name,
         view.GetTitle(),
-        _flat(view._contents()),
+        _flat(view._contents()).astype(np.float32 if view._single else np.float64),
         view.GetEntries(),
         fSumw2=_flat(view._squared_errors()) if view._value.weighted else np.zeros(0),
         **sums,
         **axes,
         **_titled(view, len(axes), identify),
+        **_looks(view),
+        **_limits(view),
     )
 
 
@@ -243,6 +272,8 @@ def _profile(view: ProfileView, name: str, axes: dict[str, Any], identify: Any) 
         fErrorMode=["mean", "s", "i", "g"].index(value.spread),
         **axes,
         **_titled(view, 1, identify),
+        **_looks(view),
+        **_limits(view),
     )
 
 
