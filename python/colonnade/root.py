@@ -31,6 +31,7 @@ from .frame.root.facade import (
     RDataFrame,
 )
 from .frame.root.made import TH1, TH1D, TH1F, TH2, TH2D, TH2F, TH3, TH3D, TH3F
+from .frame.root.mathematics import TMath
 from .frame.root.models import ELogLevel, RCompressionSetting
 from .frame.root.spelling import vector
 from .frame.root.styles import TColor
@@ -63,6 +64,7 @@ __all__ = [
     "TChain",
     "TColor",
     "TFile",
+    "TMath",
     "gInterpreter",
     "gROOT",
     "gStyle",
@@ -88,7 +90,6 @@ _ADVICE = {
     "Math": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector and the like; the package vector",
     "RVec": "numpy.array",
     "TLorentzVector": "expressions in strings, which have ROOT::Math::PtEtaPhiMVector; the package vector",
-    "TMath": "the modules math and scipy.special; expressions in strings have TMath::",
     "TStopwatch": "time.perf_counter(), or DataFrame.explain()",
     "gRandom": f"numpy.random; for a column {_facade.RANDOM}",
     "TTree": "colonnade.import_tree, which makes an RNTuple of a TTree",

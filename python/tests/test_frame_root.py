@@ -1598,3 +1598,14 @@ def test_files_for_histograms(frame, tmp_path):
     with ROOT.TFile(str(tmp_path / "g.root"), "UPDATE") as file:
         file.WriteObject(h, "h")
     assert RDataFrame("Few", str(tmp_path / "g.root")).Count().GetValue() == 3
+
+
+def test_mathematics():
+    assert ROOT.TMath.Pi() == math.pi
+    assert (ROOT.TMath.Nint(2.6), ROOT.TMath.Abs(-3), ROOT.TMath.Even(4)) == (3, 3, True)
+    assert ROOT.TMath.Gaus(1.5, 1, 2) == pytest.approx(math.exp(-0.5 * 0.25**2))
+    assert math.isnan(ROOT.TMath.Sqrt(-1.0))
+    assert not hasattr(ROOT.TMath, "Nothing")
+    for arguments, problem in ((([1.0],), "takes numbers"), ((), "takes 1 argument")):
+        with pytest.raises(colonnade.Error, match=problem):
+            ROOT.TMath.Sqrt(*arguments)
