@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string>
 
 namespace colonnade::format {
@@ -22,6 +21,8 @@ constexpr std::uint32_t byte_count_mask = 0x40000000;
 constexpr std::uint32_t new_class_tag = 0xffffffff;
 constexpr std::uint32_t class_reference_mask = 0x80000000;
 constexpr std::uint32_t map_offset = 2;
+// Names that are repeated must not make what is read much larger than the list.
+constexpr std::size_t longest_class = 40;
 constexpr std::uint32_t is_referenced = 1u << 4;  // a TObject bit: two more bytes follow
 
 constexpr std::string_view rntuple_class = "ROOT::RNTuple";
@@ -157,6 +158,17 @@ std::uint32_t read_list_header(ByteReader& in, std::size_t& count_at) {
   return in.be<std::uint32_t>(what);
 }
 
+// With its end; the beginning of a name that is longer than those of the parts of streamer infos.
+std::string read_class_name(ByteReader& in, const char* what) {
+  std::string name;
+  while (name.size() <= longest_class) {
+    const auto letter = in.le<char>(what);
+    if (letter == '\0') break;
+    name.push_back(letter);
+  }
+  return name;
+}
+
 struct Identity {
   std::string name;
   std::uint32_t checksum = 0;
@@ -192,7 +204,7 @@ class Entries {
   std::uint32_t count() const noexcept { return count_; }
   std::size_t count_at() const noexcept { return count_at_; }
 
-  // False behind the last one. `take` is called for a TStreamerInfo, at its start.
+  // False behind the last one. `take` is called for a TStreamerInfo, at its start, with its end.
   template <class Take>
   bool next(Take&& take) {
     constexpr const char* what = "streamer infos: entry";
@@ -205,13 +217,15 @@ class Entries {
     if ((first & byte_count_mask) != 0 && first != new_class_tag) {
       in_.seek(in_.position() - sizeof first, what);
       const std::size_t end = read_count(in_, what);
-      if (read_class(what) == "TStreamerInfo") take();
+      if (read_class(what) == "TStreamerInfo") take(end);
       if (in_.position() > end) fail("an entry is longer than it claims", in_.position());
       in_.seek(end, what);
     }  // otherwise a reference of 4 bytes to an earlier object
     read_tstring(in_, what);
     return true;
   }
+
+  void skip_to(std::size_t end) { in_.seek(end, "streamer info"); }
 
   Identity identity() {
     const std::size_t start = in_.position();
@@ -225,19 +239,23 @@ class Entries {
   std::optional<Bytes> portable();
 
  private:
-  // Empty if it is not known.
+  // Empty if it is not known. A reference is looked up where it points to: what is there may lie in an entry
+  // that was skipped.
   std::string read_class(const char* what) {
-    const auto position = static_cast<std::uint32_t>(in_.position() + origin_);
     const auto tag = in_.be<std::uint32_t>(what);
-    if (tag != new_class_tag) {
-      const auto known = classes_.find(tag & ~class_reference_mask);
-      return (tag & class_reference_mask) != 0 && known != classes_.end() ? known->second : std::string();
+    if (tag == new_class_tag) {
+      std::string name = read_class_name(in_, what);
+      if (name.size() > longest_class)
+        while (in_.le<char>(what) != '\0') {
+        }
+      return name;
     }
-    std::string name;
-    for (auto letter = in_.le<char>(what); letter != '\0'; letter = in_.le<char>(what))
-      name.push_back(letter);
-    classes_[position] = name;
-    return name;
+    const std::size_t position = tag & ~class_reference_mask;
+    if ((tag & class_reference_mask) == 0 || position < origin_ || position - origin_ >= in_.position())
+      return {};
+    ByteReader there(list_);
+    there.seek(position - origin_, what);
+    return there.be<std::uint32_t>(what) == new_class_tag ? read_class_name(there, what) : std::string();
   }
 
   ByteSpan list_;
@@ -246,13 +264,10 @@ class Entries {
   std::size_t count_at_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t left_ = 0;
-  std::map<std::uint32_t, std::string> classes_;  // by their positions
 };
 
 std::optional<Bytes> Entries::portable() {
   constexpr const char* what = "streamer info";
-  // Names that are repeated must not make the result much larger than the list.
-  constexpr std::size_t longest_class = 40;
   ByteWriter out;
   bool is_whole = true;
   const auto copy = [&](std::size_t from, std::size_t to) {
@@ -304,13 +319,22 @@ std::vector<ClassInfo> read_class_infos(ByteSpan list, std::size_t key_length,
                                         const std::function<bool(const std::string& name)>& is_wanted) {
   std::vector<ClassInfo> found;
   Entries entries(list, key_length + map_offset);
-  while (entries.next([&] {
-    // Also of those that are not wanted: later ones refer to their classes.
-    const Identity identity = entries.identity();
-    std::optional<Bytes> entry = entries.portable();
-    if (entry && identity.name != rntuple_class && is_wanted(identity.name))
-      found.push_back({identity.name, identity.checksum, identity.version, std::move(*entry)});
-  })) {
+  const auto take = [&](std::size_t end) {
+    try {
+      const Identity identity = entries.identity();
+      std::optional<Bytes> entry = entries.portable();
+      if (entry && identity.name != rntuple_class && is_wanted(identity.name))
+        found.push_back({identity.name, identity.checksum, identity.version, std::move(*entry)});
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::format) throw;
+    }
+    entries.skip_to(end);
+  };
+  try {
+    while (entries.next(take)) {
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::format) throw;
   }
   return found;
 }
@@ -333,7 +357,7 @@ std::optional<Bytes> add_streamer_infos(ByteSpan list, std::size_t key_length,
   Entries entries(list, key_length + map_offset);
   bool has_rntuple = false;
   std::vector<Identity> there;
-  while (entries.next([&] {
+  while (entries.next([&](std::size_t /*end*/) {
     const Identity& found = there.emplace_back(entries.identity());
     has_rntuple = has_rntuple || (found.name == rntuple_class && found.version == rntuple_version);
   })) {

@@ -28,7 +28,8 @@ struct ClassInfo {
   Bytes entry;
 };
 
-// The infos of a list whose names are wanted; those that hold more than members are left out. Throws
+// The infos of a list whose names are wanted. Those that hold more than members, or that are unusual in
+// another way, are left out, and so are all behind the place where the list breaks off. Throws
 // ErrorKind::format if the bytes are not such a list.
 std::vector<ClassInfo> read_class_infos(ByteSpan list, std::size_t key_length,
                                         const std::function<bool(const std::string& name)>& is_wanted);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace colonnade::format {
 namespace {
@@ -154,6 +155,43 @@ TEST(ClassInfos, OfOtherMembersAreAdded) {
   const std::optional<Bytes> longer = add_streamer_infos(list, key_length, classes);
   ASSERT_TRUE(longer);
   EXPECT_EQ(longer->size(), list.size() + classes[0].entry.size());
+}
+
+// The info of ROOT::RNTuple and behind it that of "X", whose elements refer to a class in the first one.
+Bytes list_of_two() {
+  constexpr std::size_t header = 21;
+  const Bytes x = list_of_x();
+  Bytes list = write_streamer_infos(key_length);
+  list.insert(list.end(), x.begin() + header, x.end());
+  list[header - 1] = std::byte{2};
+  const std::uint32_t count = byte_swap(0x40000000u | static_cast<std::uint32_t>(list.size() - 4));
+  std::memcpy(list.data(), &count, sizeof count);
+  return list;
+}
+
+TEST(ClassInfos, AreReadBesideUnusualOnes) {
+  const Bytes list = list_of_two();
+  const std::vector<ClassInfo> known = classes_of(list);
+  ASSERT_EQ(known.size(), 1u);
+  EXPECT_EQ(known[0].name, "Box<RNTuple >");
+  EXPECT_EQ(known[0].entry, classes_of(list_of_x())[0].entry);
+  std::size_t read = 0;
+  // Whatever is wrong within the first one; of its name and its end, others depend.
+  for (std::size_t at = 21 + 4 + 18; at < 1226; ++at) {
+    Bytes broken = list;
+    broken[at] ^= std::byte{0xff};
+    const std::vector<ClassInfo> found = classes_of(broken);
+    const auto x = std::find_if(found.begin(), found.end(),
+                                [](const ClassInfo& each) { return each.name == "Box<RNTuple >"; });
+    if (x != found.end()) ++read;  // else the class that it refers to is broken
+  }
+  EXPECT_GT(read, 1226u - 100);
+}
+
+TEST(ClassInfos, AreReadUpToTheEndOfAListThatBreaksOff) {
+  Bytes list = list_of_two();
+  list[20] = std::byte{3};
+  EXPECT_EQ(classes_of(list).size(), 1u);
 }
 
 TEST(ClassInfos, EveryTruncationAndFlipIsRefusedOrHarmless) {
