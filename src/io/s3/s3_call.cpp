@@ -11,6 +11,7 @@
 #include "base/redacted.h"
 #include "io/http/http_attempts.h"
 #include "io/http/http_retry.h"
+#include "io/s3/s3_client.h"
 #include "io/s3/s3_xml.h"
 
 namespace colonnade::io {
@@ -288,7 +289,7 @@ constexpr std::array known_errors{
     KnownError{"NoSuchBucket", ErrorKind::not_found, "there is no such bucket",
                "create the bucket, or correct its name or the endpoint"},
     KnownError{"NoSuchKey", ErrorKind::not_found, "there is no such key", "check the key"},
-    KnownError{"NoSuchUpload", ErrorKind::io, "the multipart upload no longer exists", "write it again"},
+    KnownError{"NoSuchUpload", ErrorKind::io, upload_is_gone, "write it again"},
     KnownError{"InvalidAccessKeyId", ErrorKind::io, "the server does not know the access key", check_keys},
     KnownError{"XAdminUserNotFound", ErrorKind::io, "the server does not know the access key", check_keys},
     KnownError{"InvalidToken", ErrorKind::io, "the session token is not valid", "a new AWS_SESSION_TOKEN"},

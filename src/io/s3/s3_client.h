@@ -64,6 +64,9 @@ struct S3Part {
   std::uint64_t size = 0;  // bytes
 };
 
+// In the problem of an error: it stays so, whatever is tried.
+inline constexpr const char* upload_is_gone = "the multipart upload no longer exists";
+
 class S3Client {
  public:
   // For the bucket that `uri` names, with what s3_credentials.h finds. Makes no request.

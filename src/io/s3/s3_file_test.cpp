@@ -392,6 +392,27 @@ TEST_F(S3Writing, KeepsNothingOfAnUploadThatIsGoneWhenItIsClosedAgain) {
   EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
 }
 
+// Parts that are missing cannot be added to it either.
+TEST_F(S3Writing, IsNotClosedAgainWhenTheUploadIsGoneBeforeAllPartsAreSent) {
+  for (const bool fails_before : {false, true}) {
+    const auto file = open();
+    file->write(0, pattern(500));
+    if (fails_before) {
+      bucket_->fail_part(1);
+      EXPECT_EQ(error_of([&] { file->close(); }).problem(), "the server is gone");
+      EXPECT_TRUE(may_close_again(*file));
+      bucket_->fail_part(0);
+    }
+    bucket_->lose_uploads_now();
+    const Error error = error_of([&] { file->close(); });
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_EQ(error.problem(), upload_is_gone);
+    EXPECT_FALSE(may_close_again(*file));
+    EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
+    file->close();  // nothing happens any more
+  }
+}
+
 TEST_F(S3Writing, ReplacesNothingIfNothingMayBeThere) {
   const S3Condition absent{S3Condition::Kind::absent, {}};
   for (const std::string_view text : {"something", ""}) {

@@ -47,6 +47,10 @@ class FakeBucket final : public S3Client {
   void fail_part(unsigned number) { failing_part_ = number; }
   void fail_completion() { failing_completions_ = 1; }
   void lose_upload() { loses_upload_ = true; }  // when it is completed
+  void lose_uploads_now() {
+    const std::lock_guard lock(mutex_);
+    uploads_.clear();
+  }
 
   // ---- S3Client
 
@@ -90,6 +94,7 @@ class FakeBucket final : public S3Client {
                      std::span<const ByteSpan> parts) const override {
     const std::lock_guard lock(mutex_);
     if (number == failing_part_) throw Error(ErrorKind::io, "the server is gone");
+    if (!uploads_.contains(upload)) throw Error(ErrorKind::io, upload_is_gone);
     const std::string etag = std::to_string(++last_);
     uploads_.at(upload)[number] = {joined(parts), etag};
     return {number, etag};

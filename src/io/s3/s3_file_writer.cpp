@@ -152,6 +152,7 @@ class S3Writer final : public WritableFile, public ClosingAgain {
     if (!kept_.empty()) ::unlink(std::exchange(kept_, {}).c_str());
   }
   bool has_upload(const std::string& upload) const;
+  void note_if_gone();
   void let_arrive() noexcept;
   void abort(const std::string& upload) const;
   bool is_own() const noexcept { return process_.is_current(); }  // and not left by a parent
@@ -435,6 +436,7 @@ void S3Writer::send_empty() {
 void S3Writer::complete() {
   send_rest();
   while (queue_->in_flight() > 0) take(true);
+  note_if_gone();
   throw_failure();
   std::vector<S3Part> parts;
   for (std::size_t i = 0; i < etags_.size(); ++i)
@@ -472,6 +474,25 @@ void S3Writer::keep_upload(std::span<const S3Part> parts) {
                                {"MultipartUpload", {{"Parts", std::move(joined)}}}};
   const std::string text = request.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   kept_ = keep_file(uri_, as_bytes(text));
+}
+
+// A part that the server refuses because there is no such upload is refused each time. The list of uploads is
+// the server's word for it.
+void S3Writer::note_if_gone() {
+  if (!failure_) return;
+  try {
+    std::rethrow_exception(failure_);
+  } catch (const Error& error) {
+    if (error.problem().find(upload_is_gone) == std::string::npos) return;
+  } catch (...) {
+    return;
+  }
+  try {
+    may_close_again_ = has_upload(upload_);
+  } catch (const Error&) {
+    return;  // the server may know more later
+  }
+  if (!may_close_again_) remove_kept();
 }
 
 bool S3Writer::has_upload(const std::string& upload) const {
