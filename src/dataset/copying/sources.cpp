@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "base/thread_pool.h"
+#include "dataset/class_names.h"
 #include "dataset/copying/merged_schema.h"
 #include "dataset/schema_walk.h"
 #include "page/page_copy.h"
@@ -144,32 +144,17 @@ void CopySources::take(CopySource& source, std::unique_ptr<page::PageSource> pag
   if (sources_.size() <= most_kept_open) source.pages = std::move(pages);
 }
 
-namespace {
-
-// "Box" of "Box<std::int32_t>" and "Box<int>": ROOT spells arguments in two ways.
-std::string without_arguments(std::string_view type_name) {
-  return std::string(type_name.substr(0, type_name.find('<')));
-}
-
-}  // namespace
-
 // ROOT needs them to apply the read rules of later versions of a class.
 void CopySources::add_class_infos(const page::PageSource& source, Schema& schema) {
   if (schema.has_class_infos) return;
-  std::set<std::string> names;
+  ClassNames names;
   for (const FieldDescriptor& field : schema.whole.fields)
-    if (schema.wanted[field.id] && !field.type_name.empty() && !field.type_name.starts_with("std::"))
-      names.insert(without_arguments(field.type_name));
-  for (const char* plain : {"bool", "char", "float", "double", "ROOT::VecOps::RVec"}) names.erase(plain);
+    if (schema.wanted[field.id]) names.add(field.type_name);
   if (names.empty()) return;
-  std::vector<format::ClassInfo> found = source.container().class_infos(
-      [&](const std::string& name) { return names.contains(without_arguments(name)); });
+  std::vector<format::ClassInfo> found =
+      source.container().class_infos([&](const std::string& name) { return names.contains(name); });
   schema.has_class_infos = !found.empty();
-  for (format::ClassInfo& info : found)
-    if (std::none_of(class_infos_.begin(), class_infos_.end(), [&](const format::ClassInfo& other) {
-          return info.name == other.name && info.version == other.version && info.checksum == other.checksum;
-        }))
-      class_infos_.push_back(std::move(info));
+  dataset::add_class_infos(class_infos_, std::move(found));
 }
 
 std::size_t CopySources::find_schema(const page::PageSource& source, std::size_t number) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dataset/class_names.h"
 #include "format/envelope_check.h"
 #include "io/object_store.h"
 #include "page/append_if_repaired.h"
@@ -64,6 +65,7 @@ container::ContainerOptions container_options(const WriteOptions& options) {
                                                             : container::ContainerKind::root_file,
           .max_key_size = options.max_key_size,
           .root_compression = codec::CompressionSettings::parse(options.compression.text).to_root(),
+          .class_infos = WithClassInfos::current(),
           .durability = options.durability,
           .direct_io = options.direct_io,
           .object_mapping = options.object_mapping,

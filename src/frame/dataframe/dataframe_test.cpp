@@ -3,12 +3,24 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 
+#include "container/container.h"
+#include "dataset/class_names.h"
+#include "format/tfile_streamer_info.h"
 #include "frame/dataframe/test_tools.h"
+
+namespace tower {
+
+struct Cell {
+  float energy = 0;
+};
+
+}  // namespace tower
 
 namespace colonnade {
 namespace {
@@ -317,6 +329,52 @@ TEST_P(DataFrameTest, SnapshotsIntoOneFile) {
   }
   few.snapshot("Other", file.uri(), {"x"});
   EXPECT_ANY_THROW(DataFrame("All", file.uri()));
+}
+
+// What `uri` says about the class of the cells.
+std::vector<format::ClassInfo> infos_of_cells(const std::string& uri) {
+  return container::open_container(uri)->class_infos(
+      [](const std::string& name) { return name.starts_with("tower::Cell"); });
+}
+
+// That of ROOT::RNTuple, under another name of the same length.
+format::ClassInfo info_of_cells() {
+  Bytes list = format::write_streamer_infos(0);
+  const ByteSpan known = as_bytes(std::string_view("ROOT::RNTuple"));
+  const auto at = std::search(list.begin(), list.end(), known.begin(), known.end());
+  std::copy_n(as_bytes(std::string_view("tower::Cell<>")).begin(), known.size(), at);
+  return format::read_class_infos(list, 0, [](const std::string&) { return true; }).at(0);
+}
+
+TEST_P(DataFrameTest, SnapshotsKeepWhatFilesSayAboutClasses) {
+  const testing::MemoryFile with;
+  {
+    const dataset::WithClassInfos scope({info_of_cells()});
+    auto model = Model::create();
+    auto x = model->make_field<double>("x");
+    auto cells = model->make_field<std::vector<tower::Cell>>("cells");
+    auto writer = Writer::recreate(std::move(model), "Events", with.uri());
+    for (const Event& event : events) {
+      *x = event.x;
+      cells->assign(2, {event.best.energy});
+      writer->fill();
+    }
+    writer->close();
+  }
+  const DataFrame df("Events", with.uri(), {.threads = GetParam()});
+  const DataFrame chain("Events", DataFrame::Names{with.uri(), with.uri()}, {.threads = GetParam()});
+  for (const DataFrame& from : {df, chain}) {
+    const testing::MemoryFile all, plain;
+    from.filter("x > 10").snapshot("Copy", all.uri(), {"x", "cells"});
+    const auto infos = infos_of_cells(all.uri());
+    ASSERT_EQ(infos.size(), 1u);
+    EXPECT_EQ(infos[0].entry, info_of_cells().entry);
+    from.define("y", "cells.energy").snapshot("Copy", plain.uri(), {"x", "y"});
+    EXPECT_TRUE(infos_of_cells(plain.uri()).empty());
+    // They are added to those of a file that there is.
+    from.snapshot("More", plain.uri(), {"cells"}, {}, WriteMode::update);
+    EXPECT_EQ(infos_of_cells(plain.uri()).size(), 1u);
+  }
 }
 
 TEST_P(DataFrameTest, CachesInMemory) {

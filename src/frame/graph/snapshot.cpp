@@ -13,6 +13,8 @@
 
 #include "frame/graph/kernels.h"
 #include "frame/graph/state.h"
+#include "frame/results/classes_of_files.h"
+#include "frame/sources/class_infos.h"
 
 namespace colonnade::frame {
 
@@ -101,7 +103,11 @@ std::unique_ptr<ResultAccumulator> Graph::State::accumulator(const ResultSpec& s
     if (spec.kind == "snapshot")
       stored.push_back(argument.op == Op::column ? source->stored_field(argument.column) : nullptr);
   }
-  return make_accumulator(spec, types, stored);
+  auto made = make_accumulator(spec, types, stored);
+  if (auto* const writes = dynamic_cast<WritesClasses*>(made.get()))
+    writes->find_class_infos_by(
+        [source = source](const dataset::ClassNames& names) { return class_infos(*source, names); });
+  return made;
 }
 
 void Graph::State::expand_snapshot(BookedResult& result) {

@@ -16,14 +16,17 @@
 #include "colonnade/error.h"
 #include "colonnade/model.h"
 #include "colonnade/writer.h"
+#include "dataset/class_names.h"
 #include "dataset/schema_walk.h"
 #include "dataset/writing/columnar_writer.h"
 #include "dataset/writing/open_writer.h"
 #include "frame/functions/physics_vectors.h"
 #include "frame/results/arrays.h"
+#include "frame/results/classes_of_files.h"
 #include "frame/results/kinds.h"
 #include "frame/results/memory_budget.h"
 #include "frame/results/snapshot_options.h"
+#include "io/object_store.h"
 
 namespace colonnade::frame {
 namespace {
@@ -203,17 +206,18 @@ void add_arrays(const Field& field, const std::string& path, const Values& value
 
 // ---- Writing
 
-class SnapshotAccumulator final : public ResultAccumulator {
+class SnapshotAccumulator final : public ResultAccumulator, public WritesClasses {
  public:
-  explicit SnapshotAccumulator(std::shared_ptr<const SnapshotSettings> settings)
-      : settings_(std::move(settings)), collected_(settings_->types) {}
+  explicit SnapshotAccumulator(std::shared_ptr<const SnapshotSettings> settings, FindClassInfos find = {})
+      : settings_(std::move(settings)), find_class_infos_(std::move(find)), collected_(settings_->types) {}
   ~SnapshotAccumulator() override {
     if (writer_ != nullptr) writer_->discard();
   }
 
   std::unique_ptr<Accumulator> empty_copy() const override {
-    return std::make_unique<SnapshotAccumulator>(settings_);
+    return std::make_unique<SnapshotAccumulator>(settings_, find_class_infos_);
   }
+  void find_class_infos_by(FindClassInfos find) override { find_class_infos_ = std::move(find); }
   std::unique_ptr<Partial> begin(PartContext& context) override {
     // Opened early, so that an unwritable target is reported before anything is computed.
     open();
@@ -283,8 +287,19 @@ class SnapshotAccumulator final : public ResultAccumulator {
   void open() {
     const std::lock_guard lock(opening_);
     if (writer_ != nullptr) return;
+    const dataset::WithClassInfos with(class_infos());
     writer_ = dataset::open_writer<colonnade::Writer>(settings_->mode, make_model(*settings_),
                                                       settings_->name, settings_->uri, settings_->write);
+  }
+  // Only ROOT files have them.
+  std::vector<format::ClassInfo> class_infos() const {
+    dataset::ClassNames names;
+    for (const StoredField& stored : settings_->stored)
+      if (stored != nullptr) names.add_all(*stored);
+    if (names.empty() || !find_class_infos_ || io::is_object_store(settings_->uri) ||
+        settings_->write.container != Container::root_file)
+      return {};
+    return find_class_infos_(names);
   }
   void collect(std::span<const ValuesPtr> values, std::size_t count) {
     collected_.append(values, count);
@@ -306,6 +321,7 @@ class SnapshotAccumulator final : public ResultAccumulator {
   }
 
   std::shared_ptr<const SnapshotSettings> settings_;
+  FindClassInfos find_class_infos_;
   std::mutex opening_;
   std::shared_ptr<colonnade::Writer> writer_;
   ColumnsBuilder collected_;

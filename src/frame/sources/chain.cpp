@@ -214,6 +214,16 @@ std::shared_ptr<const Field> Chain::stored_field(std::uint32_t column) const {
   return field;
 }
 
+std::vector<unsigned> Chain::one_of_each_schema() const {
+  std::vector<unsigned> first;
+  std::vector<bool> seen(files_.schemas().size());
+  for (unsigned i = 0; i < files_.size(); ++i) {
+    if (!seen[files_[i].schema]) first.push_back(i);
+    seen[files_[i].schema] = true;
+  }
+  return first;
+}
+
 bool Chain::has(std::uint32_t column, unsigned sample) const {
   return shape(column, sample) != nullptr;
 }

@@ -65,6 +65,8 @@ class Chain final : public Source, public std::enable_shared_from_this<Chain> {
 
   // The shape of a column in a sample; null if the sample lacks it.
   const ColumnShape* shape(std::uint32_t column, unsigned sample) const;
+  // The first sample of each schema.
+  std::vector<unsigned> one_of_each_schema() const;
   // A file for another thread: opened unless it is open already.
   std::shared_ptr<const page::PageSource> acquire(unsigned sample) const { return files_.acquire(sample); }
   // True if acquire() would have to open the file.
