@@ -15,6 +15,7 @@ import hist
 import numpy as np
 import pandas
 import pytest
+import uproot
 
 import colonnade
 from colonnade import RDataFrame
@@ -1562,6 +1563,32 @@ def test_vectors_of_scripts(frame):
     assert int(ROOT.kZSTD) == 5
 
 
+def test_files_for_graphs(tmp_path):
+    columns = {name: RANDOM.uniform(size=7) for name in ("x", "y", "a", "b", "c", "d")}
+    frame = RDataFrame(colonnade.DataFrame.from_arrays(columns))
+    plain, with_errors = frame.Graph("x", "y"), frame.GraphAsymmErrors("x", "y", *"abcd")
+    nothing = frame.Filter("x > 2").Graph("x", "y")
+    path = str(tmp_path / "f.root")
+    with ROOT.TFile(path, "RECREATE") as file:
+        assert plain.Write("plain") == 1
+        file.mkdir("folder").WriteObject(with_errors, "errors")
+        file.WriteObject(nothing, "nothing")
+        file.WriteObject(frame.Histo1D(("h", "", 4, 0.0, 1.0), "x"), "behind")
+    with uproot.open(path) as read:
+        assert read.classnames(cycle=False)["plain"] == "TGraph"
+        assert read.classnames(cycle=False)["folder/errors"] == "TGraphAsymmErrors"
+        for name in ("plain", "folder/errors"):
+            assert read[name].member("fTitle") == plain.GetTitle()
+            for which in "xy":
+                assert read[name].values(which).tolist() == columns[which].tolist()
+        assert read["plain"].member("fMinimum") == -1111  # as in a graph of ROOT: drawn as its points are
+        errors = read["folder/errors"]
+        for letter, member in zip("abcd", ("fEXlow", "fEXhigh", "fEYlow", "fEYhigh"), strict=True):
+            assert errors.member(member).tolist() == columns[letter].tolist()
+        assert read["nothing"].member("fNpoints") == 0
+        assert read["behind"].values().sum() == 7
+
+
 def test_files_for_histograms(frame, tmp_path):
     path = str(tmp_path / "f.root")
     h = frame.Histo1D(("h", "title;x", 4, 0.0, 10.0), "x", "w")
@@ -1576,7 +1603,7 @@ def test_files_for_histograms(frame, tmp_path):
     file.cd()
     file.WriteObject(h, "of_file")
     with pytest.raises(colonnade.UnsupportedError, match="cannot be written"):
-        file.WriteObject(frame.Graph("x", "w"), "graph")
+        file.WriteObject(frame.Stats("x"), "statistics")
     file.Close()
     assert not file.IsOpen()
     with pytest.raises(colonnade.UsageError, match="closed"):

@@ -1329,6 +1329,10 @@ class GraphView:
         """Return the title."""
         return self.points.title
 
+    def Write(self, name: str = "", *_: Any) -> int:
+        """Write it to the `TFile` that was opened last for writing, under its own name if none is given."""
+        return _writer[0](self, name)
+
     def __repr__(self) -> str:
         return f"<GraphView: {self.GetN()} points>"
 

@@ -1,10 +1,12 @@
-"""Histograms in ROOT files, as scripts write them: `f = ROOT.TFile("f.root", "RECREATE"); h.Write(); f.Close()`.
+"""Histograms and graphs in ROOT files, as scripts write them: `f = ROOT.TFile("f.root", "RECREATE"); h.Write()`.
 
-uproot writes them, with all that ROOT has for them: titles, statistics, underflow and overflow, sums of squares.
+uproot writes them, with all that ROOT has for them: titles, statistics, underflow and overflow, sums of squares, errors
+of points.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any, NoReturn
 
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from colonnade.errors import UnsupportedError, UsageError
 from colonnade.misuse import column_name, path_text
 
-from .histograms import HistogramView, ManyAxesView, ProfileView, refuse, set_writer
+from .histograms import GraphView, HistogramView, ManyAxesView, ProfileView, refuse, set_writer
 
 __all__ = ["OutputFile", "OutputFolder", "is_output"]
 
@@ -39,7 +41,7 @@ class OutputFolder:
         return self._path.rpartition("/")[2]
 
     def cd(self, path: str = "") -> bool:
-        """Let `Write` of histograms write here, or to a folder in this one."""
+        """Let `Write` of histograms and graphs write here, or to a folder in this one."""
         global _current  # noqa: PLW0603
         _current = OutputFolder(self._file, self._inside(path)) if path else self
         return True
@@ -52,7 +54,7 @@ class OutputFolder:
         return OutputFolder(self._file, path)
 
     def WriteObject(self, written: Any, name: str, *_: Any) -> int:
-        """Write a histogram, under a name.
+        """Write a histogram or a graph, under a name.
 
         Raises:
             UnsupportedError: it is something else.
@@ -70,18 +72,22 @@ class OutputFolder:
         return 1
 
     def WriteTObject(self, written: Any, name: str = "", *_: Any) -> int:
-        """Write a histogram, under its own name if none is given; see `WriteObject`."""
+        """Write a histogram or a graph, under its own name if none is given; see `WriteObject`."""
         return self.WriteObject(written, name or str(written.GetName()))
 
     def _inside(self, name: str) -> str:
         return f"{self._path}/{name}".strip("/")
 
     def __getattr__(self, name: str) -> NoReturn:
-        refuse("a TFile that is written", name, "WriteObject(histogram, name), or uproot for other objects")
+        refuse(
+            "a TFile that is written",
+            name,
+            "WriteObject(histogram or graph, name), or uproot for other objects",
+        )
 
 
 class OutputFile(OutputFolder):
-    """A file that histograms are written to, with the methods of TFile."""
+    """A file that histograms and graphs are written to, with the methods of TFile."""
 
     def __init__(self, name: Any, option: str) -> None:
         """Make a file, or open one to add to it with "UPDATE", which makes it if there is none.
@@ -149,7 +155,7 @@ class OutputFile(OutputFolder):
         return self.path
 
 
-def _write(view: HistogramView | ProfileView, name: str) -> int:
+def _write(view: HistogramView | ProfileView | GraphView, name: str) -> int:
     if _current is None:
         raise UsageError("no file is open for writing", 'ROOT.TFile("f.root", "RECREATE")')
     return _current.WriteTObject(view, name)
@@ -160,13 +166,15 @@ set_writer(_write)
 
 def _stored(view: Any, name: str) -> Any:
     """The object that uproot writes."""
+    if isinstance(view, GraphView):
+        return _graph(view)
     is_profile = isinstance(view, ProfileView)
     dimensions = view.GetDimension() if isinstance(view, HistogramView | ProfileView) else 0
     most = 1 if is_profile else 3
     if not 1 <= dimensions <= most or isinstance(view, ManyAxesView):
         what = f"a {type(view).__name__}" if dimensions == 0 else f"'{view.GetName()}'"
         raise UnsupportedError(
-            f"{what} cannot be written to a ROOT file: it is no histogram of up to three axes, nor a TProfile",
+            f"{what} cannot be written to a ROOT file: it is no histogram of up to three axes, TProfile or graph",
             "its to_hist(), or arrays with uproot",
         )
     from uproot.writing import identify
@@ -174,6 +182,46 @@ def _stored(view: Any, name: str) -> Any:
     axes = [_axis(view.GetAxis(k), "xyz"[k]) for k in range(dimensions)]
     more = {f"f{letter}axis": axes[k] for k, letter in enumerate("XYZ"[:dimensions])}
     return _profile(view, name, more, identify) if is_profile else _histogram(view, name, more, identify)
+
+
+_OF_THE_POINTS = -1111.0
+"""As limits of what is drawn, to ROOT: it chooses them."""
+_ERRORS = ("fEXlow", "fEXhigh", "fEYlow", "fEYhigh")
+
+
+def _graph(view: GraphView) -> Any:
+    import uproot
+
+    points = view.points
+    # uproot makes none without points; they are set below.
+    graph = uproot.as_TGraph({"x": [0.0], "y": [0.0]}, minY=_OF_THE_POINTS, maxY=_OF_THE_POINTS)
+    graph._members.update(fNpoints=len(points), fX=np.asarray(points.x), fY=np.asarray(points.y))
+    graph._bases[0]._members["fTitle"] = points.title
+    if not points.errors:
+        return graph
+    made = _with_errors().empty()
+    made._bases.append(graph)
+    made._members.update(zip(_ERRORS, points.errors, strict=True))
+    return made
+
+
+@functools.cache
+def _with_errors() -> Any:
+    """uproot's class, which can only be read, with what writes it."""
+    from uproot.models.TGraph import Model_TGraphAsymmErrors_v3 as Known
+
+    return type(Known.__name__, (Known,), {"_serialize": _serialize_with_errors})
+
+
+def _serialize_with_errors(graph: Any, out: list[bytes], header: bool, name: Any, flags: Any) -> None:
+    """A TGraphAsymmErrors, version 3: the TGraph, and each array of errors behind a byte that says that it is there."""
+    from uproot.serialization import numbytes_version
+
+    first = len(out)
+    graph._bases[0]._serialize(out, True, name, flags)
+    out.extend(b"\x01" + np.asarray(graph._members[each], dtype=">f8").tobytes() for each in _ERRORS)
+    if header:
+        out.insert(first, numbytes_version(sum(map(len, out[first:])), 3))
 
 
 def _axis(axis: Any, letter: str) -> Any:
