@@ -193,6 +193,32 @@ def test_a_file_that_changes_while_it_is_open(http):
             data_set.arrays()
 
 
+@pytest.mark.parametrize("call", ["close", "commit", "commit_cluster"])
+@pytest.mark.parametrize("kind", ["one", "parallel"])
+def test_a_file_that_could_not_be_sent_ends_with_the_next_call(http, monkeypatch, call, kind):
+    """Nothing can be added to it any more, which the first entry is told, not a later one."""
+    monkeypatch.setenv("TMPDIR", str(http.data))
+    uri, numbers = of(http, f"{kind}-{call}.root"), np.arange(10)
+    if kind == "one":
+        filler = writer = colonnade.create(uri, "Events", {"x": int})
+    else:
+        writer = colonnade.create_parallel(uri, "Events", {"x": int})
+        filler = writer.context()
+    filler.extend({"x": numbers})
+    if filler is not writer:
+        filler.close()
+    place = http.data / f"{kind}-{call}.root"
+    place.mkdir()  # no file can have that name
+    with pytest.raises(colonnade.StorageError):
+        writer.close()
+    place.rmdir()
+    getattr(writer, "commit" if kind == "parallel" and call == "commit_cluster" else call)()
+    with pytest.raises(colonnade.UsageError, match="the writer is closed"):
+        writer.context() if kind == "parallel" else writer.fill(x=1)
+    assert colonnade.open(uri, "Events")["x"].tolist() == numbers.tolist()
+    writer.close()
+
+
 @pytest.mark.parametrize("place", ["files", "nomove"])
 def test_a_file_that_cannot_be_sent_is_kept(tmp_path, monkeypatch, place):
     from http_server import HttpServer

@@ -126,11 +126,17 @@ class DataSetWriter(TakingTurns, Filler):
         self._guard(lambda: self._commit(_core.Writer.commit_cluster))
 
     def commit(self) -> None:
-        """Commit everything so far, so that the file can be opened, and continue."""
+        """Commit everything so far, so that the file can be opened, and continue.
+
+        A file that `close` could not send is closed.
+        """
         self._guard(lambda: self._commit(_core.Writer.commit_data_set))
 
     def _commit(self, commit: Callable[[_core.Writer], None]) -> None:
         self._check_open()
+        if self._is_complete():
+            self.close()
+            return
         self._retry()
         self._flush_rows()
         if self._writer is not None:

@@ -136,6 +136,10 @@ class Closing(Located, ABC):
         """Whether a call has failed but nothing is lost, so that it can be repeated."""
         return False
 
+    def _is_complete(self) -> bool:
+        """Whether it is a file that takes nothing more, since only its closing has failed: a commit closes it."""
+        return self._waits and not _core.is_object_store(self._uri)
+
     def _fail(self, error: BaseException) -> None:
         self.abort()
         self._failure = error.problem if isinstance(error, Error) else str(error) or type(error).__name__

@@ -204,8 +204,14 @@ class ParallelDataSetWriter(Closing):
         self._guard(self._writer.commit_staged)
 
     def commit(self) -> None:
-        """Commit the written clusters, and continue. The open clusters of contexts are not included."""
+        """Commit the written clusters, and continue. The open clusters of contexts are not included.
+
+        A file that `close` could not send is closed.
+        """
         self._check_open()
+        if self._is_complete():
+            self.close()
+            return
         self._guard(self._writer.commit_data_set)
 
     def close(self) -> None:
