@@ -4,6 +4,7 @@
 #define COLONNADE_BASE_TEST_ENVIRONMENT_H
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <list>
 #include <map>
@@ -28,6 +29,8 @@ class TestEnvironment final : public Environment {
   }
   // Processes that are stopped do nothing by themselves until they go on.
   void stop_process(std::uint64_t process, bool stopped = true) { stopped_[process] = stopped; }
+  // Of running and of ended processes.
+  std::size_t signs_of_life() const { return signs_.size(); }
   // Called whenever a process sleeps, with the new time.
   void while_asleep(std::function<void()> work) { while_asleep_ = std::move(work); }
 

@@ -134,10 +134,17 @@ std::unique_ptr<Claim> Claim::put(std::shared_ptr<io::ObjectStore> store, std::s
                                   std::chrono::milliseconds lease) {
   std::unique_ptr<Claim> claim(new Claim(std::move(store), name, place, generation, lease));
   claim->sign_of_life_ = environment().show_life(claim->claim_.writer);
-  const bool done = claim->change([&](PlaceRecord& record) {
-    record.anchor.name = claim->name_;
-    record.claim = claim->claim_;
-  });
+  bool done = false;
+  try {
+    done = claim->change([&](PlaceRecord& record) {
+      record.anchor.name = claim->name_;
+      record.claim = claim->claim_;
+    });
+  } catch (...) {
+    // Unless the claim may be there, which others would then ask for.
+    if (claim->record_.seen()) environment().forget_life(claim->claim_.writer);
+    throw;
+  }
   if (!done) {
     environment().forget_life(claim->claim_.writer);
     return nullptr;

@@ -143,6 +143,34 @@ TEST_F(ObjectCommit, ALostAnswerIsFoundOutWhereTheStoreAnswers) {
   expect_clean();
 }
 
+TEST_F(ObjectCommit, AClaimThatWasRefusedLeavesNoSignOfLife) {
+  unsigned refused = 0;
+  for (const bool replaces : {false, true}) {
+    if (replaces) write(2);
+    for (unsigned first = 0; first < 6; ++first) {
+      test_.faults().fail(StoreOperation::put_if, first, 2);
+      try {
+        open()->close();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::io);
+        if (claim() == nullptr) {
+          ++refused;
+          EXPECT_EQ(around_.signs_of_life(), 0u) << replaces << first;
+        }
+      }
+      test_.faults().restore();
+      collect_garbage(test_);
+    }
+  }
+  EXPECT_GE(refused, 2u);
+  // One that may be there needs it.
+  test_.faults().lose_answer(StoreOperation::put_if);
+  test_.faults().lose_server(2);
+  EXPECT_EQ(error_of([&] { open(); }).kind(), ErrorKind::io);
+  test_.faults().restore();
+  EXPECT_EQ(around_.signs_of_life(), claim() == nullptr ? 0u : 1u);
+}
+
 // A store that repeats requests gets refused by its own first attempt.
 TEST_F(ObjectCommit, ARefusalByItselfIsSuccess) {
   write(3);
