@@ -7,6 +7,7 @@ the error. Another data set of the same home never changes. `make soak` tries ot
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import itertools
 import os
@@ -24,6 +25,7 @@ import numpy as np
 import pytest
 import uproot
 from fault_proxy import FaultProxy
+from xrootd_proxy import XrootdProxy
 
 import colonnade
 from colonnade import DataFrame
@@ -61,6 +63,8 @@ class Home(ABC):
     """Of errors that a fault may cause, beside "io"."""
     takes_more = True
     """Whether a data set can be continued, and others added."""
+    file: Path | None = None
+    """A ROOT file where its server has it."""
 
     def __init__(self, uri: str, **options: Any) -> None:
         self.uri, self.options = uri, options
@@ -71,23 +75,28 @@ class Home(ABC):
 
     def copy_of_file(self, folder: Path) -> Path | None:
         """The file as others see it; None: there is none, or it is no ROOT file."""
-        return None
+        return self.file if self.file is not None and self.file.is_file() else None
 
 
 class LocalHome(Home):
-    """Files may have no more than so many bytes: a disk that is full."""
+    """Files may have no more than so many bytes, as on a disk that is full, or only so many may be open."""
+
+    kinds = ("resource",)
 
     @contextlib.contextmanager
     def fault(self, chosen: random.Random) -> Iterator[None]:
-        soft, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-        path = Path(self.uri.removeprefix("obj://"))
+        which, path = resource.RLIMIT_FSIZE, Path(self.uri.removeprefix("obj://"))
         begin = path.stat().st_size if path.is_file() else 0
         limit = chosen.choice([0, begin + chosen.randrange(6000)])
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+        if chosen.random() < 0.3:
+            which = resource.RLIMIT_NOFILE
+            limit = max(map(int, os.listdir("/proc/self/fd"))) + chosen.randrange(12)
+        soft, most = resource.getrlimit(which)
+        resource.setrlimit(which, (limit, most))
         try:
             yield
         finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, most))
+            resource.setrlimit(which, (soft, most))
 
     def copy_of_file(self, folder: Path) -> Path | None:
         path = Path(self.uri)
@@ -144,8 +153,30 @@ class WebHome(Home):
             finally:
                 self.proxy.how = ""
 
-    def copy_of_file(self, folder: Path) -> Path | None:
-        return self.file if self.file is not None and self.file.is_file() else None
+
+class XrootdHome(Home):
+    """Behind a proxy that refuses requests which write. New files get their names with the first commit."""
+
+    kinds = ("usage",)  # the server says that the name is taken
+
+    def __init__(self, uri: str, proxy: XrootdProxy, file: Path) -> None:
+        super().__init__(uri)
+        self.proxy, self.file = proxy, file
+
+    @contextlib.contextmanager
+    def fault(self, chosen: random.Random) -> Iterator[None]:
+        first, many = chosen.choice([0, 1, 2, 3, 5, 8, 13]), chosen.choice([1, 3, 10**6, 10**6])
+        names = chosen.choice([("write",), ("mv",), ("write", "mv")])
+        begun = itertools.count()
+
+        def refuses(name: str, _arguments: bytes) -> bool:
+            return name in names and first <= next(begun) < first + many
+
+        self.proxy.refuses = refuses
+        try:
+            yield
+        finally:
+            self.proxy.refuses = lambda _name, _arguments: False
 
 
 def home_of(request: pytest.FixtureRequest, kind: str) -> Any:
@@ -158,6 +189,8 @@ def home_of(request: pytest.FixtureRequest, kind: str) -> Any:
             return LocalHome(f"{'obj://' if kind == 'folder' else ''}{folder / name}", **options)
 
         return local
+    if kind == "xrootd":
+        return xrootd_home(request)
     monkeypatch = request.getfixturevalue("monkeypatch")
     server: Any = request.getfixturevalue("http" if kind == "http" else "s3")
     proxy = Broken(server.port)
@@ -185,7 +218,30 @@ def home_of(request: pytest.FixtureRequest, kind: str) -> Any:
     return s3
 
 
+def xrootd_home(request: pytest.FixtureRequest) -> Any:
+    server: Any = request.getfixturevalue("xrootd")
+    prefix: str = request.getfixturevalue("s3_prefix")
+    proxy = XrootdProxy(server.port)
+    proxy.__enter__()
+    request.addfinalizer(lambda: proxy.__exit__(None, None, None))
+
+    def make(folder: Path) -> Home:
+        name = f"{prefix}/{folder.name}/f.root"
+        return XrootdHome(f"{server.uri_at(proxy.port)}{name}", proxy, server.data / name)
+
+    return make
+
+
 # ---- Cases
+
+
+def without_frames(error: BaseException) -> BaseException:
+    """Without what the calls that failed still hold, such as the file that was opened."""
+    each: BaseException | None = error
+    while each is not None:
+        each.__traceback__ = None
+        each = each.__cause__ or each.__context__
+    return error
 
 
 class Case:
@@ -365,9 +421,11 @@ class Case:
         return run
 
     def import_(self) -> Any:
-        kind = self.random.choice(["parquet", "csv"])
+        kind = self.random.choice(["parquet", "csv", "tree"])
         table = self.folder / f"t.{kind}"
         numbers = np.arange(self.base, self.base + 160)
+        if kind == "tree":
+            return self.import_tree(table, numbers)
         with colonnade.create(self.folder / "flat.root", "Events") as writer:
             writer.extend({"id": numbers})
         colonnade.export((self.folder / "flat.root", "Events"), table)
@@ -378,6 +436,25 @@ class Case:
         def run() -> Any:
             colonnade.import_table(
                 table, (self.home.uri, "Events"), overwrite=self.before is not None, **self.home.options
+            )
+            return result
+
+        return run
+
+    def import_tree(self, path: Path, numbers: Any) -> Any:
+        with uproot.recreate(path) as file:
+            file.mktree("Tree", {"id": numbers[:100]})
+            file["Tree"].extend({"id": numbers[100:]})
+        result = {"id": list(numbers)}
+        self.tell("import of a tree")
+        self.given, self.replaces_file = result, not self.is_store()
+
+        def run() -> Any:
+            colonnade.import_tree(
+                (path, "Tree"),
+                (self.home.uri, "Events"),
+                overwrite=self.before is not None,
+                **self.home.options,
             )
             return result
 
@@ -476,7 +553,7 @@ class Case:
                 try:
                     result = job()
                 except colonnade.Error as error:
-                    failure = error
+                    failure = without_frames(error)
         if failure is not None:
             # At a second look after a refusal, the server says that there is nothing.
             assert failure.kind in ("io", *self.home.kinds), (self.story, repr(failure))
@@ -580,6 +657,7 @@ class Case:
     def clean(self) -> None:
         self.writer = None
         found = self.found()
+        self.check_descriptors()
         with contextlib.suppress(colonnade.NotFoundError):
             if isinstance(self.home, LocalHome) or self.is_store():
                 colonnade.collect_garbage(self.home.uri)
@@ -595,10 +673,21 @@ class Case:
             ]
             assert not left, (self.story, left)
 
+    def check_descriptors(self) -> None:
+        """None of a file that was written is left open."""
+        gc.collect()
+        opened = []
+        for number in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):  # that of the list itself
+                opened.append(os.readlink(f"/proc/self/fd/{number}"))
+        # Data frames, which the job still has, keep what they read.
+        left = [name for name in opened if name.startswith(f"{self.folder}/") and name != str(self.source)]
+        assert not left, (self.story, left)
+
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(1))
-@pytest.mark.parametrize("kind", ["root", "bare", "folder", "http", "s3-file", "s3-store"])
+@pytest.mark.parametrize("kind", ["root", "bare", "folder", "http", "s3-file", "s3-store", "xrootd"])
 def test_random_endings(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, seed: int
 ) -> None:
