@@ -6,7 +6,8 @@ from _thread import start_new_thread
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Lock, Thread
+from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import Any, TypeVar
 
 from colonnade.errors import ResourceError
@@ -14,6 +15,9 @@ from colonnade.errors import ResourceError
 __all__ = ["ThreadPool", "check_threads", "start_thread"]
 
 T = TypeVar("T")
+
+_LONGEST_START = 60.0
+"""Seconds; nothing but an error depends on it."""
 
 
 @contextmanager
@@ -52,21 +56,28 @@ def check_threads(count: int) -> None:
     """Start so many threads at once, and end them: for libraries that crash or hang where theirs cannot start.
 
     Raises:
-        ResourceError: the system allows no more threads.
+        ResourceError: the system allows no more threads, or they lack memory.
     """
-    lock = Lock()
+    gate = Lock()
+    ended: SimpleQueue[None] = SimpleQueue()
+    started = 0
 
     def wait() -> None:
-        with lock:
+        with gate:
             pass
+        ended.put(None)
 
-    threads: list[Thread] = []
     try:
-        with lock, _starting():
+        with gate:
             for _ in range(count):
-                thread = Thread(target=wait)
-                thread.start()
-                threads.append(thread)
+                start_thread(wait)
+                started += 1
     finally:
-        for thread in threads:
-            thread.join()
+        # Without memory a thread ends before it does anything; `Thread.start` would wait for it without end.
+        try:
+            for _ in range(started):
+                ended.get(timeout=_LONGEST_START)
+        except Empty:
+            raise ResourceError(
+                "a thread that was started did nothing", "more memory for this process (ulimit -v)"
+            ) from None

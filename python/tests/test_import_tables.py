@@ -7,7 +7,6 @@ import json
 import random
 import sqlite3
 import string
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import pytest
 import uproot
 
 import colonnade
+from colonnade import threads
 from colonnade.cli import main
 
 LEAVES = [
@@ -762,13 +762,23 @@ def test_pyarrow_is_asked_for_nothing_where_its_threads_could_not_start(tmp_path
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", refuse)
+        patch.setattr(threads, "start_new_thread", refuse)
         with pytest.raises(colonnade.ResourceError, match=r"cannot start a thread.*pids\.max"):
             colonnade.import_table(tmp_path / "t.csv", tmp_path / "u.root")
         with pytest.raises(colonnade.ResourceError, match=r"cannot start a thread.*pids\.max"):
             colonnade.export(tmp_path / "t.root", tmp_path / "t.arrow")
         assert colonnade.export(tmp_path / "t.root", tmp_path / "t.arrow", compression="none") == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.arrow", "t.csv", "t.root"]
+
+
+def test_threads_that_end_for_want_of_memory_are_not_waited_for(tmp_path, monkeypatch):
+    """Python starts them, but the function is never called, of which `Thread.start` knows nothing."""
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    monkeypatch.setattr(threads, "start_new_thread", lambda *_: 1)
+    monkeypatch.setattr(threads, "_LONGEST_START", 0.01)
+    with pytest.raises(colonnade.ResourceError, match="more memory for this process"):
+        colonnade.import_table(tmp_path / "t.csv", tmp_path / "u.root")
+    assert not (tmp_path / "u.root").exists()
 
 
 def test_an_export_without_memory_says_so(tmp_path, monkeypatch):
