@@ -460,6 +460,20 @@ void register_questions(nb::class_<PyGraph>& graph) {
           },
           nb::arg("node"), nb::arg("expression"))
       .def(
+          "kept_columns",
+          [](PyGraph& self, NodeId node, const std::vector<std::string>& expressions,
+             const std::vector<std::pair<std::string, PyValues>>& columns) {
+            std::vector<frame::NamedValues> kept;
+            for (const auto& [name, values] : columns) {
+              const std::string& expression = expressions.at(kept.size());
+              kept.push_back({name, values.values,
+                              self.locked([&](Graph& g) { return g.stored_field(node, expression); })});
+            }
+            return frame::array_source(std::move(kept));
+          },
+          nb::arg("node"), nb::arg("expressions"), nb::arg("columns"),
+          "A source of computed columns, which knows the fields that they come from.")
+      .def(
           "has_column",
           [](PyGraph& self, NodeId node, const std::string& name) {
             return self.locked([&](Graph& g) { return g.has_column(node, name); });

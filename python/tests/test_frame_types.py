@@ -585,3 +585,24 @@ def test_items_of_64_bits_are_those_of_numpy(tmp_path):
         assert {type(each) for each in frame.to_numpy([name])[name]} == {kind}
     with colonnade.open(path, "Events") as data:
         assert {type(each) for each in data.arrays(library="np")["i"]} == {np.int64}
+
+
+def test_cached_columns_keep_the_types_of_their_fields(tmp_path: Path) -> None:
+    types = {
+        "a": "std::array<float,2>",
+        "m": "std::map<std::string,std::int32_t>",
+        "s": "std::set<std::int32_t>",
+        "d": "Double32_t",
+        "b": "std::bitset<9>",
+        "u": "std::unique_ptr<float>",
+    }
+    with colonnade.create(tmp_path / "f.root", "Events", types) as writer:
+        writer.fill(a=[1, 2], m={"x": 1}, s=[1], d=0.5, b=[True] * 9, u=None)
+    frame = DataFrame("Events", tmp_path / "f.root").alias("other", "m").define("z", "a")
+    cached = frame.redefine("s", "s").redefine("d", "d + 1").cache([*types, "other", "z"])
+    cached.snapshot(tmp_path / "g.root", "Events", [*types, "other", "z"])
+    with colonnade.open(tmp_path / "f.root") as data, colonnade.open(tmp_path / "g.root") as copied:
+        found = {name: copied.schema[name].type for name in [*types, "other", "z"]}
+        assert found == {**types, "d": "double", "other": types["m"], "z": types["a"]}
+        for name in ["a", "m", "s", "b", "u"]:
+            assert copied[name].to_list() == data[name].to_list()

@@ -714,8 +714,9 @@ class Actions(Node):
         if place is not None:
             return self._cached_at(columns, place)
         names = self._select(columns)
-        kept = self._book("take", self._texts(names), {"names": names}, _columns, "cache").value
-        source = _core.array_source([(name, values) for name, values in kept])
+        texts = self._texts(names)
+        kept = self._book("take", texts, {"names": names}, _columns, "cache").value
+        source = self._graph.kept_columns(self._node, texts, kept)
         before = self._session
         session = Session(
             source, f"columns of {before.place}", self.threads, before.progress, before.block_entries

@@ -92,8 +92,9 @@ FrameGraphPtr cached_frame(FrameGraph& graph, NodeId node, std::vector<std::stri
   FrameOptions options = graph.options;
   options.first = 0;
   options.last = ~std::uint64_t{0};
-  return std::make_shared<FrameGraph>(
-      frame::array_source(std::move(std::get<frame::ArraysValue>(value).columns)), std::move(options));
+  std::vector<frame::NamedValues>& kept = std::get<frame::ArraysValue>(value).columns;
+  for (frame::NamedValues& column : kept) column.stored = graph.graph.stored_field(node, column.name);
+  return std::make_shared<FrameGraph>(frame::array_source(std::move(kept)), std::move(options));
 }
 
 std::vector<std::string> frame_whole_columns(const FrameGraph& graph, NodeId node) {

@@ -182,6 +182,8 @@ class Graph {
   // The filters, ranges, aliases and variations above, from the top; at the top those of the whole graph.
   std::vector<NodeNames> names_above(NodeId node) const;
   ValueType column_type(NodeId node, const std::string& expression) const;
+  // See Source::stored_field; null if the column is computed.
+  std::shared_ptr<const Field> stored_field(NodeId node, const std::string& column) const;
   bool has_column(NodeId node, const std::string& name) const;
   // Whether a new column cannot have the name: there is a column, or a field that cannot be one.
   bool is_taken(NodeId node, const std::string& name) const;

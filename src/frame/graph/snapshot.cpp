@@ -98,16 +98,19 @@ std::unique_ptr<ResultAccumulator> Graph::State::accumulator(const ResultSpec& s
   std::vector<ValueType> types;
   std::vector<StoredField> stored;
   for (const ExpressionId id : arguments) {
-    const Expression& argument = (*pool)[id];
-    types.push_back(argument.type);
-    if (spec.kind == "snapshot")
-      stored.push_back(argument.op == Op::column ? source->stored_field(argument.column) : nullptr);
+    types.push_back((*pool)[id].type);
+    if (spec.kind == "snapshot") stored.push_back(stored_field(id));
   }
   auto made = make_accumulator(spec, types, stored);
   if (auto* const writes = dynamic_cast<WritesClasses*>(made.get()))
     writes->find_class_infos_by(
         [source = source](const dataset::ClassNames& names) { return class_infos(*source, names); });
   return made;
+}
+
+StoredField Graph::State::stored_field(ExpressionId id) const {
+  const Expression& expression = (*pool)[id];
+  return expression.op == Op::column ? source->stored_field(expression.column) : nullptr;
 }
 
 void Graph::State::expand_snapshot(BookedResult& result) {

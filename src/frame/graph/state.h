@@ -259,6 +259,7 @@ struct Graph::State {
   // ---- snapshot.cpp
   std::unique_ptr<ResultAccumulator> accumulator(const ResultSpec& spec,
                                                  std::span<const ExpressionId> arguments) const;
+  StoredField stored_field(ExpressionId id) const;
   void expand_snapshot(BookedResult& result);
 
   const Node& node(NodeId id) const;

@@ -110,6 +110,12 @@ ValueType Graph::column_type(NodeId node, const std::string& expression) const {
   return (*state_->pool)[state_->bind(state_->node(node).names, expression).nominal].type;
 }
 
+std::shared_ptr<const Field> Graph::stored_field(NodeId node, const std::string& column) const {
+  Garbage garbage;
+  state_->settle(garbage);
+  return state_->stored_field(state_->bind(state_->node(node).names, column).nominal);
+}
+
 bool Graph::has_column(NodeId node, const std::string& name) const {
   try {
     return state_->find(state_->node(node).names, name, 0, nullptr).has_value();

@@ -136,6 +136,10 @@ class ArraySource final : public Source {
   }
   const ValueType& type(std::uint32_t column) const override { return (*columns_)[column].values->type; }
   const std::string& path(std::uint32_t column) const override { return (*columns_)[column].path; }
+  std::shared_ptr<const Field> stored_field(std::uint32_t column) const override {
+    const auto given = std::ranges::find(given_, path(column), &NamedValues::name);
+    return given != given_.end() ? given->stored : nullptr;
+  }
   bool has(std::uint32_t, unsigned) const override { return true; }
   std::vector<std::string> names() const override {
     std::vector<std::string> names;

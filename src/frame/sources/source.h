@@ -135,6 +135,7 @@ std::shared_ptr<Source> empty_source(std::uint64_t entries);
 struct NamedValues {
   std::string name;
   ValuesPtr values;
+  std::shared_ptr<const Field> stored = nullptr;  // where they come from, see Source::stored_field
 };
 std::shared_ptr<Source> array_source(std::vector<NamedValues> columns);
 // The columns of the others in addition to those of the first, see friends.h.
