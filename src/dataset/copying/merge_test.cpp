@@ -9,11 +9,32 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <regex>
 
 #include "dataset/copying/provenance.h"
 #include "dataset/test_hostile_files.h"
 #include "dataset/test_round_trip.h"
 #include "page/page_source.h"
+
+namespace merge_test {
+
+// Two versions of a class.
+inline auto first_hit() {
+  struct Hit {
+    float x = 0;
+    int gone = 7;
+  };
+  return Hit();
+}
+inline auto second_hit() {
+  struct Hit {
+    std::vector<int> added;
+    float x = 0;
+  };
+  return Hit();
+}
+
+}  // namespace merge_test
 
 namespace colonnade {
 namespace {
@@ -339,6 +360,101 @@ TEST(Merge, SaysWhichPropertyDiffers) {
             start + "has the field version 1, not 0");
   EXPECT_EQ(problem([](FieldDescriptor& x) { x.type_alias = "Length"; }),
             start + "has the type alias 'Length', not none");
+}
+
+template <class Hit>
+void write_nested(const std::string& uri, int count) {
+  auto model = Model::create();
+  const auto pair = model->make_field<std::pair<int, Hit>>("pair");
+  const auto map = model->make_field<std::map<int, Hit>>("map");
+  const auto maybe = model->make_field<std::vector<std::variant<int, Hit, std::vector<Hit>>>>("maybe");
+  const auto tuple = model->make_field<std::tuple<std::array<Hit, 2>, int>>("tuple");
+  const auto writer = Writer::recreate(std::move(model), "Data", uri, {.compression = "zstd:1"});
+  for (int i = 0; i < count; ++i) {
+    const auto hit = [&](int k) {
+      Hit made;
+      made.x = static_cast<float>(10 * i + k);
+      return made;
+    };
+    *pair = {i, hit(0)};
+    map->clear();
+    for (int k = 0; k < i % 4; ++k) map->emplace(k, hit(k));
+    *maybe = {i, hit(1), std::vector<Hit>(static_cast<std::size_t>(i % 3), hit(2)), hit(3)};
+    maybe->resize(static_cast<std::size_t>(i % 5));
+    *tuple = {{hit(4), hit(5)}, i};
+    writer->fill();
+    if (i % 3 == 2) writer->commit_cluster();
+  }
+  writer->close();
+}
+
+// The types of pairs, maps and variants name a class, of which the inputs have several versions.
+TEST(Merge, TakesClassesThatChangedWhereverTheyAre) {
+  using First = decltype(merge_test::first_hit());
+  using Second = decltype(merge_test::second_hit());
+  const MemoryFile first, second;
+  write_nested<First>(first, 13);
+  write_nested<Second>(second, 11);
+  const std::vector<std::string> inputs = {first.uri(), second.uri()};
+  for (const MergeMode mode : {MergeMode::union_, MergeMode::filter})
+    for (const bool is_decoded : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} {}", static_cast<int>(mode), is_decoded));
+      const bool has_all = mode == MergeMode::union_;
+      std::vector<std::string> expected;
+      for (const std::string& text : texts(first))
+        expected.push_back(std::regex_replace(text, std::regex(R"(, "gone": 7\})"),
+                                              has_all ? R"(, "gone": 7, "added": []})" : "}"));
+      for (const std::string& text : texts(second))
+        expected.push_back(
+            std::regex_replace(text, std::regex(R"(\{"added": \[\], "x": (\d+)\})"),
+                               has_all ? R"({"x": $1, "gone": 0, "added": []})" : R"({"x": $1})"));
+      MergeOptions options = with(mode);
+      if (is_decoded) options.copying.approximate_cluster_size = 100'000;
+      const MemoryFile to;
+      const auto report = merge(inputs, to.uri(), options).data_sets.front();
+      EXPECT_TRUE(report.verified);
+      EXPECT_EQ(report.mode, is_decoded ? CopyMode::decode : CopyMode::pages);
+      EXPECT_EQ(texts(to), expected);
+    }
+  EXPECT_EQ(error_of([&] { merge(inputs, MemoryFile().uri()); }).kind(), ErrorKind::schema);
+}
+
+// A class whose member became a Double32_t, as ROOT calls a double that is stored as a float.
+TEST(Merge, TakesOtherNamesOfTheSameType) {
+  const MemoryFile exact, rounded;
+  const auto fill = [](const std::string& uri, const char* type) {
+    auto model = Model::create();
+    model->add_field(make_field("x", type));
+    model->add_field(make_field("many", fmt::format("std::vector<{}>", type)));
+    const auto writer = Writer::recreate(std::move(model), "Data", uri, {.compression = "zstd:1"});
+    for (int i = 0; i < 5; ++i) {
+      *writer->model().default_entry().ptr<double>("x") = i + 0.1;
+      *writer->model().default_entry().ptr<std::vector<double>>("many") = {i + 0.1, 2.5};
+      writer->fill();
+    }
+    writer->close();
+  };
+  fill(exact.uri(), "double");
+  fill(rounded.uri(), "Double32_t");
+  const MemoryFile* const inputs[] = {&exact, &rounded};
+  for (const std::size_t first : {std::size_t{0}, std::size_t{1}}) {
+    const std::vector<std::string> uris = {inputs[first]->uri(), inputs[1 - first]->uri()};
+    std::vector<std::string> expected = texts(uris[0]);
+    for (const std::string& text : texts(uris[1])) expected.push_back(text);
+    for (const MergeMode mode : {MergeMode::union_, MergeMode::filter})
+      for (const bool is_decoded : {false, true}) {
+        const MemoryFile to;
+        MergeOptions options = with(mode);
+        if (is_decoded) options.copying.approximate_cluster_size = 100'000;
+        EXPECT_TRUE(merge(uris, to.uri(), options).data_sets.front().verified);
+        EXPECT_EQ(texts(to), expected);
+        EXPECT_EQ(Reader::open("Data", to.uri())->descriptor().fields[0].type_alias,
+                  first == 0 ? "" : "Double32_t");
+      }
+    const auto error = error_of([&] { merge(uris, MemoryFile().uri()); });
+    EXPECT_THAT(error.problem(), ::testing::HasSubstr("the type alias"));
+    EXPECT_THAT(error.advice(), ::testing::StartsWith("take the fields that all have"));
+  }
 }
 
 // No other mode merges fields of different types or sources.

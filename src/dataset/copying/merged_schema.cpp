@@ -98,17 +98,17 @@ void MergedSchema::add(const Descriptor& schema) {
   if ((schema.feature_flags & ~to_.feature_flags) != 0 && options_.behind)
     fail_encoding("it has feature flags that the existing data set does not have", "");
   to_.feature_flags |= schema.feature_flags;
-  add_level(schema, schema.top_level_fields(), top, false);
+  add_level(schema, schema.top_level_fields(), top);
   std::vector<std::uint32_t> field_of(schema.fields.size(), invalid_id);
   for (const FieldDescriptor& field : schema.fields)  // parents come before children
     field_of[field.id] = find(field.parent == field.id ? top : field_of[field.parent], field.name);
   project(schema, field_of);
 }
 
-// `is_frozen`: below a variant, pair or tuple, whose parts are what its type says.
+// The parts of all but records are what the type says.
 void MergedSchema::add_level(const Descriptor& from, const std::vector<std::uint32_t>& fields,
-                             std::uint32_t parent, bool is_frozen) {
-  const bool is_exact = is_frozen || (parent != top && !has_members(to_.fields[parent]));
+                             std::uint32_t parent) {
+  const bool is_exact = parent != top && !has_members(to_.fields[parent]);
   check_lacks(from, fields, parent, is_exact);
   for (const std::uint32_t id : fields) {
     const FieldDescriptor& field = from.fields[id];
@@ -126,9 +126,7 @@ void MergedSchema::add_level(const Descriptor& from, const std::vector<std::uint
     }
     check_same(from, to_.fields[same], field);
     if (!field.source_field) add_columns(from, field, same);
-    const bool freezes =
-        field.role == FieldRole::variant || (field.role == FieldRole::record && !has_members(field));
-    add_level(from, children_of(from, id), same, is_frozen || freezes);
+    add_level(from, children_of(from, id), same);
   }
 }
 
@@ -148,10 +146,11 @@ void MergedSchema::check_same(const Descriptor& from, const FieldDescriptor& a,
   const std::string path = to_.path_of(a.id);
   if (type_text(a) != type_text(b))
     fail_in_every_mode(fmt::format("the field '{}' is {}, not {}", path, type_text(b), type_text(a)), path);
-  // Only versions of classes are free in some modes.
-  if (std::string why = property_difference(to_, a, from, b, !has_members(a)); !why.empty())
+  // Only versions of classes and other names of the same types are free in some modes.
+  if (std::string why = property_difference(to_, a, from, b, {.alias = true, .versions = has_members(a)});
+      !why.empty())
     fail_in_every_mode(std::move(why), path);
-  if (options_.fields != MergeMode::strict || !has_members(a)) return;
+  if (options_.fields != MergeMode::strict) return;
   if (std::string why = property_difference(to_, a, from, b); !why.empty()) fail(std::move(why), path);
 }
 

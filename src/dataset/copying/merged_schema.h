@@ -62,8 +62,7 @@ class MergedSchema {
 
   void index(std::uint32_t field);
   std::uint32_t find(std::uint32_t parent, const std::string& name) const;
-  void add_level(const Descriptor& from, const std::vector<std::uint32_t>& fields, std::uint32_t parent,
-                 bool is_frozen);
+  void add_level(const Descriptor& from, const std::vector<std::uint32_t>& fields, std::uint32_t parent);
   void add_field(const Descriptor& from, std::uint32_t field, std::uint32_t parent);
   void check_same(const Descriptor& from, const FieldDescriptor& a, const FieldDescriptor& b) const;
   void check_lacks(const Descriptor& from, const std::vector<std::uint32_t>& fields, std::uint32_t parent,

@@ -248,17 +248,17 @@ std::string source_path(const Descriptor& descriptor, const FieldDescriptor& fie
 }
 
 std::string property_difference(const Descriptor& first, const FieldDescriptor& a, const Descriptor& second,
-                                const FieldDescriptor& b, bool with_versions) {
+                                const FieldDescriptor& b, FreeProperties free) {
   const std::string start = fmt::format("the field '{}'", first.path_of(a.id));
   if (a.role != b.role || a.raw_role != b.raw_role)
     return fmt::format("{} is {}, not {}", start, role_text(b), role_text(a));
-  if (a.type_alias != b.type_alias)
+  if (!free.alias && a.type_alias != b.type_alias)
     return fmt::format("{} has the type alias {}, not {}", start, alias_text(b), alias_text(a));
   const std::string a_source = source_path(first, a);
   const std::string b_source = source_path(second, b);
   if (a_source != b_source)
     return fmt::format("{} is {}, not {}", start, projection_text(b_source), projection_text(a_source));
-  if (!with_versions) return {};
+  if (free.versions) return {};
   if (a.type_version != b.type_version)
     return fmt::format("{} has version {} of the type '{}', not {}", start, b.type_version, type_text(b),
                        a.type_version);

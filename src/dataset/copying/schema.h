@@ -62,9 +62,14 @@ void widen_for_zero(ColumnDescriptor& column, ElementType element);
 std::string type_text(const FieldDescriptor& field);
 // The path of what a projected field shows; empty for others.
 std::string source_path(const Descriptor& descriptor, const FieldDescriptor& field);
+// Properties in which two fields may differ.
+struct FreeProperties {
+  bool alias = false;  // how a program spells the type: "Double32_t" says no more than "double"
+  bool versions = false;
+};
 // Says in what the second field, `b`, differs from the first of the same path and type; empty if in nothing.
 std::string property_difference(const Descriptor& first, const FieldDescriptor& a, const Descriptor& second,
-                                const FieldDescriptor& b, bool with_versions = true);
+                                const FieldDescriptor& b, FreeProperties free = {});
 // Says in what the second schema first differs from the first; empty if it does not.
 std::string first_difference(const Descriptor& first, const Descriptor& second);
 

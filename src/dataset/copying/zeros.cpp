@@ -1,8 +1,6 @@
 // See zeros.h.
 #include "dataset/copying/zeros.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -68,9 +66,24 @@ void CopyZeros::add_late(std::size_t cluster, const FieldDescriptor& field,
 std::uint64_t CopyZeros::values_of(std::uint32_t id, std::size_t cluster) {
   const FieldDescriptor& field = source_->descriptor().fields[id];
   const std::uint64_t factor = std::max<std::uint64_t>(field.array_size, 1);
-  const std::uint64_t places = field.parent == id ? source_->descriptor().clusters[cluster].entries
-                                                  : values_below(field.parent, cluster);
-  return places * factor;
+  if (field.parent == id) return source_->descriptor().clusters[cluster].entries * factor;
+  const FieldDescriptor& parent = source_->descriptor().fields[field.parent];
+  return factor * (parent.role == FieldRole::variant ? values_of_alternative(parent, id, cluster)
+                                                     : values_below(parent.id, cluster));
+}
+
+std::uint64_t CopyZeros::values_of_alternative(const FieldDescriptor& variant, std::uint32_t id,
+                                               std::size_t cluster) {
+  const auto place = std::find(variant.children.begin(), variant.children.end(), id);
+  const auto tag = static_cast<std::uint32_t>(place - variant.children.begin()) + 1;
+  page::ColumnReader switches(*source_, columns_of(variant, 0), ElementType::switch_);
+  const std::uint64_t all = values_of(variant.id, cluster);
+  if (all > switches.elements(cluster))
+    fail(variant.id, cluster, "the variant has fewer values than its place asks for");
+  std::uint64_t values = 0;
+  for (std::uint64_t i = 0; i < all; ++i)
+    if (switches.at<SwitchElement>(cluster, i).tag == tag) ++values;
+  return values;
 }
 
 std::uint64_t CopyZeros::values_below(std::uint32_t id, std::size_t cluster) {
@@ -79,7 +92,8 @@ std::uint64_t CopyZeros::values_below(std::uint32_t id, std::size_t cluster) {
   const std::uint64_t values = values_of(id, cluster);
   if (field.role != FieldRole::collection || values == 0) return values;
   page::ColumnReader ends(*source_, columns_of(field, 0), ElementType::index);
-  if (values > ends.elements(cluster)) fail(id, cluster, "has fewer values than its place asks for");
+  if (values > ends.elements(cluster))
+    fail(id, cluster, "the collection has fewer values than its place asks for");
   const std::uint64_t items = ends.at<std::uint64_t>(cluster, values - 1);
   check_items(field, cluster, items);
   return items;
@@ -89,7 +103,7 @@ void CopyZeros::fail(std::uint32_t field, std::size_t cluster, const char* probl
   ErrorContext where = source_->context();
   where.field = source_->descriptor().path_of(field);
   where.cluster = cluster;
-  throw Error(ErrorKind::format, fmt::format("the collection {}", problem), "", std::move(where));
+  throw Error(ErrorKind::format, problem, "", std::move(where));
 }
 
 // Before as many zeros are made.
@@ -98,12 +112,12 @@ void CopyZeros::check_items(const FieldDescriptor& collection, std::size_t clust
   constexpr std::uint64_t most_uncounted = std::uint64_t{1} << 34;
   const auto counting = counting_column(source_->descriptor(), collection.children.front());
   if (!counting) {
-    if (items > most_uncounted) fail(collection.id, cluster, "claims more items than can be");
+    if (items > most_uncounted) fail(collection.id, cluster, "the collection claims more items than can be");
     return;
   }
   page::ColumnReader counted(*source_, counting->columns, counting->element);
   if (counted.elements(cluster) / std::max<std::uint64_t>(counting->per_value, 1) < items)
-    fail(collection.id, cluster, "claims more items than there are");
+    fail(collection.id, cluster, "the collection claims more items than there are");
 }
 
 }  // namespace colonnade::dataset

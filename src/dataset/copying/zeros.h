@@ -24,6 +24,8 @@ class CopyZeros {
   void add_late(std::size_t cluster, const FieldDescriptor& field,
                 std::vector<page::FilledColumn>& into) const;
   std::uint64_t values_of(std::uint32_t field, std::size_t cluster);
+  std::uint64_t values_of_alternative(const FieldDescriptor& variant, std::uint32_t alternative,
+                                      std::size_t cluster);
   std::uint64_t values_below(std::uint32_t field, std::size_t cluster);
   void check_items(const FieldDescriptor& collection, std::size_t cluster, std::uint64_t items) const;
   [[noreturn]] void fail(std::uint32_t field, std::size_t cluster, const char* problem) const;
