@@ -1,4 +1,7 @@
-"""Random classes that ROOT writes, in random encodings and with late fields: as ROOT reads them, and after copies."""
+"""Random classes that ROOT writes, in random encodings and with late fields: as ROOT reads them, and after copies.
+
+Two versions of a class in one merged file: each version of the program reads all entries.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 import pytest
 from comparing import all_differences
 from programs import dump
+from root_worker import RootWorker
 
 import colonnade
 
@@ -36,3 +40,28 @@ def test_classes_of_root(root, tmp_path, seed):
     read = root.dump(again)[DATA_SET]["values"]
     assert read == values
     assert root.printed == ""
+
+
+@pytest.fixture(scope="module")
+def later_root():
+    """ROOT in another process, since a class has one version in a process."""
+    with RootWorker() as worker:
+        yield worker
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_classes_in_two_versions(root, later_root, tmp_path, seed):
+    files = [tmp_path / "first.root", tmp_path / "second.root"]
+    workers = [root, later_root]
+    for version, (worker, path) in enumerate(zip(workers, files, strict=True), 1):
+        assert all_differences(worker.call("write_version", seed, str(path), version), dump(path)) == []
+    parts = [[worker.dump(path)[DATA_SET]["values"] for path in files] for worker in workers]
+    union = {"mode": "union"}
+    for way in (union, {**union, "cluster_size": 200, "page_size": 64}, {"mode": "filter"}):
+        merged = tmp_path / "merged.root"
+        colonnade.merge(merged, files, verify="values", overwrite=True, **way)
+        for worker, (before, after) in zip(workers, parts, strict=True):
+            rows = worker.dump(merged)[DATA_SET]["values"]
+            assert list(rows) == list(before)
+            if way["mode"] == "union":
+                assert rows == {name: before[name] + after[name] for name in rows}

@@ -51,6 +51,14 @@ def write_classes(seed: int, path: str) -> dict[str, Any]:
     }
 
 
+def write_version(seed: int, path: str, version: int) -> dict[str, Any]:
+    """Write a version of the classes of a seed; what ROOT reads from them."""
+    return {
+        name: {**content, "values": root_dump.expanded(content["values"])}
+        for name, content in root_write_classes.write_version(seed, path, version).items()
+    }
+
+
 def write_feature(name: str, path: str) -> dict[str, Any]:
     """Write a file with a feature of root_write_features; what ROOT reads from it."""
     return {
