@@ -23,6 +23,7 @@ import uproot
 import colonnade
 from colonnade import threads
 from colonnade.cli import main
+from colonnade.importing import table_files
 
 LEAVES = [
     pa.int8(), pa.uint16(), pa.int32(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.bool_(), pa.string(),
@@ -793,3 +794,32 @@ def test_an_export_without_memory_says_so(tmp_path, monkeypatch):
         colonnade.ResourceError, match=r"not enough memory to write .*; try: a smaller step_size="
     ):
         colonnade.export(tmp_path / "t.root", tmp_path / "u.csv")
+
+
+def test_wide_files_are_compared_without_lists_of_their_names_per_column(monkeypatch):
+    class Schema:
+        """Counts how often Arrow would make a list of all names."""
+
+        def __init__(self, names):
+            self.lists = 0
+            self._names = names
+
+        @property
+        def names(self):
+            self.lists += 1
+            return list(self._names)
+
+    monkeypatch.setattr(table_files, "_check_decimals", lambda *schemas: None)
+    monkeypatch.setattr(pa, "unify_schemas", lambda schemas, **options: schemas[0])
+    names = [f"c{number}" for number in range(500)]
+    files = [(f"{number}.parquet", Schema(names)) for number in range(3)]
+    assert table_files._common(files) is files[0][1]
+    assert sum(schema.lists for _, schema in files) < 10
+
+
+def test_import_of_columns_whose_names_have_dots_and_missing_values(tmp_path):
+    table = pa.table({"a.b": [1, None], "a": [1, 2], "a.b.c": [1, 2], "d": [{"e": 1}, {"e": None}]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    colonnade.import_table(tmp_path / "t.parquet", tmp_path / "f.root")
+    types = colonnade.open(tmp_path / "f.root").typenames()
+    assert [name for name, kind in types.items() if kind.startswith("std::optional")] == ["a_b"]

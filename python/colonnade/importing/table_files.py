@@ -7,6 +7,7 @@ import io
 import os
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -213,7 +214,8 @@ def _add_keys(parts: Sequence[_Part], folder: str) -> None:
         schema = factory.inspect(fragments=0)
     for part, found in zip(parts, factory.finish(schema).get_fragments(), strict=True):
         keys = dataset.get_partition_keys(found.partition_expression)
-        part.keys = {n: keys[n] for n in schema.names if n in keys and n not in part.schema.names}
+        own = set(part.schema.names)
+        part.keys = {n: keys[n] for n in schema.names if n in keys and n not in own}
         part.types_of_keys = schema
 
 
@@ -222,11 +224,13 @@ def _common(schemas: Sequence[tuple[str, pa.Schema]]) -> pa.Schema:
     import pyarrow as pa
 
     first = schemas[0][1]
+    common = dict.fromkeys(first.names)
     for path, this in schemas:
-        for name in [*first.names, *this.names]:
-            if this.names.count(name) > 1:
+        own = Counter(this.names)  # Arrow makes a list of all whenever it is asked
+        for name in [*common, *own]:
+            if own[name] > 1:
                 raise SchemaError(f"two columns have the name '{name}'", "rename one of them", uri=path)
-            if name not in first.names or name not in this.names:
+            if name not in common or name not in own:
                 why = f"'{name}' is not in all of them"
                 raise SchemaError(f"the files have different columns: {why}", _ONE_BY_ONE, uri=path)
         _check_decimals(first, this, path)
@@ -502,9 +506,8 @@ class _Csv(_Part):
                     uri=self.path,
                     field=one.name,
                 )
-        doubles = [
-            one.name for one in schema if one.type == pa.float64() and schema.names.count(one.name) == 1
-        ]
+        counts = Counter(schema.names)
+        doubles = [one.name for one in schema if one.type == pa.float64() and counts[one.name] == 1]
         if not doubles:
             return schema
         kinds = dict.fromkeys(doubles, pa.string())
@@ -574,7 +577,8 @@ class _Json(_Part):
         """See `_Part`."""
         import pyarrow as pa
 
-        known = [schema.field(one.name) if one.name in schema.names else one for one in self.schema]
+        wanted = set(schema.names)
+        known = [schema.field(one.name) if one.name in wanted else one for one in self.schema]
         with self._open(pa.schema(known)) as reader:
             for batch in reader:
                 yield from _steps(batch.select(schema.names), batch_size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -210,7 +211,7 @@ class _Table:
     ) -> None:
         self._source, self._batch_size, self._decimals, self.bytes = source, batch_size, decimals, 0
         self.files = [part.path for part in source.parts]
-        names = source.schema.names
+        names = dict.fromkeys(source.schema.names)
         asked = chosen_names(columns) or names
         chosen_columns = list(dict.fromkeys(found for each in asked for found in _matching(each, names)))
         missing = [name for name in [*chosen_columns, *rename] if name not in names]
@@ -333,11 +334,12 @@ class _Table:
                     counts = chunk.statistics
                     if counts is None or not counts.has_null_count or counts.null_count:
                         # A dot may be part of a column's name.
-                        doubtful |= {n for n in unsure if f"{chunk.path_in_schema}.".startswith(f"{n}.")}
+                        parts = chunk.path_in_schema.split(".")
+                        doubtful |= unsure & set(itertools.accumulate(parts, "{}.{}".format))
         return [name for name in self.fields if name in doubtful]
 
 
-def _matching(column: str, names: Sequence[str]) -> list[str]:
+def _matching(column: str, names: Mapping[str, object]) -> list[str]:
     """The columns that a wildcard matches, or the name itself."""
     if column in names or not is_wildcard(column):
         return [column]
