@@ -1045,3 +1045,22 @@ def test_a_frame_without_columns_says_so(tmp_path):
     for use in ("to_awkward", "to_numpy", "to_arrow", "display", "summary"):
         with pytest.raises(colonnade.UsageError, match="there are no columns"):
             getattr(colonnade.DataFrame(3), use)()
+
+
+def test_all_entries_are_counted_without_a_pass_over_them(tmp_path):
+    frame = DataFrame(300_000_000)
+    counts = [frame.count(), frame.count()]
+    assert [each.value for each in counts] == [300_000_000] * 2
+    assert (frame._session.last_run.parts, frame._session.last_run.blocks) == (1, 1)
+    assert DataFrame(2**62).count().value == 2**62
+    files = [str(tmp_path / f"{number}.root") for number in range(3)]
+    for number, file in enumerate(files):
+        with colonnade.create(file, "Events", {"x": "float"}) as writer:
+            writer.extend({"x": np.arange(10.0 * number)})
+    chain = colonnade.open(files)
+    assert DataFrame(chain, entries=(5, 25)).count().value == 20
+    frame = DataFrame(chain)
+    booked = frame.count(), frame.filter("x < 5").count(), frame.range(3, 20).count(), frame.sum("x")
+    assert [each.value for each in booked] == [30, 10, 17, 45 + 190]
+    varied = colonnade.variations_for(DataFrame(chain).vary("x", "{x - 1, x + 1}", 2).count())
+    assert {varied[name] for name in varied} == {30}

@@ -44,6 +44,8 @@ BlockRunner::BlockRunner(const Schedule& schedule, const RunOptions& options)
 void BlockRunner::start(PartRun& part, Cursor& cursor) {
   part_ = &part;
   cursor_ = &cursor;
+  block_entries_ = part.last - part.first;
+  if (schedule_->only_counts) return;
   cursor_->expect(schedule_->columns, schedule_->certain);
   block_entries_ = block_entries_of_part();
 }

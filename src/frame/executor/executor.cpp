@@ -70,7 +70,8 @@ void Worker::go_through(std::size_t number) {
   auto part = std::make_unique<PartRun>(*pass_, number, pass_->schedule_of(number), job.part, slot_);
   if (!pass_->is_void(number)) {
     open(number);
-    cursor_->start(job.part, pass_->next_of(slot_, job.program));
+    // A part that nothing is read from may lie in several files.
+    if (!schedule_->only_counts) cursor_->start(job.part, pass_->next_of(slot_, job.program));
     at_ = job.part.last;
     runner_->start(*part, *cursor_);
     go_through_blocks(*part);

@@ -140,6 +140,11 @@ void RunningPass::lay_out() {
     ahead_ = std::max(ahead_, schedule.program->source->parts_ahead());
     if (schedule.first >= schedule.last) continue;
     if (all_ended(schedule, [&](std::size_t r) { return reached_[p][r]; })) continue;
+    if (schedule.only_counts) {
+      jobs_.push_back({{.first = schedule.first, .last = schedule.last}, p});
+      total_ += schedule.last - schedule.first;
+      continue;
+    }
     for (const Part& cut : schedule.program->source->parts(schedule.first, schedule.last)) {
       const Part part = with_whole_blocks(cut, schedule, *options_);
       jobs_.push_back({part, p});

@@ -16,6 +16,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "frame/results/counts.h"
+
 namespace colonnade::frame {
 
 namespace {
@@ -651,6 +653,9 @@ void ScheduleBuilder::place_values() {
 
 Schedule::Schedule(const Program& from) : program(&from) {
   ScheduleBuilder(from, *this).build();
+  only_counts = !from.outputs.empty() && std::ranges::all_of(from.outputs, [](const Output& output) {
+    return output.selection == 0 && output.arguments.empty() && is_count(*output.accumulator);
+  });
 }
 
 }  // namespace colonnade::frame

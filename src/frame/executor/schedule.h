@@ -105,6 +105,7 @@ struct Schedule {
   std::vector<CountedRange> ranges;    // parents first
   std::uint32_t outputs_without_range = 0;
   bool large_blocks = false;  // for expensive calls
+  bool only_counts = false;   // all outputs count all entries: nothing has to be computed
   // Entries outside of this range cannot reach an output.
   std::uint64_t first = 0;
   std::uint64_t last = 0;

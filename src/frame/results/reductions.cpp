@@ -11,6 +11,7 @@
 #include <string>
 
 #include "colonnade/error.h"
+#include "frame/results/counts.h"
 #include "frame/results/element_visit.h"
 #include "frame/results/kinds.h"
 #include "frame/results/reduction_loops.h"
@@ -516,6 +517,10 @@ std::unique_ptr<ResultAccumulator> make_of_one(const Request& request) {
 }
 
 }  // namespace
+
+bool is_count(const Accumulator& accumulator) noexcept {
+  return dynamic_cast<const StateAccumulator<CountState, Settings>*>(&accumulator) != nullptr;
+}
 
 std::unique_ptr<ResultAccumulator> make_count(const Request& request) {
   require_arguments(request.spec, request.types, 0, 0, "no arguments");
