@@ -30,6 +30,9 @@
 namespace colonnade {
 
 class AttributeSet;
+namespace container {
+class ReadContainer;
+}
 namespace dataset {
 class FieldFinder;
 }
@@ -80,7 +83,7 @@ class Reader {
     if constexpr (std::is_void_v<T>) {
       return view(path);
     } else {
-      return View<T>(source_, path);
+      return View<T>(source_, path, stored_field(path));
     }
   }
   View<void> view(std::string_view path);                              // in its stored type
@@ -131,9 +134,11 @@ class Reader {
  private:
   friend class AttributeSet;
   friend class ChainReader;
+  friend class DataSets;
   explicit Reader(std::shared_ptr<page::PageSource> source);
   void connect_model();
   const dataset::FieldFinder& finder();
+  std::uint32_t stored_field(std::string_view path);
   void verify_pages(std::uint32_t column, const std::function<void()>& page_done);
   void verify_structure(const FieldDescriptor& field);
 
@@ -142,6 +147,28 @@ class Reader {
   bool connected_ = false;
   std::shared_ptr<const dataset::FieldFinder> finder_;
   std::map<std::string, View<void>> text_views_;  // kept, so that printing many entries reads each page once
+};
+
+// Opens many data sets of one file or store: what lists them is read once, not once for each. One thread at a
+// time; the readers are independent of it.
+class DataSets {
+ public:
+  // Throws ErrorKind::io, format, unsupported.
+  explicit DataSets(std::string uri, const ReadOptions& options = {});
+  ~DataSets();
+  DataSets(const DataSets&) = delete;
+  DataSets& operator=(const DataSets&) = delete;
+
+  // Their paths, "Events" or "dir/Events", as data_sets() gives them.
+  const std::vector<std::string>& names() const noexcept { return names_; }
+  // As Reader::open().
+  std::unique_ptr<Reader> open(std::string_view name);
+
+ private:
+  std::string uri_;
+  ReadOptions options_;
+  std::shared_ptr<container::ReadContainer> container_;  // null: to be opened again
+  std::vector<std::string> names_;
 };
 
 // The data sets of a file, "Events" or "dir/Events", and the other objects in it.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,7 +68,9 @@ namespace detail {
 // <cluster, index>.
 class ViewCore {
  public:
-  ViewCore(std::shared_ptr<page::PageSource> source, std::string_view path, std::unique_ptr<Field> field);
+  // `stored`: the number of the stored field, if it is known: a search for each of many fields takes long.
+  ViewCore(std::shared_ptr<page::PageSource> source, std::string_view path, std::unique_ptr<Field> field,
+           std::optional<std::uint32_t> stored = std::nullopt);
   ViewCore(ViewCore&&) noexcept;
   ViewCore& operator=(ViewCore&&) noexcept;
   ~ViewCore();
@@ -161,8 +164,9 @@ struct CollectionBlock {
 template <class T>
 class View {
  public:
-  View(std::shared_ptr<page::PageSource> source, std::string_view path)
-      : core_(std::move(source), path, make_field<T>(path)), value_(make_value()) {}
+  View(std::shared_ptr<page::PageSource> source, std::string_view path,
+       std::optional<std::uint32_t> stored = std::nullopt)
+      : core_(std::move(source), path, make_field<T>(path), stored), value_(make_value()) {}
 
   std::uint64_t size() { return core_.size(); }
   const Field& field() const noexcept { return core_.field(); }
@@ -238,7 +242,8 @@ class View {
 template <>
 class View<void> {
  public:
-  View(std::shared_ptr<page::PageSource> source, std::string_view path, std::unique_ptr<Field> field);
+  View(std::shared_ptr<page::PageSource> source, std::string_view path, std::unique_ptr<Field> field,
+       std::optional<std::uint32_t> stored = std::nullopt);
 
   std::uint64_t size() { return core_.size(); }
   const Field& field() const noexcept { return core_.field(); }
@@ -264,7 +269,8 @@ class View<void> {
 // use(jet_pt(j));
 class CollectionView {
  public:
-  CollectionView(std::shared_ptr<page::PageSource> source, std::string_view path);
+  CollectionView(std::shared_ptr<page::PageSource> source, std::string_view path,
+                 std::optional<std::uint32_t> stored = std::nullopt);
   std::uint64_t size() { return core_.size(); }
   IndexRange operator()(std::uint64_t index) { return core_.collection(index); }
 

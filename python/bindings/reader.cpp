@@ -7,6 +7,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <mutex>
+
 #include "colonnade/attributes.h"
 #include "dtypes.h"
 #include "register.h"
@@ -65,6 +67,25 @@ std::unique_ptr<PyReader> open_reader(const std::string& uri, const std::string&
                                       const ReadOptions& options) {
   return std::make_unique<PyReader>(Reader::open(name, uri, options));
 }
+
+// One thread at a time.
+class PyDataSets {
+ public:
+  PyDataSets(const std::string& uri, const ReadOptions& options) : data_sets_(uri, options) {}
+  nb::typed<nb::list, nb::str> names() const {
+    nb::list names;
+    for (const std::string& name : data_sets_.names()) names.append(text(name));
+    return names;
+  }
+  std::unique_ptr<PyReader> open(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return std::make_unique<PyReader>(data_sets_.open(name));
+  }
+
+ private:
+  DataSets data_sets_;
+  std::mutex mutex_;
+};
 
 void register_options(nb::module_& module) {
   nb::enum_<LocalIo>(module, "LocalIo", "How local files are read.")
@@ -176,6 +197,12 @@ void register_reader(nb::module_& module) {
            nb::sig("def verify(self, progress: collections.abc.Callable[[int, int], object] | None = None) "
                    "-> None"),
            "Decodes every page; progress(pages done, pages) is called now and then.");
+  nb::class_<PyDataSets>(module, "DataSets",
+                         "Opens many data sets of one file; what lists them is read once.")
+      .def(nb::init<const std::string&, const ReadOptions&>(), nb::arg("uri"), nb::arg("options"),
+           nb::call_guard<Interruptible>())
+      .def_prop_ro("names", &PyDataSets::names)
+      .def("open", &PyDataSets::open, nb::arg("name"), nb::call_guard<Interruptible>());
   module.def("open", &open_reader, nb::arg("uri"), nb::arg("name"), nb::arg("options"),
              nb::call_guard<Interruptible>());
 }

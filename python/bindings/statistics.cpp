@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <map>
 #include <unordered_set>
 #include <vector>
 
@@ -49,18 +50,19 @@ std::vector<ColumnStatistics> column_statistics(const Descriptor& descriptor) {
 // Bytes of the decoded elements of some columns, cluster by cluster.
 std::vector<std::uint64_t> cluster_bytes(const Descriptor& descriptor,
                                          const std::vector<std::uint32_t>& columns) {
-  std::vector<std::uint64_t> bytes;
-  std::vector<std::uint64_t> width(descriptor.columns.size(), 0);
+  // Only these are visited: others ask about one column of thousands after the other.
+  std::map<std::uint32_t, std::uint64_t> widths;
   for (const std::uint32_t column : columns)
-    if (column < width.size()) {
+    if (column < descriptor.columns.size()) {
       const ColumnType type = descriptor.columns[column].encoding.type;
-      width[column] = is_known(type) ? size_of(natural_element(type)) : 0;
+      if (is_known(type)) widths[column] = size_of(natural_element(type));
     }
+  std::vector<std::uint64_t> bytes;
   for (const ClusterDescriptor& cluster : descriptor.clusters) {
     std::uint64_t sum = 0;
-    for (const ColumnRange& range : cluster.columns)
-      if (!range.suppressed && range.column < width.size() && width[range.column] > 0)
-        sum += width[range.column] * range.pages.elements();
+    for (const auto& [column, width] : widths)
+      if (column < cluster.columns.size() && !cluster.columns[column].suppressed)
+        sum += width * cluster.columns[column].pages.elements();
     bytes.push_back(sum);
   }
   return bytes;

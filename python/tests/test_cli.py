@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import awkward as ak
 import numpy as np
@@ -18,7 +19,7 @@ from rich.console import Console
 
 import colonnade
 from colonnade import _core
-from colonnade.cli import main
+from colonnade.cli import diff, main
 from colonnade.cli.info import describe
 from colonnade.cli.tables import Column, Table
 from colonnade.cli.treemap import stored_boxes
@@ -412,3 +413,85 @@ def test_output_to_streams_that_are_closed_is_dropped(sample, monkeypatch, comma
     for name in closed:
         getattr(sys, name).close()
     assert stop.value.code == 0
+
+
+@pytest.fixture(scope="module")
+def many_data_sets(tmp_path_factory):
+    """A file with 200 data sets."""
+    path = tmp_path_factory.mktemp("many") / "many.root"
+    for number in range(200):
+        mode = "update" if number else "create"
+        with colonnade.create(path, f"of_number_{number}", {"x": "float"}, mode=mode) as writer:
+            writer.fill(x=number)
+    return path
+
+
+def bytes_read():
+    """The bytes that this process has asked the system for so far."""
+    lines = Path("/proc/self/io").read_text().splitlines()
+    return int(dict(line.split(": ") for line in lines)["rchar"])
+
+
+@pytest.mark.parametrize("command", ["ls", "info", "verify", "repair"])
+def test_what_lists_many_data_sets_is_read_a_few_times(run, many_data_sets, command):
+    run(command, many_data_sets)  # which imports what it needs
+    before = bytes_read()
+    assert run(command, many_data_sets)[0] == 0
+    # The list of keys is about a tenth of the file, and a search for what a writer left goes through all of it.
+    assert bytes_read() - before < 6 * many_data_sets.stat().st_size
+
+
+def test_info_and_verify_show_all_of_many_data_sets(run, many_data_sets):
+    names = [f"of_number_{number}" for number in range(200)]
+    assert [
+        each["name"] for each in json.loads(run("info", many_data_sets, "--json")[1])["data_sets"]
+    ] == names
+    verified = run("verify", many_data_sets)[1].splitlines()
+    assert [line.partition(":")[0] for line in verified] == names
+
+
+def test_repair_finds_one_of_many_data_sets(run, many_data_sets, tmp_path):
+    path = shutil.copy(many_data_sets, tmp_path)
+    crash = f"""
+import os, colonnade
+writer = colonnade.create({str(path)!r}, "last", {{"x": "float"}}, mode="update", checkpoint_every=2)
+for number in range(5):
+    writer.fill(x=number)
+    writer.commit_cluster()
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", crash], check=True)
+    found = json.loads(run("repair", path, "--json")[1])
+    assert (found["data_set"], found["entries"], found["recovered_entries"]) == ("last", 4, 1)
+    assert len(colonnade.datasets(path)) == 201
+    assert colonnade.open(path, "last").arrays(library="np")["x"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_update_refuses_to_lose_one_of_many_data_sets(many_data_sets, tmp_path):
+    path = shutil.copy(many_data_sets, tmp_path)
+    crash = f"""
+import os, colonnade
+writer = colonnade.create({str(path)!r}, "last", {{"x": "float"}}, mode="update", checkpoint_every=2)
+for number in range(5):
+    writer.fill(x=number)
+    writer.commit_cluster()
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", crash], check=True)
+    with pytest.raises(colonnade.UsageError, match='1 entries of the data set "last"'):
+        colonnade.create(path, "other", {"x": "float"}, mode="update")
+
+
+def test_diff_makes_values_only_of_what_differs(run, tmp_path, monkeypatch):
+    schema = dict.fromkeys(["a", "b", "c"], "float") | {"n": "std::vector<std::int32_t>"}
+    for file, b in [("one.root", 1.0), ("two.root", 2.0)]:
+        with colonnade.create(tmp_path / file, "Events", schema) as writer:
+            writer.fill(a=float("nan"), b=b, c=0.0, n=[1, 2])
+    made = []
+    values = diff._values
+    monkeypatch.setattr(
+        diff, "_values", lambda data, name, *range: made.append(name) or values(data, name, *range)
+    )
+    status, out, _ = run("diff", tmp_path / "one.root", tmp_path / "two.root")
+    assert (status, out) == (1, "! b: 1 value of 1 differ, first at entry 0: 1.0 -> 2.0\n")
+    assert made == ["b", "b"]

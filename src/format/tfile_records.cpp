@@ -264,7 +264,8 @@ void write_tdirectory(ByteWriter& out, const TDirectoryRecord& directory) {
   for (int word = 0; word < 3 && !big; ++word) out.be<std::uint32_t>(0);
 }
 
-TKeyList read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t file_size) {
+TKeyList read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t file_size,
+                        const std::function<bool(const TKey&)>& is_wanted) {
   ByteReader in(record, offset);
   TKeyList list{.own = read_tkey(in, file_size)};
   if (list.own.seek_key != offset)
@@ -274,8 +275,11 @@ TKeyList read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t fil
   if (count > in.remaining() / smallest_key)
     fail(fmt::format("list of keys: {} keys cannot fit its {} bytes", count, in.remaining()), offset);
   const std::size_t begin = in.position();
-  list.keys.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) list.keys.push_back(read_tkey(in, file_size, KeyContext::list));
+  if (!is_wanted) list.keys.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    TKey key = read_tkey(in, file_size, KeyContext::list);
+    if (!is_wanted || is_wanted(key)) list.keys.push_back(std::move(key));
+  }
   list.entries = record.subspan(begin, in.position() - begin);
   return list;
 }

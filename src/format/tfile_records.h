@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,9 +118,11 @@ void write_tdirectory(ByteWriter& out, const TDirectoryRecord& directory);
 struct TKeyList {
   TKey own;                // the record's own key
   std::vector<TKey> keys;  // as listed
-  ByteSpan entries;        // their bytes, inside `record`
+  ByteSpan entries;        // the bytes of all, inside `record`
 };
-TKeyList read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t file_size);
+// With `is_wanted`, `keys` has only such keys; the others are checked all the same.
+TKeyList read_tkey_list(ByteSpan record, std::uint64_t offset, std::uint64_t file_size,
+                        const std::function<bool(const TKey&)>& is_wanted = {});
 
 // version 2, first 4/8, last 4/8 (inclusive)
 struct FreeSegment {

@@ -217,7 +217,43 @@ class Scanner {
   JournalScan scan_;
 };
 
+// The positions in a block where a record of version 1 may begin, of data sets with these checksums.
+void trace_old_records(ByteSpan block, const std::unordered_set<std::uint64_t>& checksums,
+                       const std::function<void(const JournalTrace&)>& found) {
+  constexpr std::array type{std::byte{page_list_type}, std::byte{0}};
+  for (std::size_t at = 0; block.size() - at >= old_head; ++at) {
+    const auto begin = block.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto hit = std::search(begin, block.end(), type.begin(), type.end());
+    at += static_cast<std::size_t>(hit - begin);
+    if (block.size() - at < old_head) return;
+    const std::uint64_t checksum = word_at(block.subspan(at), 1);
+    if (checksums.contains(checksum)) found({.header_checksum = checksum});
+  }
+}
+
 }  // namespace
+
+void trace_journal(const io::RandomAccessFile& file, std::uint64_t first,
+                   const std::unordered_set<std::uint64_t>& old_checksums,
+                   const std::function<void(const JournalTrace&)>& found) {
+  const std::uint64_t size = file.size();
+  Bytes block;
+  for (std::uint64_t at = first; at < size && size - at >= old_head;) {
+    Interruption::check_now_and_then();
+    block.resize(static_cast<std::size_t>(std::min<std::uint64_t>(block_size, size - at)));
+    file.read(at, block);
+    Occurrences records(block, as_bytes(record_magic), 0);
+    for (std::size_t start = records.next(0); block.size() - start >= record_head;
+         start = records.next(start + 1)) {
+      const ByteSpan head = ByteSpan(block).subspan(start, record_head);
+      if (has_sum(head))
+        found({.header_offset = word_at(head, 3), .run = JournalRun{word_at(head, 1), word_at(head, 2)}});
+    }
+    if (!old_checksums.empty()) trace_old_records(block, old_checksums, found);
+    if (at + block.size() == size) return;
+    at += block.size() - (record_head - 1);  // a record may begin in the last bytes of the block
+  }
+}
 
 Bytes journal_record(const Descriptor& descriptor, std::size_t cluster, const JournalRun& run,
                      const codec::CompressionSettings& compression) {

@@ -26,6 +26,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/bytes.h"
@@ -76,6 +77,19 @@ struct JournalScan {
 // Takes memory for one block of the file and the largest record.
 JournalScan scan_journal(const io::RandomAccessFile& file, std::uint64_t first, const Descriptor& descriptor,
                          const std::function<void(JournalRecord&&)>& found);
+
+// What tells the data set of a record.
+struct JournalTrace {
+  std::optional<std::uint64_t> header_offset;    // empty: version 1
+  std::optional<std::uint64_t> header_checksum;  // of version 1; else empty
+  std::optional<JournalRun> run;                 // empty: version 1
+};
+// Searches [first, end of the file) once for records of any data set, so that a file with many data sets is
+// not searched for each of them. What it passes to `found` may be no record after all. Version 1: only data
+// sets with these header checksums.
+void trace_journal(const io::RandomAccessFile& file, std::uint64_t first,
+                   const std::unordered_set<std::uint64_t>& old_checksums,
+                   const std::function<void(const JournalTrace&)>& found);
 
 }  // namespace colonnade::page
 

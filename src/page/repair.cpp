@@ -15,13 +15,17 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/environment.h"
 #include "base/interruption.h"
 #include "codec/column_codec.h"
 #include "codec/compression.h"
+#include "container/root_file/reader.h"
 #include "format/envelope.h"
 #include "io/object_store.h"
 #include "page/append_if_repaired.h"
@@ -170,8 +174,37 @@ class Repair {
         container_(container::open_container(uri)) {
     if (container_->anchor(path) != checkpoint().anchor)
       throw Error(ErrorKind::io, "the file was changed while it was being opened", "try again");
+    commit_ = page::read_commit_record(container_->file(), checkpoint().anchor);
     if (const std::uint64_t limit = checkpoint().anchor.max_key_size; limit != 0 && target_ != nullptr)
       target_->use_max_key_size(limit);
+  }
+
+  // A dry run in a file that is open.
+  Repair(const std::shared_ptr<container::ReadContainer>& container, std::string_view path)
+      : path_(path),
+        source_(page::PageSource::open(path, container)),
+        container_(container),
+        commit_(page::read_commit_record(container->file(), checkpoint().anchor)) {}
+
+  // Where run() begins to search, and what it searches for.
+  struct Wanted {
+    std::uint64_t begin = 0;
+    std::uint64_t header_offset = 0;
+    std::uint64_t header_checksum = 0;
+    std::optional<page::CommitRecord> commit;
+  };
+  Wanted wanted() const {
+    return {begin_of_scan(), checkpoint().anchor.header_offset, checkpoint().header_checksum, commit_};
+  }
+
+  // True if clusters of a run can follow the checkpoint: those of the run that made it, unless that run
+  // ended with it, and of runs that began after that one. A new run gives up what earlier runs did not
+  // commit.
+  static bool may_follow(const std::optional<page::JournalRun>& run,
+                         const std::optional<page::CommitRecord>& commit) {
+    if (!commit) return true;
+    if (!run) return false;
+    return run->begin > commit->run.begin || (*run == commit->run && !commit->is_last);
   }
 
   RepairReport run() {
@@ -220,19 +253,11 @@ class Repair {
     return std::min(begin, container_->file().size());
   }
 
-  // True if clusters of a run can follow the checkpoint: those of the run that made it, unless that run
-  // ended with it, and of runs that began after that one. A new run gives up what earlier runs did not
-  // commit.
-  bool may_follow(const std::optional<page::JournalRun>& run) const {
-    if (!commit_) return true;
-    if (!run) return false;
-    return run->begin > commit_->run.begin || (*run == commit_->run && !commit_->is_last);
-  }
+  bool may_follow(const std::optional<page::JournalRun>& run) const { return may_follow(run, commit_); }
 
   // Finds the records of clusters that the checkpoint lacks, of the latest run that left any, in the order of
   // their entries.
   void find() {
-    commit_ = page::read_commit_record(container_->file(), checkpoint().anchor);
     std::set<std::uint64_t> known;
     for (const ClusterDescriptor& cluster : checkpoint().clusters)
       if (const auto first = first_page_of(cluster)) known.insert(*first);
@@ -439,12 +464,52 @@ class Repair {
   std::string path_;
   std::unique_ptr<container::WriteContainer> target_;
   std::unique_ptr<page::PageSource> source_;
-  std::unique_ptr<container::ReadContainer> container_;
+  std::shared_ptr<container::ReadContainer> container_;
   codec::CompressionSettings compression_;
   std::optional<page::CommitRecord> commit_;  // of the checkpoint
   std::vector<JournalRecord> found_;
   RepairReport report_;
 };
+
+// ---- Many data sets
+
+// Those of the data sets that repair may bring something back for, or that it fails for: the file is searched
+// once, not once for each.
+std::vector<std::string> worth_a_repair(const std::shared_ptr<container::ReadContainer>& container,
+                                        std::span<const std::string> paths) {
+  if (paths.size() < 2) return {paths.begin(), paths.end()};
+  std::vector<bool> is_worth(paths.size());
+  std::vector<Repair::Wanted> wanted(paths.size());
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> by_offset, by_checksum;
+  std::unordered_set<std::uint64_t> old_checksums;
+  std::uint64_t begin = container->file().size();
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    Interruption::check_now_and_then();
+    try {
+      wanted[i] = Repair(container, paths[i]).wanted();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::io || error.kind() == ErrorKind::resource) throw;
+      is_worth[i] = true;
+      continue;
+    }
+    begin = std::min(begin, wanted[i].begin);
+    by_offset[wanted[i].header_offset].push_back(i);
+    if (wanted[i].commit) continue;
+    by_checksum[wanted[i].header_checksum].push_back(i);
+    old_checksums.insert(wanted[i].header_checksum);
+  }
+  page::trace_journal(container->file(), begin, old_checksums, [&](const page::JournalTrace& trace) {
+    const auto& places = trace.header_offset ? by_offset : by_checksum;
+    const auto found = places.find(trace.header_offset ? *trace.header_offset : *trace.header_checksum);
+    if (found == places.end()) return;
+    for (const std::size_t i : found->second)
+      if (Repair::may_follow(trace.run, wanted[i].commit)) is_worth[i] = true;
+  });
+  std::vector<std::string> worth;
+  for (std::size_t i = 0; i < paths.size(); ++i)
+    if (is_worth[i]) worth.push_back(paths[i]);
+  return worth;
+}
 
 }  // namespace
 
@@ -465,17 +530,20 @@ RepairReport repair(const std::string& uri, std::string_view data_set, const Rep
   };
   data_set.remove_prefix(std::min(data_set.find_first_not_of('/'), data_set.size()));
   if (!data_set.empty()) return repair_one(std::string(data_set));
-  const std::vector<std::string> paths = container::open_container(uri)->data_sets();
+  const std::shared_ptr<container::ReadContainer> container = container::open_container(uri);
+  container::expect_many(*container);
+  const std::vector<std::string> paths = container->data_sets();
   if (paths.empty())
     throw Error(ErrorKind::not_found, "the file has no data set",
                 "write it again: its writer made no checkpoint", {.uri = uri});
-  std::optional<RepairReport> first;
-  for (const std::string& path : paths) {
-    RepairReport report = repair_one(path);
-    if (report.recovered_clusters > 0 || !report.dropped.empty()) return report;
-    if (!first) first = std::move(report);
-  }
-  return *first;
+  const auto has_found = [](const RepairReport& report) {
+    return report.recovered_clusters > 0 || !report.dropped.empty();
+  };
+  RepairReport first = repair_one(paths.front());
+  if (has_found(first)) return first;
+  for (const std::string& path : worth_a_repair(container, std::span(paths).subspan(1)))
+    if (RepairReport report = repair_one(path); has_found(report)) return report;
+  return first;
 }
 
 namespace page {
@@ -484,20 +552,31 @@ namespace {
 // What repair would recover in a ROOT file, as text; empty: nothing. `has_tail`: there are bytes behind the
 // file's end.
 std::string unrepaired(const std::string& uri, bool has_tail) {
-  const auto container = container::open_container(uri);
-  std::string lost;
-  container->visit_anchors([&](const std::string& path, const std::function<Anchor()>& anchor) {
-    if (!lost.empty()) return;
+  const std::shared_ptr<container::ReadContainer> container = container::open_container(uri);
+  std::vector<std::string> open_ended;
+  const auto unless_damaged = [](const auto& look) {
     try {
-      const auto commit = read_commit_record(container->file(), anchor());
-      if (commit ? commit->is_last : !has_tail) return;
-      const RepairReport report = Repair(uri, path).run();
-      if (report.recovered_clusters > 0)
-        lost = fmt::format("{} entries of the data set \"{}\"", report.recovered_entries, path);
+      look();
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::io) throw;  // any other error: not repairable either
     }
+  };
+  container->visit_anchors([&](const std::string& path, const std::function<Anchor()>& anchor) {
+    unless_damaged([&] {
+      const auto commit = read_commit_record(container->file(), anchor());
+      if (commit ? !commit->is_last : has_tail) open_ended.push_back(path);
+    });
   });
+  if (open_ended.size() > 1) container::expect_many(*container);
+  std::string lost;
+  for (const std::string& path : worth_a_repair(container, open_ended)) {
+    unless_damaged([&] {
+      const RepairReport report = Repair(uri, path).run();
+      if (report.recovered_clusters > 0)
+        lost = fmt::format("{} entries of the data set \"{}\"", report.recovered_entries, path);
+    });
+    if (!lost.empty()) break;
+  }
   return lost;
 }
 

@@ -11,7 +11,7 @@ import click
 
 from colonnade import _core
 from colonnade.errors import UsageError, redacted
-from colonnade.reading.dataset import DataSet
+from colonnade.reading.dataset import DataSet, DataSetOpener
 from colonnade.reading.opening import datasets
 from colonnade.schema.fields import FieldInfo
 
@@ -147,14 +147,15 @@ def info(
     --fields limits the table, the picture of --treemap, and what --metrics reads, to the named fields.
     """
     file, found_name = file_and_name(file, name)
-    names = [found_name] if found_name else _core.data_sets(file)
+    opener = None if found_name else DataSetOpener(file)
+    names = opener.names if opener else [found_name]
     if treemap is not None and len(names) != 1:
         raise UsageError(
             f"a treemap shows one data set, and the file has {len(names)}", "the name of one behind the file"
         )
     found = []
     for each in names:
-        with DataSet(file, each) as data_set:
+        with opener.open(each) if opener else DataSet(file, each) as data_set:
             found.append(describe(data_set, fields))
             if metrics:
                 found[-1]["metrics"] = measure(data_set, fields)

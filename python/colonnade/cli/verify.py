@@ -8,7 +8,7 @@ import click
 
 from colonnade import _core
 from colonnade.errors import Error, FormatError, UnsupportedError, redacted
-from colonnade.reading.dataset import DataSet
+from colonnade.reading.dataset import DataSet, DataSetOpener
 from colonnade.reading.opening import split_target
 
 from .common import count_text, file_and_name, progress_bar
@@ -57,19 +57,20 @@ def _verify_one_of(file: str, names: Sequence[str]) -> bool:
 
 
 def _verify_file(file: str, names: Sequence[str], lead: str) -> bool:
-    known = _core.data_sets(file)
+    opener = DataSetOpener(file)
+    known = dict.fromkeys(opener.names)
     wanted = names or known
     if not known or any(name.strip("/") not in known for name in wanted):
         DataSet(
             file, next((name for name in wanted if name.strip("/") not in known), "")
         )  # says what is there
-    good = [_verify(file, name, lead) for name in wanted]
+    good = [_verify(opener, name, lead) for name in wanted]
     return all(good)
 
 
-def _verify(file: str, name: str, lead: str) -> bool:
+def _verify(opener: DataSetOpener, name: str, lead: str) -> bool:
     try:
-        with DataSet(file, name) as data_set, progress_bar("pages") as progress:
+        with opener.open(name) as data_set, progress_bar("pages") as progress:
             task = progress.add_task(name, total=None)
             pages = data_set.verify(lambda done, pages: progress.update(task, completed=done, total=pages))
     except (FormatError, UnsupportedError) as error:

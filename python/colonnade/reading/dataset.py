@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from .joining import Joined
     from .scanning import ArrowDataset, Passes
 
-__all__ = ["DataSet", "Fields", "Library", "LocalIo", "ReadSettings", "read_options"]
+__all__ = ["DataSet", "DataSetOpener", "Fields", "Library", "LocalIo", "ReadSettings", "read_options"]
 
 Fields: TypeAlias = str | Sequence[str] | None
 """Names, paths ("jets.pt"), wildcards ("Muon_*"), or None for all readable fields."""
@@ -825,6 +825,31 @@ def _columns(selected: dict[str, FieldInfo]) -> list[int]:
 
 
 @checked
+class DataSetOpener:
+    """Opens many data sets of one file or store. What lists them is read once, not once for each.
+
+    Args:
+        uri: the file.
+
+    Raises:
+        FileMissingError: no such file.
+        FormatError: it is damaged, or no file with data sets.
+    """
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._found = _core.DataSets(uri, read_options())
+
+    @property
+    def names(self) -> list[str]:
+        """The paths of the data sets, in the order of the file."""
+        return self._found.names
+
+    def open(self, name: str) -> DataSet:
+        """Open one of them; raises what `colonnade.open` does."""
+        return DataSet(self._uri, name, _reader=self._found.open(name))
+
+
 def read_options(
     *,
     checksums: bool = True,

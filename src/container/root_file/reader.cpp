@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "base/utf8.h"
 #include "codec/compression.h"
@@ -108,10 +110,47 @@ struct RootFileReader::Walk {
   }
 };
 
-std::vector<format::TKey> RootFileReader::read_all_keys(const format::TDirectoryRecord& directory) const {
+struct RootFileReader::KnownKeys {
+  std::vector<format::TKey> keys;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> by_name;
+};
+
+std::vector<format::TKey> RootFileReader::read_all_keys(
+    const format::TDirectoryRecord& directory,
+    const std::function<bool(const format::TKey&)>& is_wanted) const {
   if (directory.seek_keys == 0) return {};
   const Bytes record = read_block(*file_, directory.seek_keys, directory.nbytes_keys);
-  return format::read_tkey_list(record, directory.seek_keys, size_).keys;
+  return format::read_tkey_list(record, directory.seek_keys, size_, is_wanted).keys;
+}
+
+// The keys with one of the names, which differ, in the order of the list.
+std::vector<format::TKey> RootFileReader::keys_named(const format::TDirectoryRecord& directory,
+                                                     std::span<const std::string_view> names) const {
+  if (!known_)
+    return read_all_keys(directory, [&](const format::TKey& key) {
+      return std::ranges::find(names, std::string_view(key.name)) != names.end();
+    });
+  std::shared_ptr<const KnownKeys> known;
+  {
+    const std::lock_guard lock(known_->mutex);
+    std::shared_ptr<const KnownKeys>& place = known_->directories[directory.seek_keys];
+    if (!place) {
+      auto read = std::make_shared<KnownKeys>();
+      read->keys = read_all_keys(directory);
+      for (std::size_t i = 0; i < read->keys.size(); ++i) read->by_name[read->keys[i].name].push_back(i);
+      place = std::move(read);
+    }
+    known = place;
+  }
+  std::vector<std::size_t> places;
+  for (const std::string_view name : names)
+    if (const auto found = known->by_name.find(name); found != known->by_name.end())
+      places.insert(places.end(), found->second.begin(), found->second.end());
+  std::ranges::sort(places);
+  std::vector<format::TKey> keys;
+  keys.reserve(places.size());
+  for (const std::size_t place : places) keys.push_back(known->keys[place]);
+  return keys;
 }
 
 std::vector<format::TKey> RootFileReader::read_keys(const format::TDirectoryRecord& directory) const {
@@ -190,7 +229,10 @@ std::vector<format::ClassInfo> RootFileReader::class_infos(
 std::optional<format::TKey> RootFileReader::find(const format::TDirectoryRecord& directory,
                                                  std::string_view path,
                                                  std::optional<std::uint16_t> cycle) const {
-  const std::vector<format::TKey> keys = read_all_keys(directory);
+  const std::size_t slash = path.find('/');
+  const std::array<std::string_view, 2> names{path, path.substr(0, slash)};
+  const std::vector<format::TKey> keys =
+      keys_named(directory, std::span(names).first(slash == std::string_view::npos ? 1 : 2));
   const std::vector<format::TKey> latest = latest_cycles(keys);
   std::optional<format::TKey> other;
   for (const format::TKey& key : cycle ? keys : latest) {
@@ -199,7 +241,6 @@ std::optional<format::TKey> RootFileReader::find(const format::TDirectoryRecord&
     if (!other) other = key;
   }
   if (other) return other;
-  const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
   for (const format::TKey& key : latest)
     if (is_directory(key) && key.name == path.substr(0, slash))
@@ -273,6 +314,11 @@ void RootFileReader::read_blob(const Locator& locator, std::uint64_t max_key_siz
 
 void RootFileReader::read_blobs(std::span<const BlobRead> blobs, std::uint64_t max_key_size) const {
   read_chunked_blobs(*file_, blobs, max_key_size);
+}
+
+void expect_many(ReadContainer& container) {
+  // Other containers find each data set by itself.
+  if (auto* const file = dynamic_cast<RootFileReader*>(&container)) file->keep_keys();
 }
 
 }  // namespace colonnade::container

@@ -3,8 +3,11 @@
 #define COLONNADE_CONTAINER_ROOT_FILE_READER_H
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +22,8 @@ class RootFileReader final : public ReadContainer {
   explicit RootFileReader(std::unique_ptr<io::RandomAccessFile> file);
 
   const std::string& uri() const noexcept override { return file_->uri(); }
+  // See expect_many() below.
+  void keep_keys() { known_.emplace(); }
   std::vector<std::string> data_sets() const override;
   std::vector<ObjectEntry> objects() const override;
   bool lists_objects() const noexcept override { return root_.seek_keys != 0; }
@@ -34,7 +39,18 @@ class RootFileReader final : public ReadContainer {
   struct Walk;
   using Visitor = std::function<void(const std::string& path, const format::TKey& key)>;
 
-  std::vector<format::TKey> read_all_keys(const format::TDirectoryRecord& directory) const;
+  // A directory's keys by name, in the order of the list.
+  struct KnownKeys;
+  struct Known {
+    std::mutex mutex;
+    std::map<std::uint64_t, std::shared_ptr<const KnownKeys>> directories;  // by positions of their lists
+  };
+
+  std::vector<format::TKey> read_all_keys(
+      const format::TDirectoryRecord& directory,
+      const std::function<bool(const format::TKey&)>& is_wanted = {}) const;
+  std::vector<format::TKey> keys_named(const format::TDirectoryRecord& directory,
+                                       std::span<const std::string_view> names) const;
   std::vector<format::TKey> read_keys(const format::TDirectoryRecord& directory) const;
   format::TDirectoryRecord read_subdirectory(const format::TKey& key) const;
   void visit_all(const Visitor& visitor) const;
@@ -48,7 +64,12 @@ class RootFileReader final : public ReadContainer {
   std::uint64_t size_ = 0;
   format::TFileHeader header_;
   format::TDirectoryRecord root_;
+  mutable std::optional<Known> known_;  // empty: nothing is kept
 };
+
+// Announces anchor() of many data sets: what lists them is kept in memory, instead of read for each. To be
+// called before threads share the container.
+void expect_many(ReadContainer& container);
 
 }  // namespace colonnade::container
 

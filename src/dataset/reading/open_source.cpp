@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "base/processor.h"
 #include "colonnade/field.h"
+#include "container/root_file/reader.h"
 #include "field/field_tools.h"
 #include "page/remembered_container.h"
 
@@ -32,13 +35,16 @@ namespace {
       {.uri = uri});
 }
 
-std::shared_ptr<page::PageSource> open_once(std::string_view name, const std::string& uri,
-                                            const ReadOptions& options) {
+std::shared_ptr<container::ReadContainer> open_container(const std::string& uri, const ReadOptions& options) {
+  return container::open_container(uri, {.local_io = options.local_io, .direct_io = options.direct_io});
+}
+
+std::shared_ptr<page::PageSource> open_once(
+    std::string_view name, const std::string& uri, const ReadOptions& options,
+    const std::function<std::shared_ptr<container::ReadContainer>()>& open) {
   std::shared_ptr<container::ReadContainer> container = page::open_remembered(name, uri, options);
   const bool is_remembered = container != nullptr;
-  if (!is_remembered)
-    container =
-        container::open_container(uri, {.local_io = options.local_io, .direct_io = options.direct_io});
+  if (!is_remembered) container = open();
   std::string chosen(name);
   if (chosen.empty()) {
     const std::vector<std::string> names = container->data_sets();
@@ -77,8 +83,35 @@ std::vector<std::pair<std::uint32_t, std::string>> unknown_types(const Descripto
 std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
                                               const ReadOptions& options) {
   check_instruction_set();
-  return container::open_while_written(
-      [&] { return with_context({.uri = uri}, [&] { return open_once(name, uri, options); }); });
+  return container::open_while_written([&] {
+    return with_context({.uri = uri}, [&] {
+      return open_once(name, uri, options, [&] { return open_container(uri, options); });
+    });
+  });
+}
+
+std::shared_ptr<container::ReadContainer> open_for_many(const std::string& uri, const ReadOptions& options) {
+  std::shared_ptr<container::ReadContainer> container = open_container(uri, options);
+  container::expect_many(*container);
+  return container;
+}
+
+std::shared_ptr<page::PageSource> open_source(std::string_view name, const std::string& uri,
+                                              const ReadOptions& options,
+                                              std::shared_ptr<container::ReadContainer>& opened) {
+  check_instruction_set();
+  return container::open_while_written([&] {
+    return with_context({.uri = uri}, [&] {
+      // Of an attempt that fails, nothing is kept: the next one looks at the file as it is then.
+      std::shared_ptr<container::ReadContainer> taken = std::exchange(opened, nullptr);
+      std::shared_ptr<page::PageSource> source = open_once(name, uri, options, [&] {
+        if (!taken) taken = open_for_many(uri, options);
+        return taken;
+      });
+      opened = std::move(taken);
+      return source;
+    });
+  });
 }
 
 }  // namespace colonnade::dataset

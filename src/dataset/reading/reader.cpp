@@ -131,15 +131,16 @@ ReadMetrics Reader::metrics() const {
 
 View<void> Reader::view(std::string_view path) {
   const std::uint32_t disk = finder().find(path);
-  return {source_, path, with_context(source_->context(), [&] { return make_field(descriptor(), disk); })};
+  return {source_, path, with_context(source_->context(), [&] { return make_field(descriptor(), disk); }),
+          disk};
 }
 
 View<void> Reader::view(std::string_view path, std::string_view type_name) {
-  return {source_, path, make_field(path, type_name)};
+  return {source_, path, make_field(path, type_name), stored_field(path)};
 }
 
 CollectionView Reader::collection(std::string_view path) {
-  return {source_, path};
+  return {source_, path, stored_field(path)};
 }
 
 Model& Reader::model() {
@@ -159,6 +160,10 @@ const dataset::FieldFinder& Reader::finder() {
   if (finder_ == nullptr)
     finder_ = std::make_shared<const dataset::FieldFinder>(descriptor(), source_->context());
   return *finder_;
+}
+
+std::uint32_t Reader::stored_field(std::string_view path) {
+  return finder().find(path);
 }
 
 void Reader::connect_model() {
@@ -291,14 +296,32 @@ void Reader::verify(const std::function<void(std::uint64_t, std::uint64_t)>& pro
     }
 }
 
-std::vector<std::string> data_sets(const std::string& uri) {
-  return container::open_while_written([&] {
-    const auto container = container::open_container(uri);
-    std::vector<std::string> names = container->data_sets();
-    const auto* store = dynamic_cast<const container::ObjectContainerReader*>(container.get());
-    if (names.empty() && store != nullptr) store->check_is_there();
-    return names;
+namespace {
+
+std::vector<std::string> names_in(const container::ReadContainer& container) {
+  std::vector<std::string> names = container.data_sets();
+  const auto* store = dynamic_cast<const container::ObjectContainerReader*>(&container);
+  if (names.empty() && store != nullptr) store->check_is_there();
+  return names;
+}
+
+}  // namespace
+
+DataSets::DataSets(std::string uri, const ReadOptions& options) : uri_(std::move(uri)), options_(options) {
+  container::open_while_written([&] {
+    container_ = dataset::open_for_many(uri_, options_);
+    names_ = names_in(*container_);
   });
+}
+
+DataSets::~DataSets() = default;
+
+std::unique_ptr<Reader> DataSets::open(std::string_view name) {
+  return std::unique_ptr<Reader>(new Reader(dataset::open_source(name, uri_, options_, container_)));
+}
+
+std::vector<std::string> data_sets(const std::string& uri) {
+  return container::open_while_written([&] { return names_in(*container::open_container(uri)); });
 }
 
 std::vector<StoredObject> stored_objects(const std::string& uri) {

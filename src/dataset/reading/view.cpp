@@ -23,10 +23,10 @@ struct ViewCore::CountingReaders {
 };
 
 ViewCore::ViewCore(std::shared_ptr<page::PageSource> source, std::string_view path,
-                   std::unique_ptr<Field> field)
+                   std::unique_ptr<Field> field, std::optional<std::uint32_t> stored)
     : source_(std::move(source)), field_(std::move(field)), counting_(std::make_unique<CountingReaders>()) {
   const Descriptor& descriptor = source_->descriptor();
-  disk_field_ = dataset::find_field(*source_, path);
+  disk_field_ = stored ? *stored : dataset::find_field(*source_, path);
   per_entry_ = dataset::is_per_entry(descriptor, disk_field_);
   const auto open = [&](std::uint32_t id, std::unique_ptr<page::ColumnReader>& reader,
                         std::uint64_t& factor) {
@@ -209,8 +209,8 @@ IndexRange ViewCore::collection(std::uint64_t index) {
 namespace colonnade {
 
 View<void>::View(std::shared_ptr<page::PageSource> source, std::string_view path,
-                 std::unique_ptr<Field> field)
-    : core_(std::move(source), path, std::move(field)), value_(core_.field().make_value()) {}
+                 std::unique_ptr<Field> field, std::optional<std::uint32_t> stored)
+    : core_(std::move(source), path, std::move(field), stored), value_(core_.field().make_value()) {}
 
 void View<void>::check_type(const Field& type) const {
   const Field& own = core_.field();
@@ -222,7 +222,8 @@ void View<void>::check_type(const Field& type) const {
               {.field = own.name()});
 }
 
-CollectionView::CollectionView(std::shared_ptr<page::PageSource> source, std::string_view path)
-    : core_(std::move(source), path, nullptr) {}
+CollectionView::CollectionView(std::shared_ptr<page::PageSource> source, std::string_view path,
+                               std::optional<std::uint32_t> stored)
+    : core_(std::move(source), path, nullptr, stored) {}
 
 }  // namespace colonnade
