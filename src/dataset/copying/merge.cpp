@@ -11,6 +11,8 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "base/thread_pool.h"
@@ -30,6 +32,7 @@ constexpr std::size_t opened_at_once = 8;
 
 struct ContainerListing {
   std::vector<std::string> data_sets;
+  std::unordered_set<std::string> names;  // the same, to be looked up: there may be thousands
   std::vector<container::ReadContainer::ObjectEntry> others;
 };
 
@@ -38,10 +41,9 @@ ContainerListing look_into(const std::string& uri, const ReadOptions& options) {
     const auto container =
         container::open_container(uri, {.local_io = options.local_io, .direct_io = options.direct_io});
     ContainerListing contents{.data_sets = container->data_sets(), .others = container->objects()};
+    contents.names.insert(contents.data_sets.begin(), contents.data_sets.end());
     std::erase_if(contents.others, [&](const auto& object) {
-      return object.class_name.starts_with("TDirectory") ||
-             std::find(contents.data_sets.begin(), contents.data_sets.end(), object.path) !=
-                 contents.data_sets.end();
+      return object.class_name.starts_with("TDirectory") || contents.names.contains(object.path);
     });
     if (contents.data_sets.empty())
       throw Error(ErrorKind::not_found, "the file has no RNTuple data set",
@@ -191,8 +193,9 @@ class Merge {
   }
 
   void check_store() const {
+    const std::unordered_set<std::string_view> names(names_.begin(), names_.end());
     for (const std::string& there : data_sets(output_))
-      if (std::find(names_.begin(), names_.end(), there) != names_.end())
+      if (names.contains(there))
         throw Error(
             ErrorKind::usage, "the data set already exists",
             "another name, overwrite to replace it, append to add the inputs, or resume to continue an "
@@ -203,9 +206,7 @@ class Merge {
   std::function<CopyReport()> prepare(const std::string& name, const CopyOptions& how) const {
     std::vector<DataSetPlace> places;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      if (std::find(contents_[i].data_sets.begin(), contents_[i].data_sets.end(), name) !=
-          contents_[i].data_sets.end())
-        places.push_back({inputs_[i], name});
+      if (contents_[i].names.contains(name)) places.push_back({inputs_[i], name});
     return dataset::prepare_copy(places, {output_, name}, how, watch_);
   }
 
