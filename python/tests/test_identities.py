@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import random
 import subprocess
 import sys
+import types
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from colonnade.frame.identities import identity_of
 
 _BEGINNING = """\
 import functools, json, sys
@@ -118,6 +123,46 @@ def _script(seed: int, unrelated: int) -> str:
         made = _OF_NUMBERS[number % len(_OF_NUMBERS)].format(number)
         lines.append(f"identities['of {number}'] = identity_of({made})\n")
     return "".join([*lines, _WITH_A_CLASS, "json.dump(identities, sys.stdout)\n"])
+
+
+_KEPT_TWICE = """
+def function(x, kept=3):
+    class Kind:
+        "what it is"
+        member: int = 300
+
+        class Inner:
+            def method(self):
+                return "what it is", (1, "a b"), (1, "a b")
+
+    def inner(x: float) -> "a b":
+        return "a b", b"a b", {"a b", "c d"}
+
+    return Kind.member, inner(x), "a b", "function.<locals>.Kind", "what it is"
+"""
+
+
+def _apart(constant: Any) -> Any:
+    """A constant or code, in which no object stands for two equal ones."""
+    if isinstance(constant, types.CodeType):
+        return constant.replace(
+            co_consts=tuple(map(_apart, constant.co_consts)), co_qualname="".join(list(constant.co_qualname))
+        )
+    if isinstance(constant, tuple):
+        return tuple(map(_apart, constant))
+    return "".join(list(constant)) if isinstance(constant, str) else constant
+
+
+def test_code_has_one_identity_wherever_it_stands_and_however_it_was_compiled() -> None:
+    """Equal constants may be one object: that is up to the compiler, and to the file that keeps what it made."""
+    identities = set()
+    for lines in (0, 1, 255, 70_000):
+        code = compile("\n" * lines + _KEPT_TWICE, f"{lines}.py", "exec", dont_inherit=True)
+        for each in (code, marshal.loads(marshal.dumps(code)), _apart(code)):
+            made: dict[str, Any] = {"__name__": "made"}
+            exec(each, made)
+            identities.add(identity_of(made["function"]))
+    assert len(identities) == 1
 
 
 @pytest.mark.parametrize("seed", [1])

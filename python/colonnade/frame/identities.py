@@ -9,6 +9,7 @@ from __future__ import annotations
 import dis
 import functools
 import hashlib
+import io
 import types
 import typing
 from typing import Any
@@ -42,7 +43,12 @@ def _pickler() -> Any:
 
         def reducer_override(self, inner: Any) -> Any:
             if isinstance(inner, types.CodeType):
-                return _code, _parts_of(inner)
+                # Without memory, which tells equal constants from one that is there twice: that is up to the compiler.
+                # Constants of code have no circles.
+                alone = type(self)(parts := io.BytesIO(), self._within)
+                alone.fast = True
+                alone.dump(_parts_of(inner))
+                return _code, (parts.getvalue(),)
             if type(inner).__module__.startswith("numba.") and hasattr(inner, "_reduce_states"):
                 return _code, (type(inner), {**inner._reduce_states(), "uuid": ""})
             if isinstance(inner, typing.TypeVar):
