@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -390,6 +391,18 @@ def test_live_visualize(executor: Any, files: list[str], monkeypatch: pytest.Mon
             ROOT.RDF.Distributed.LiveVisualize({other: wrong})
     with pytest.warns(UserWarning, match="already computed"):
         ROOT.RDF.Distributed.LiveVisualize([graph], print)
+
+
+def test_annotations_of_callbacks_may_have_names_that_only_type_checkers_know(
+    executor: Any, files: list[str]
+) -> None:
+    unknown = "unknown.Graph" if sys.version_info >= (3, 14) else "'unknown.Graph'"
+    made: dict[str, Any] = {"points": []}
+    source = f"def note(graph: {unknown}) -> {unknown}: points.append(graph.GetN())"
+    exec(compile(source, "made.py", "exec", dont_inherit=True), made)
+    graph = ROOT.RDataFrame("tree", files, executor=executor, npartitions=8).Graph("v", "b")
+    ROOT.RDF.Distributed.LiveVisualize({graph: made["note"]})
+    assert graph.GetN() == 300
 
 
 def test_any_results_of_any_data_frames_are_shown(executor: Any, monkeypatch: pytest.MonkeyPatch) -> None:

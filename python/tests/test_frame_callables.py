@@ -8,6 +8,7 @@ import gc
 import math
 import re
 import sys
+import textwrap
 import traceback
 import typing
 import weakref
@@ -119,6 +120,38 @@ def test_callables_see_what_survives_and_their_columns_are_columns(frame):
     assert node.filter("y > 9").sum("y * 1.0").value == np.sum(ARRAYS["n"][ARRAYS["n"] > 3] ** 2)
     assert min(min(block) for block in seen) == 3
     assert sum(len(block) for block in seen) == np.count_nonzero(ARRAYS["n"] > 2)
+
+
+@pytest.mark.parametrize("kind", ["function", "object", "partial", "wrapped"])
+@pytest.mark.parametrize("per_row", [False, True])
+def test_annotations_may_have_names_that_only_type_checkers_know(frame, per_row, kind):
+    """From Python 3.14 on they need no quotes: annotations are evaluated when they are asked for."""
+    unknown = "unknown.Array" if sys.version_info >= (3, 14) else "'unknown.Array'"
+    source = f"""
+        import functools
+
+        def function(d: {unknown}, least: {unknown} = 0) -> {unknown}:
+            return d * 2
+
+        class Object:
+            def __call__(self, d: {unknown}) -> {unknown}:
+                return d * 2
+
+        object = Object()
+        partial = functools.partial(function, least=1)
+
+        @functools.wraps(function)
+        def wrapped(*given: {unknown}) -> {unknown}:
+            return function(*given)
+    """
+    made = {"__name__": "made"}
+    exec(compile(textwrap.dedent(source), "made.py", "exec", dont_inherit=True), made)
+    for columns in (None, ["d"]):
+        node = frame.define("y", made[kind], columns, per_row=per_row)
+        assert node.column_type("y") == "double"
+        np.testing.assert_array_equal(column(node), ARRAYS["d"] * 2)
+    with pytest.raises(colonnade.UsageError, match="does not take 3 columns"):
+        frame.define("y", made[kind], ["d", "n", "f"])
 
 
 def test_blocks_cannot_be_changed(frame):

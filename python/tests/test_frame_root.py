@@ -629,6 +629,15 @@ def test_extra_arguments_of_callables(frame):
         assert frame.Define("z", scaled, extra_args={"u": 3.0}).Sum("z").GetValue() == expected
     above = frame.Filter(lambda value, least: value > least, ["x"], "above", extra_args={"least": 0.5})
     assert above.Count().GetValue() == np.count_nonzero(X > 0.5)
+    unknown = "unknown.Array" if sys.version_info >= (3, 14) else "'unknown.Array'"  # for type checkers
+    made = {}
+    exec(
+        compile(
+            f"def scaled(x: {unknown}, u) -> {unknown}: return x * u", "made.py", "exec", dont_inherit=True
+        ),
+        made,
+    )
+    assert frame.Define("z", made["scaled"], extra_args={"u": 3.0}).Sum("z").GetValue() == expected
     with pytest.raises(colonnade.UsageError, match="no parameter 'v'"):
         frame.Define("z", lambda x: x, extra_args={"v": 1})
     with pytest.raises(colonnade.UsageError, match="not for expressions"):

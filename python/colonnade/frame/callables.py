@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import inspect
 import itertools
 import pickle
 import sys
@@ -42,6 +41,7 @@ from .items import ItemFunction
 from .libraries import CppFunction, LibraryFunction
 from .luminosity import LuminosityMask
 from .sharing import Guarded, is_shared, turns
+from .signatures import signature_of
 from .user_modules import hash_of_file, sources_in, use_sources
 from .values import element_of, layout_of, python_array, trial, type_of, values_of
 
@@ -99,7 +99,7 @@ def columns_of(function: Definable, columns: Sequence[str] | None) -> list[str]:
     if columns is None and isinstance(function, LuminosityMask):
         return list(function.columns)
     try:
-        signature = inspect.signature(getattr(function, "py_func", function))
+        signature = signature_of(function)
     except (TypeError, ValueError):
         if columns is None:
             raise UsageError(

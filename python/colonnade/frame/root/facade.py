@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import warnings
@@ -19,6 +18,7 @@ from colonnade.frame.dataframe import DataFrame, run_graphs, variations_for
 from colonnade.frame.expressions import Expression
 from colonnade.frame.node import drawing, write_drawing
 from colonnade.frame.results import Result
+from colonnade.frame.signatures import signature_of
 from colonnade.misuse import advised, column_name, files_of, function_of, mapping_of, path_text, thread_count
 
 from .chains import TChain
@@ -976,7 +976,7 @@ def initialize(function: Callable[..., object], *arguments: Any, **named: Any) -
 def _called_with_a_value(call: object) -> Callable[[Any], object]:
     if callable(call):
         try:
-            inspect.signature(call).bind(None)
+            signature_of(call).bind(None)
         except TypeError:
             pass
         except ValueError:  # compiled code has no signature

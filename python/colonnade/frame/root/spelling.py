@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from colonnade.errors import UsageError
+from colonnade.frame.signatures import annotations_of, signature_of
 
 __all__ = ["also_named", "vector", "with_extra"]
 
@@ -49,16 +50,14 @@ def with_extra(
     def call(*row: Any) -> Any:
         return function(**dict(zip(free, row, strict=True)), **extra)
 
-    call.__annotations__ = {
-        name: kind for name, kind in getattr(function, "__annotations__", {}).items() if name == "return"
-    }
+    call.__annotations__ = {name: kind for name, kind in annotations_of(function).items() if name == "return"}
     return call, [given.get(name, name) for name in free]
 
 
 def _parameters(function: Callable[..., Any]) -> list[str]:
     """The names of a callable's parameters, each of which can be given by name."""
     try:
-        parameters = list(inspect.signature(getattr(function, "py_func", function)).parameters.values())
+        parameters = list(signature_of(function).parameters.values())
     except (TypeError, ValueError):  # a function in C
         parameters = []
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
