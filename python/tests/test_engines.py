@@ -6,6 +6,7 @@ And what is said when something is wrong with a worker: the version, a package, 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import gc
 import importlib
 import itertools
@@ -111,6 +112,19 @@ def started(how: str) -> Iterator[Executor]:
         else:
             context = multiprocessing.get_context(how)
             yield stack.enter_context(ProcessPoolExecutor(2, mp_context=context))
+
+
+def test_other_interpreters_are_no_workers(file: str) -> None:
+    """Python has them from 3.14 on; NumPy cannot be imported there."""
+    of_python = getattr(concurrent.futures, "InterpreterPoolExecutor", None)
+    kind = of_python or type(
+        "Executor", (ThreadPoolExecutor,), {"__module__": "concurrent.futures.interpreter"}
+    )
+    with (
+        kind(1) as executor,
+        pytest.raises(UsageError, match="the main interpreter alone; try: a number of"),
+    ):
+        DataFrame("Events", file, executor=executor)
 
 
 @pytest.mark.parametrize("how", ["fork", "spawn", "forkserver", "loky", "threads"])

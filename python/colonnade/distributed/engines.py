@@ -345,6 +345,8 @@ class _Process:
 
     all: ClassVar[set[_Process]] = set()
     """Those that have not been ended."""
+    has_tracker: ClassVar[bool] = False
+    """Whether one was started, and with the first the tracker of multiprocessing."""
 
     def __init__(self) -> None:
         if multiprocessing.current_process().daemon:
@@ -364,6 +366,7 @@ class _Process:
         try:
             with _starting_process():
                 resource_tracker.ensure_running()  # else it is started below, and unblocks signals
+                _Process.has_tracker = True
                 before = signal.pthread_sigmask(
                     signal.SIG_BLOCK, {signal.SIGINT}
                 )  # which the process has, too
@@ -433,7 +436,16 @@ def _leave_to_parent() -> None:
     _Process.all.clear()
 
 
-os.register_at_fork(after_in_child=_leave_to_parent)
+def _leave_tracker() -> None:
+    """Let the tracker of multiprocessing end by itself, as in processes that have not started it.
+
+    It ends when all forked children have ended. From Python 3.13 on its parent waits for it at exit, and so for them.
+    """
+    if _Process.has_tracker:
+        resource_tracker._resource_tracker._pid = None  # type: ignore[attr-defined]
+
+
+os.register_at_fork(after_in_parent=_leave_tracker, after_in_child=_leave_to_parent)
 
 
 def _serve(connection: Connection) -> None:
@@ -474,7 +486,13 @@ def engine_of(executor: Any) -> Engine:
     """
     if isinstance(executor, int) and not isinstance(executor, bool):
         return Processes.shared(executor)
-    packages = {each.__module__.partition(".")[0] for each in type(executor).__mro__}
+    modules = {each.__module__ for each in type(executor).__mro__}
+    if "concurrent.futures.interpreter" in modules:
+        raise UsageError(
+            "an InterpreterPoolExecutor cannot run tasks: NumPy and Colonnade are for the main interpreter alone",
+            "a number of processes, a ProcessPoolExecutor",
+        )
+    packages = {each.partition(".")[0] for each in modules}
     can_submit = callable(getattr(executor, "submit", None))
     if "distributed" in packages and can_submit and not isinstance(executor, Executor):
         if executor.asynchronous:
