@@ -223,7 +223,10 @@ def write_version(seed: int, path: str | Path, version: int) -> dict[str, Any]:
         Field(f"f{k}", kind, [generate(kind, later) for _ in range(count)]) for k, kind in enumerate(types)
     ]
     clusters = later.sample(range(1, count + 1), count // 4)
-    root_write.write(path, DATASET, fields, clusters=clusters, Compression=later.choice([0, 404, 505]))
+    out = root_write.writer(fields)
+    out.recreate(DATASET, str(path), root_write.options(Compression=later.choice([0, 404, 505])))
+    root_write.fill_all(out, fields, clusters)
+    out.close()
     return {DATASET: root_dump.dump(path, DATASET)}
 
 
