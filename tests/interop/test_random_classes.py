@@ -49,12 +49,13 @@ def later_root():
         yield worker
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_classes_in_two_versions(root, later_root, tmp_path, seed):
+# Always these: ROOT crashes when it opens some files of its own that have another version of a class.
+@pytest.mark.parametrize("case", range(4))
+def test_classes_in_two_versions(root, later_root, tmp_path, case):
     files = [tmp_path / "first.root", tmp_path / "second.root"]
     workers = [root, later_root]
     for version, (worker, path) in enumerate(zip(workers, files, strict=True), 1):
-        assert all_differences(worker.call("write_version", seed, str(path), version), dump(path)) == []
+        assert all_differences(worker.call("write_version", case, str(path), version), dump(path)) == []
     parts = [[worker.dump(path)[DATA_SET]["values"] for path in files] for worker in workers]
     union = {"mode": "union"}
     for way in (union, {**union, "cluster_size": 200, "page_size": 64}, {"mode": "filter"}):
