@@ -399,6 +399,33 @@ TEST(Repair, FindsTheDataSetThatWasBeingWritten) {
   EXPECT_EQ(reader->data_sets().size(), 2u);
 }
 
+// The file is searched once for all of them: only what may be of interest is looked at by itself.
+TEST(Repair, FindsOneOfManyDataSets) {
+  for (const Journal journal : {Journal::version_1, Journal::version_2}) {
+    for (const char* const path : {"a/Events", "b/Events", "c/Events", "last"}) {
+      const bool is_last = path == std::string_view("last");
+      CrashingWriter writer(path == std::string_view("a/Events")
+                                ? new_file(container::ContainerKind::root_file, path)
+                                : page::append_if_repaired(uri, path, {}, false),
+                            {}, journal);
+      writer.cluster();
+      writer.checkpoint();
+      if (is_last) {
+        for (int i = 0; i < 2; ++i) writer.cluster();
+      } else {
+        writer.close();
+      }
+    }
+    // All have the same schema, and so the same header checksum.
+    const RepairReport report = repair(uri);
+    EXPECT_EQ(report.data_set, "last");
+    EXPECT_EQ(report.recovered_clusters, 2u);
+    EXPECT_EQ(values("c/Events"), clusters({0}));
+    EXPECT_EQ(values("last"), clusters({0, 1, 2}));
+    EXPECT_EQ(repair(uri).data_set, "a/Events");
+  }
+}
+
 // A write that fails, or that is cut at any byte: the checkpoint before it holds, and repair adds the whole
 // clusters.
 TEST(Repair, AfterAnyFailedWrite) {

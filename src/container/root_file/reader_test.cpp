@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "codec/compression.h"
 #include "container/root_file/test_tools.h"
 #include "format/tfile_anchor.h"
@@ -122,6 +124,30 @@ TEST(RootFileReader, VisitsAllAnchorsInOneWalk) {
     EXPECT_EQ(anchor(), plain->anchor(path)) << path;
   });
   EXPECT_EQ(paths, plain->data_sets());
+}
+
+TEST(RootFileReader, ReadsListsOfKeysOnceIfManyDataSetsAreExpected) {
+  const std::string uri = fixture("several_data_sets.root");
+  const auto plain = open_container(uri);
+  const std::vector<std::string> paths = plain->data_sets();
+  ASSERT_EQ(paths.size(), 5u);
+  std::set<std::string> folders;
+  std::size_t records = 0;  // of folders: they say where the lists are
+  for (const std::string& path : paths)
+    for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      folders.insert(path.substr(0, slash));
+      ++records;
+    }
+  // The head twice, the lists of the file and of the folders, the anchors.
+  const io::Faults faults{.reads = 2 + 1 + folders.size() + 2 * (records + paths.size())};
+  const auto container = open_container(io::with_faults(io::open_for_reading(uri), faults));
+  expect_many(*container);
+  for (int again = 0; again < 2; ++again)
+    for (const std::string& path : paths) EXPECT_EQ(container->anchor(path), plain->anchor(path)) << path;
+  const auto other = open_container(uri);
+  expect_many(*other);
+  EXPECT_THROW(other->anchor("nothing"), Error);
+  EXPECT_THROW(other->anchor("nothing/inside"), Error);
 }
 
 TEST(RootFileReader, TakesTheLatestCycle) {
