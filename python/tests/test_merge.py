@@ -580,3 +580,19 @@ def test_paths_with_colons_are_paths(tmp_path, monkeypatch):
         write(name, {"x": "int"}, [{"x": 1}])
     colonnade.merge("out:3.root", ["day:1/*", "b:2.root:Events"])
     assert colonnade.open(tmp_path / "out:3.root").num_entries == 2
+
+
+def test_several_encodings_are_continued_after_a_copy(tmp_path: Path) -> None:
+    for name, compression in (("a", "none"), ("b", "zstd")):
+        with colonnade.create(
+            tmp_path / f"{name}.root", "Events", {"x": "int"}, compression=compression
+        ) as writer:
+            writer.extend({"x": [1, 2]})
+    merged, copied = tmp_path / "merged.root", tmp_path / "copied.root"
+    colonnade.merge(merged, [tmp_path / "a.root", tmp_path / "b.root"])
+    with pytest.raises(colonnade.UnsupportedError, match=r"several encodings.*copy with a page size"):
+        colonnade.resume(merged, "Events")
+    colonnade.copy(merged, copied, page_size="64 KiB")
+    with colonnade.resume(copied, "Events") as writer:
+        writer.fill(x=3)
+    assert colonnade.open(copied)["x"].to_list() == [1, 2, 1, 2, 3]

@@ -1,6 +1,7 @@
-"""Random lives of data sets of random types: written, copied, merged, filtered, exported, replaced and given up, in
-files and object stores. After each step all of them have the values of a plain model, and places to which the step
-does not write have the same bytes. No step changes the type of a field.
+"""Random lives of data sets of random types: written, continued, copied, merged, filtered, cached, exported, replaced
+and given up, in files and object stores, with any options. After each step all of them have the values of a plain
+model, however they are read, and places to which the step does not write have the same bytes. No step changes the type
+of a field.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import awkward as ak
 import pytest
 from root_values import same
 from test_random_values import Type, Types
 
 import colonnade
-from colonnade import FieldInfo
+from colonnade import FieldInfo, UnsupportedError
 from colonnade._core import FieldKind
 
 STEPS = 12
@@ -63,7 +65,16 @@ class Life:
         self._number = 0
 
     def step(self) -> None:
-        steps = [self.write, self.copy, self.copy_in_two_goes, self.merge, self.snapshot, self.export]
+        steps = [
+            self.write,
+            self.go_on,
+            self.copy,
+            self.copy_in_two_goes,
+            self.merge,
+            self.snapshot,
+            self.cache,
+        ]
+        steps += [self.export]
         chosen = self.dice.choice([*steps, self.give_up]) if self.models else self.write
         self.steps.append(chosen.__name__)
         before = {path: self.bytes_of(path) for path in self.folder.iterdir()}
@@ -78,20 +89,41 @@ class Life:
                 self.check(model)
 
     def check(self, model: Model) -> None:
-        with colonnade.open(model.uri, model.name) as data:
+        with colonnade.open(model.uri, model.name, **self.ways_to_read()) as data:
             assert sorted(data.field_names) == sorted(model.columns), self.steps
             for name in model.columns:
                 assert data.schema[name].type == self.types[name].name, self.steps
             begin = self.dice.randint(0, model.entries)
             for first in (0, begin):
-                found = data.arrays(entry_start=first)
-                for name, values in model.columns.items():
-                    assert same(found[name].to_list(), values[first:]), (
-                        name,
-                        found[name].to_list(),
-                        model,
-                        self.steps,
-                    )
+                self.compare(data.arrays(entry_start=first), model, first)
+            steps = self.dice.choice([1, 5, "100 B", "1 MB"])
+            for array in data.iterate(step_size=steps, entry_start=begin):
+                self.compare(array, model, begin)
+                begin += len(array)
+            assert begin == model.entries
+        threads, block_entries = self.dice.randint(1, 3), self.dice.choice([1, 7, 100_000])
+        frame = colonnade.DataFrame(model.name, model.uri, threads=threads, block_entries=block_entries)
+        self.compare(frame.to_awkward(), model, 0)
+
+    def compare(self, found: ak.Array, model: Model, first: int) -> None:
+        for name, values in model.columns.items():
+            expected = values[first : first + len(found)]
+            assert same(found[name].to_list(), expected), (name, found[name].to_list(), model, self.steps)
+
+    def ways_to_read(self) -> dict[str, Any]:
+        every: dict[str, list[Any]] = {
+            "checksums": [False],
+            "read_ahead": [0, 100],
+            "memory_budget": [1, 1000],
+            "parallel_decompression": [False],
+            "local_io": ["pread", "threads", "io_uring", "mmap"],
+            "direct_io": [True],
+            "cache": [str(self.folder.parent / "cache")],
+        }
+        return self.some_of(every)
+
+    def some_of(self, every: dict[str, list[Any]]) -> dict[str, Any]:
+        return {name: self.dice.choice(values) for name, values in every.items() if self.dice.random() < 0.3}
 
     def bytes_of(self, path: Path) -> str:
         files = sorted(file for file in [path, *path.rglob("*")] if file.is_file())
@@ -121,9 +153,20 @@ class Life:
             options["compression"] = self.dice.choice(["none", "lz4", "zstd:1", "lzma:1"])
         if self.dice.random() < 0.5:
             options |= {"page_size": 64, "cluster_size": 300}
-        if self.dice.random() < 0.5:
-            options["checkpoint_every"] = 1
-        return options
+        every: dict[str, list[Any]] = {
+            "checkpoint_every": [1, 2],
+            "checksums": [False],
+            "same_page_merging": [False],
+            "clusters_per_group": [1, 2],
+            "durability": ["machine"],
+            "direct_io": [True],
+            "initial_page_size": [1, 64],
+            "page_buffer_budget": [1, 1000],
+            "max_key_size": [1000],
+        }
+        if to.uri.startswith("obj:"):
+            every |= {"object_mapping": ["object_per_page"], "splice_size": [1, 64]}
+        return options | self.some_of(every)
 
     def mode(self, to: Model, replaces: bool) -> dict[str, Any]:
         exists = any(model.uri == to.uri for model in self.models)
@@ -167,6 +210,24 @@ class Life:
                     self.dice.choice([writer.commit_cluster, writer.commit, lambda: None])()
             if not commits:
                 raise LookupError
+        return to
+
+    def go_on(self) -> Model:
+        """At its end."""
+        to = self.dice.choice(self.models)
+        try:
+            resumed = colonnade.resume(to.uri, to.name, compression=self.dice.choice(["none", "zstd:1"]))
+        except UnsupportedError:  # a merge has left several encodings
+            return self.copy()
+        with resumed as writer:
+            for _ in range(2):
+                count = self.dice.choice([0, 1, 7])
+                given = {name: [self.types[name].make() for _ in range(count)] for name in to.columns}
+                writer.extend(given)
+                for name, values in given.items():
+                    to.columns[name] += [self.types[name].read(value) for value in values]
+                self.dice.choice([writer.commit_cluster, writer.commit, lambda: None])()
+        self.models.remove(to)
         return to
 
     def copy(self) -> Model:
@@ -220,6 +281,18 @@ class Life:
         passed = [number % 3 != 1 for number in of.columns["id"]]
         to.columns = {name: list(compress(of.columns[name], passed)) for name in names}
         to.columns["id"] = [number + 1 for number in to.columns["id"]]
+        return to
+
+    def cache(self) -> Model:
+        """Entries of several data sets with the same fields."""
+        to, replaces = self.target()
+        of = self.dice.choice(self.models)
+        alike = [model for model in self.models if model.columns.keys() == of.columns.keys()]
+        parts = [self.dice.choice(alike) for _ in range(2)]
+        chain = colonnade.open([(part.uri, part.name) for part in parts])
+        frame = colonnade.DataFrame(chain).cache(list(of.columns))
+        frame.snapshot(to.uri, to.name, **self.mode(to, replaces), **self.options(to))
+        to.columns = {name: parts[0].columns[name] + parts[1].columns[name] for name in of.columns}
         return to
 
     def export(self) -> Model:

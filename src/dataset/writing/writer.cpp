@@ -78,7 +78,18 @@ struct Writer::Impl {
     take_beginnings(there.columns, data_set.descriptor().columns);
   }
 
+  // Merges of inputs with different encodings leave several columns for a field. A writer has one.
+  static void refuse_several_encodings(const Descriptor& there) {
+    for (const FieldDescriptor& field : there.fields)
+      if (field.representations.size() > 1)
+        throw Error(ErrorKind::unsupported,
+                    "the field is stored in several encodings, as merging leaves it, and cannot be continued",
+                    "copy with a page size first, which leaves one, or write a new data set and merge both",
+                    {.field = there.path_of(field.id)});
+  }
+
   void go_on(const Descriptor& there) {
+    refuse_several_encodings(there);
     describe_like(there);
     if (const std::string why = dataset::first_difference(there, data_set.descriptor()); !why.empty())
       throw Error(ErrorKind::schema, "the schema differs from that of the existing data set: " + why,

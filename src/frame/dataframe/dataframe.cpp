@@ -79,7 +79,8 @@ FrameGraphPtr empty_frame(std::uint64_t entries, const FrameOptions& options) {
 
 FrameGraphPtr cached_frame(FrameGraph& graph, NodeId node, std::vector<std::string> columns) {
   if (columns.empty()) columns = frame_whole_columns(graph, node);
-  const ResultId result = frame_book(graph, node, "take", columns, names_options(columns));
+  const std::vector<std::string> texts = argument_texts(graph, node, columns);
+  const ResultId result = graph.graph.book(node, {"take", texts, names_options(columns)});
   frame::ResultValue value;
   try {
     frame_run(graph);
@@ -93,7 +94,7 @@ FrameGraphPtr cached_frame(FrameGraph& graph, NodeId node, std::vector<std::stri
   options.first = 0;
   options.last = ~std::uint64_t{0};
   std::vector<frame::NamedValues>& kept = std::get<frame::ArraysValue>(value).columns;
-  for (frame::NamedValues& column : kept) column.stored = graph.graph.stored_field(node, column.name);
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i].stored = graph.graph.stored_field(node, texts[i]);
   return std::make_shared<FrameGraph>(frame::array_source(std::move(kept)), std::move(options));
 }
 
