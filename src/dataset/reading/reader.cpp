@@ -307,6 +307,8 @@ std::vector<std::string> names_in(const container::ReadContainer& container) {
 
 }  // namespace
 
+// Options are taken by reference everywhere.
+// NOLINTNEXTLINE(modernize-pass-by-value)
 DataSets::DataSets(std::string uri, const ReadOptions& options) : uri_(std::move(uri)), options_(options) {
   container::open_while_written([&] {
     container_ = dataset::open_for_many(uri_, options_);
