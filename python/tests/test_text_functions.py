@@ -575,3 +575,30 @@ def test_a_text_is_parsed_once_for_all_of_its_functions():
     frame = DataFrame(3).with_functions(colonnade.functions(text))
     assert frame.sum("number149(1)").value == 450
     assert libraries._parsed.cache_info().misses == before + 1
+
+
+def test_functions_call_those_of_their_namespace_from_anywhere():
+    """Also if they change variables, and where a function outside, or one of the language, has the same name."""
+    text = """
+int at(int x) { return 100 * x; }
+namespace n {
+  int at(int x) { return x; }
+  int abs(int x) { return 7; }
+  template <typename T> T twice(T x) { return 2 * x; }
+  void add(std::vector<int>& v, int x) { v.push_back(at(x)); v.push_back(abs(-x)); v.push_back(twice(x)); }
+  namespace m {
+    void put(std::vector<int>& v) { add(v, at(4)); }
+    int deep(int x) { return at(x) + abs(x); }
+  }
+  struct P { int k = 2; void raise(int x) { k += at(x); } };
+}
+namespace other { int deep(int x) { return at(x) + abs(-x) + n::at(x); } }
+std::vector<int> f() { std::vector<int> v; n::add(v, 1); n::m::put(v); v.push_back(at(1)); return v; }
+int raised() { n::P p; p.raise(3); return p.k; }
+"""
+    names = ["f()", "raised()", "n::m::deep(5)", "other::deep(5)", "at(2)"]
+    frame = DataFrame(1).with_functions(colonnade.functions(text))
+    for number, name in enumerate(names):
+        frame = frame.define(f"c{number}", name)
+    found = frame.to_awkward([f"c{number}" for number in range(len(names))])[0].to_list()
+    assert list(found.values()) == [[1, 7, 2, 4, 7, 8, 100], 5, 12, 510, 200]

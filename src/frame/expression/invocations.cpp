@@ -16,12 +16,9 @@ namespace colonnade::frame {
 // The lambda or function of this name, also as it is called from within its namespace.
 const Parser::Closure* Parser::find_closure(std::string_view name) const {
   if (const auto found = find_variable(name)) return variables_[*found].closure;
-  for (std::string_view around = namespace_; !around.empty();) {
+  for (const std::string_view around : namespaces())
     if (const auto found = find_variable(fmt::format("{}{}", around, name)))
       return variables_[*found].closure;
-    const std::size_t colons = around.substr(0, around.size() - 2).rfind("::");
-    around = colons == std::string_view::npos ? std::string_view() : around.substr(0, colons + 2);
-  }
   return nullptr;
 }
 

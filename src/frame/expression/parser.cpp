@@ -417,7 +417,7 @@ NodeIndex Parser::name() {
         at_ += 2;
         text += fmt::format("::{}", token(at_ - 1).text);
       }
-      return call(std::move(text), std::move(types->first), from(begin));
+      return call(whole_name(text), std::move(types->first), from(begin));
     }
   }
   const bool is_of_own_class = class_ != nullptr && at_ == first + 3 && is_own_name(token(first));
@@ -427,10 +427,34 @@ NodeIndex Parser::name() {
     if (const Closure* const known = find_closure(text)) return closure(*known, token(first));
   const bool is_object =
       at_ == first + 1 && here().is("(") && find_variable(text);  // which has an operator()
-  if (!is_object && (here().is("(") || here().is("{"))) return call(std::move(text), {}, from(begin));
+  if (!is_object && (here().is("(") || here().is("{"))) return call(whole_name(text), {}, from(begin));
   if (at_ == first + 1)
     if (const auto alias = alias_of(token(first))) return alias->node;
   return named(text, from(begin));
+}
+
+// Of a function of the text that is called from within its namespace: the body may become part of a function
+// elsewhere.
+std::string Parser::whole_name(std::string_view name) const {
+  if (functions_ == nullptr) return std::string(name);
+  for (const std::string_view around : namespaces()) {
+    const auto is_it = [&](const FunctionSyntax& each) {
+      return each.name.size() == around.size() + name.size() && each.name.starts_with(around) &&
+             each.name.ends_with(name);
+    };
+    if (std::ranges::any_of(functions_->functions, is_it)) return fmt::format("{}{}", around, name);
+  }
+  return std::string(name);
+}
+
+std::vector<std::string_view> Parser::namespaces() const {
+  std::vector<std::string_view> found;
+  for (std::string_view around = namespace_; !around.empty();) {
+    found.push_back(around);
+    const std::size_t colons = around.substr(0, around.size() - 2).rfind("::");
+    around = colons == std::string_view::npos ? std::string_view() : around.substr(0, colons + 2);
+  }
+  return found;
 }
 
 // The next token begins the arguments.

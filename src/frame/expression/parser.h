@@ -431,6 +431,9 @@ class Parser {
   std::optional<std::pair<std::vector<std::string>, std::size_t>> template_types_at(
       std::size_t at, std::string_view callee) const;
   std::string spelled(std::size_t begin, std::size_t end) const;
+  std::string whole_name(std::string_view name) const;
+  // Around what is parsed, the innermost first: "a::b::", "a::".
+  std::vector<std::string_view> namespaces() const;
 
   // ---- Tools
   static std::deque<Token> queue_of(std::string_view text) {
