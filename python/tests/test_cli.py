@@ -482,6 +482,27 @@ os._exit(0)
         colonnade.create(path, "other", {"x": "float"}, mode="update")
 
 
+def test_update_refuses_to_lose_what_a_resumed_writer_left(run, tmp_path):
+    path = tmp_path / "f.root"
+    with colonnade.create(path, "Events", {"x": "float"}, checkpoint_every=2) as writer:
+        for number in range(3):
+            writer.fill(x=number)
+            writer.commit_cluster()
+    crash = f"""
+import os, colonnade
+writer = colonnade.resume({str(path)!r}, "Events", checkpoint_every=100)
+writer.fill(x=3)
+writer.commit_cluster()
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", crash], check=True)
+    with pytest.raises(colonnade.UsageError, match='1 entries of the data set "Events"'):
+        colonnade.create(path, "other", {"x": "float"}, mode="update")
+    assert json.loads(run("repair", path, "--json")[1])["recovered_entries"] == 1
+    colonnade.create(path, "other", {"x": "float"}, mode="update").close()
+    assert colonnade.open(path, "Events")["x"].tolist() == [0, 1, 2, 3]
+
+
 def test_diff_makes_values_only_of_what_differs(run, tmp_path, monkeypatch):
     schema = dict.fromkeys(["a", "b", "c"], "float") | {"n": "std::vector<std::int32_t>"}
     for file, b in [("one.root", 1.0), ("two.root", 2.0)]:

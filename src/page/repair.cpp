@@ -564,7 +564,8 @@ std::string unrepaired(const std::string& uri, bool has_tail) {
   container->visit_anchors([&](const std::string& path, const std::function<Anchor()>& anchor) {
     unless_damaged([&] {
       const auto commit = read_commit_record(container->file(), anchor());
-      if (commit ? !commit->is_last : has_tail) open_ended.push_back(path);
+      // What lies behind a last commit may be of a later run, which resumed the data set.
+      if (has_tail || (commit && !commit->is_last)) open_ended.push_back(path);
     });
   });
   if (open_ended.size() > 1) container::expect_many(*container);
