@@ -450,17 +450,24 @@ def test_info_and_verify_show_all_of_many_data_sets(run, many_data_sets):
     assert [line.partition(":")[0] for line in verified] == names
 
 
-def test_repair_finds_one_of_many_data_sets(run, many_data_sets, tmp_path):
-    path = shutil.copy(many_data_sets, tmp_path)
-    crash = f"""
+def kill_writer(opened, values):
+    """A process that opens a writer so, fills a cluster with each value, and ends without closing it."""
+    program = f"""
 import os, colonnade
-writer = colonnade.create({str(path)!r}, "last", {{"x": "float"}}, mode="update", checkpoint_every=2)
-for number in range(5):
-    writer.fill(x=number)
+writer = colonnade.{opened}
+for value in {list(values)}:
+    writer.fill(x=value)
     writer.commit_cluster()
 os._exit(0)
 """
-    subprocess.run([sys.executable, "-c", crash], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_repair_finds_one_of_many_data_sets(run, many_data_sets, tmp_path):
+    path = shutil.copy(many_data_sets, tmp_path)
+    kill_writer(
+        f'create({str(path)!r}, "last", {{"x": "float"}}, mode="update", checkpoint_every=2)', range(5)
+    )
     found = json.loads(run("repair", path, "--json")[1])
     assert (found["data_set"], found["entries"], found["recovered_entries"]) == ("last", 4, 1)
     assert len(colonnade.datasets(path)) == 201
@@ -469,15 +476,9 @@ os._exit(0)
 
 def test_update_refuses_to_lose_one_of_many_data_sets(many_data_sets, tmp_path):
     path = shutil.copy(many_data_sets, tmp_path)
-    crash = f"""
-import os, colonnade
-writer = colonnade.create({str(path)!r}, "last", {{"x": "float"}}, mode="update", checkpoint_every=2)
-for number in range(5):
-    writer.fill(x=number)
-    writer.commit_cluster()
-os._exit(0)
-"""
-    subprocess.run([sys.executable, "-c", crash], check=True)
+    kill_writer(
+        f'create({str(path)!r}, "last", {{"x": "float"}}, mode="update", checkpoint_every=2)', range(5)
+    )
     with pytest.raises(colonnade.UsageError, match='1 entries of the data set "last"'):
         colonnade.create(path, "other", {"x": "float"}, mode="update")
 
@@ -488,14 +489,7 @@ def test_update_refuses_to_lose_what_a_resumed_writer_left(run, tmp_path):
         for number in range(3):
             writer.fill(x=number)
             writer.commit_cluster()
-    crash = f"""
-import os, colonnade
-writer = colonnade.resume({str(path)!r}, "Events", checkpoint_every=100)
-writer.fill(x=3)
-writer.commit_cluster()
-os._exit(0)
-"""
-    subprocess.run([sys.executable, "-c", crash], check=True)
+    kill_writer(f'resume({str(path)!r}, "Events", checkpoint_every=100)', [3])
     with pytest.raises(colonnade.UsageError, match='1 entries of the data set "Events"'):
         colonnade.create(path, "other", {"x": "float"}, mode="update")
     assert json.loads(run("repair", path, "--json")[1])["recovered_entries"] == 1
