@@ -23,6 +23,22 @@ from .frame.root import specification as _specification
 from .frame.root import styles as _styles
 from .frame.root import tables as _tables
 from .frame.root.chains import TChain, TFile
+from .frame.root.drawing import pads as _pads
+from .frame.root.drawing.legends import TLegend
+from .frame.root.drawing.pads import TCanvas, TPad
+from .frame.root.drawing.stacks import THStack, TMultiGraph
+from .frame.root.drawing.style import gStyle
+from .frame.root.drawing.texts import (
+    TArrow,
+    TBox,
+    TEllipse,
+    TLatex,
+    TLine,
+    TMarker,
+    TPaveLabel,
+    TPaveText,
+    TText,
+)
 from .frame.root.facade import (
     DisableImplicitMT,
     EnableImplicitMT,
@@ -30,7 +46,20 @@ from .frame.root.facade import (
     IsImplicitMTEnabled,
     RDataFrame,
 )
-from .frame.root.made import TH1, TH1D, TH1F, TH2, TH2D, TH2F, TH3, TH3D, TH3F
+from .frame.root.made import (
+    TH1,
+    TH1D,
+    TH1F,
+    TH2,
+    TH2D,
+    TH2F,
+    TH3,
+    TH3D,
+    TH3F,
+    TGraph,
+    TGraphAsymmErrors,
+    TGraphErrors,
+)
 from .frame.root.mathematics import TMath
 from .frame.root.models import ELogLevel, RCompressionSetting
 from .frame.root.spelling import vector
@@ -61,10 +90,28 @@ __all__ = [
     "RCompressionSetting",
     "RDataFrame",
     "RLogScopedVerbosity",
+    "SetOwnership",
+    "TArrow",
+    "TBox",
+    "TCanvas",
     "TChain",
     "TColor",
+    "TEllipse",
     "TFile",
+    "TGraph",
+    "TGraphAsymmErrors",
+    "TGraphErrors",
+    "THStack",
+    "TLatex",
+    "TLegend",
+    "TLine",
+    "TMarker",
     "TMath",
+    "TMultiGraph",
+    "TPad",
+    "TPaveLabel",
+    "TPaveText",
+    "TText",
     "gInterpreter",
     "gROOT",
     "gStyle",
@@ -93,24 +140,9 @@ _ADVICE = {
     "TStopwatch": "time.perf_counter(), or DataFrame.explain()",
     "gRandom": f"numpy.random; for a column {_facade.RANDOM}",
     "TTree": "colonnade.import_tree, which makes an RNTuple of a TTree",
-    "TCanvas": _PLOTS,
     "VecOps": "numpy.array, and expressions in strings, which have ROOT::VecOps::",
 }
-_ADVICE |= dict.fromkeys(
-    (
-        "gPad",
-        "THStack",
-        "TLatex",
-        "TLegend",
-        "TLine",
-        "TMultiGraph",
-        "TPad",
-        "TPaveText",
-        "TRatioPlot",
-        "TText",
-    ),
-    _PLOTS,
-)
+_ADVICE |= dict.fromkeys(("TRatioPlot", "TF1", "TPie"), _PLOTS)
 _ADVICE |= dict.fromkeys(("TRandom", "TRandom1", "TRandom2", "TRandom3"), _ADVICE["gRandom"])
 _ADVICE |= dict.fromkeys(("RVecB", "RVecD", "RVecF", "RVecI", "RVecU"), _ADVICE["RVec"])
 _ADVICE |= dict.fromkeys(("TH1I", "TH1S", "TH1C", "TH2I", "TH3I"), "TH1D, TH2D, TH3D")
@@ -134,6 +166,8 @@ def __getattr__(name: str) -> Any:
         return sys.modules[__name__]
     if name.startswith("_"):
         raise AttributeError(name)
+    if name == "gPad":
+        return _pads.current()
     if name in _LEVELS:
         return _LEVELS[name]
     for numbers in (_styles.COLORS, _styles.MARKERS, _styles.PALETTES):
@@ -167,19 +201,6 @@ class PyConfig(metaclass=_Namespace):
     """How Python uses ROOT: what scripts set has no effect."""
 
 
-class _Style(type):
-    """All setters are there."""
-
-    def __getattr__(cls, name: str) -> Callable[..., None]:
-        if not name.startswith("Set"):
-            raise MissingNameError(f"colonnade.root.gStyle has no {name}", _PLOTS)
-        return lambda *_: None
-
-
-class gStyle(metaclass=_Style):  # noqa: N801
-    """How pictures look: what scripts set has no effect."""
-
-
 class gROOT(metaclass=_Namespace):  # noqa: N801
     """What scripts ask of ROOT itself."""
 
@@ -194,11 +215,12 @@ class gROOT(metaclass=_Namespace):  # noqa: N801
 
     @staticmethod
     def SetStyle(name: str = "Default") -> None:
-        """Do nothing: there are no pictures."""
+        """Let `gStyle` have the settings of a style: "ATLAS", or "Modern", ROOT's own, which others look like."""
+        gStyle.choose(name)
 
     @staticmethod
     def ForceStyle(force: bool = True) -> None:
-        """Do nothing: there are no pictures."""
+        """Do nothing: what has no looks of its own follows `gStyle`."""
 
     @staticmethod
     def ProcessLine(line: str) -> int:
@@ -210,6 +232,10 @@ class gROOT(metaclass=_Namespace):  # noqa: N801
         """Define the functions of a file, and return 0."""
         _declared.declare_files(path)
         return 0
+
+
+def SetOwnership(thing: object, python_owns: bool) -> None:
+    """Do nothing: what is drawn stays with its pad."""
 
 
 def EnableThreadSafety() -> None:

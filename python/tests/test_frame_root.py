@@ -966,7 +966,7 @@ def test_threads(file, monkeypatch):
     [
         (lambda f: f.Book(), "no Book", "Aggregate"),
         (lambda f: f.Nonsense, "no Nonsense", "AsDataFrame"),
-        (lambda f: f.Histo1D("x").Draw(), "no Draw", "to_hist"),
+        (lambda f: f.Histo1D("x").DrawPanel(), "no DrawPanel", "to_hist"),
         (
             lambda f: f.Profile1D(("p", "t", 4, -2, 2), "x", "w").GetXaxis().SetRange(1, 2),
             "no SetRange",
@@ -981,11 +981,11 @@ def test_threads(file, monkeypatch):
         (lambda f: f.Graph("x", "w").Fit("pol1"), "no Fit", "points"),
         (lambda f: f.Describe().Nothing(), "no Nothing", "AsString"),
         (lambda f: f.Histo1D("x").SaveAs("f.png"), "no SaveAs", "WriteObject"),
-        (lambda f: ROOT.TLatex(), "no TLatex", "to_hist"),
+        (lambda f: ROOT.TRatioPlot(), "no TRatioPlot", "to_hist"),
         (lambda f: ROOT.TH1I("h", "t", 4, 0, 1), "no TH1I", "TH1D"),
         (lambda f: ROOT.TH1("h", "t", 4, 0, 1), "cannot be made by itself", "ROOT.TH1D"),
         (lambda f: ROOT.TH1.StatOverflows(), "within the axes", "Mean and StdDev"),
-        (lambda f: ROOT.gStyle.GetOptStat(), "gStyle has no GetOptStat", "to_hist"),
+        (lambda f: ROOT.gStyle.GetNothing(), "gStyle has no GetNothing", "TStyle"),
         (lambda f: f.HistoND(("h", "t", 1, [2], [0.0], [1.0]), ["x"]).Rebin(2), "no Rebin", "to_hist"),
         (lambda f: f.Histo1D(("h", "t", 4, 0, 1), "x").Reset("M"), "Reset has no option 'M'", "Reset()"),
         (lambda f: ROOT.gInterpreter.Calc("1 + 2"), "gInterpreter has no Calc", "gInterpreter.Declare"),

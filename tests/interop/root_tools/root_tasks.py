@@ -6,6 +6,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
+import drawing_tasks
 import histogram_tasks
 import rdf_tasks
 import root_bridge
@@ -298,6 +299,13 @@ def histogram_arrays(kind: str, model: list[Any], rows: list[list[float]]) -> di
 def histogram_changes(kind: str, model: list[Any], rows: list[list[list[float]]]) -> dict[str, list[float]]:
     """See histogram_tasks.changes."""
     return histogram_tasks.changes(*(histogram_tasks.filled(kind, model, each) for each in rows))
+
+
+def drawn_limits(seed: int) -> list[float]:
+    """See drawing_tasks.limits."""
+    ROOT = root_bridge.load()
+    ROOT.TH1.AddDirectory(False)
+    return drawing_tasks.limits(ROOT, seed)
 
 
 def histogram_random_steps(seed: int) -> list[list[Any]]:

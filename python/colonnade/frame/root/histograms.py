@@ -1,7 +1,7 @@
 """Histograms, profiles and graphs with the methods of ROOT's classes that scripts use on results.
 
-They are views of values, which histograms change as ROOT's do, and cannot be drawn; `to_hist()` returns a `hist.Hist`,
-which plots. Bins are numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 the overflow.
+They are views of values, which histograms change as ROOT's do; `Draw` puts them on pads (`drawing`), `to_hist()` returns a
+`hist.Hist`. Bins are numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 the overflow.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from colonnade.frame.histograms import joined_title, split_title, to_hist, to_pr
 from colonnade.frame.results import GraphPoints, Stats
 
 from .reshaping import Reshaped, changeable
-from .styles import styled
+from .styles import CURRENT, styled
 
 __all__ = ["AxisView", "GraphView", "HistogramView", "ManyAxesView", "ProfileView", "StatsView"]
 
@@ -72,6 +72,7 @@ class AxisView:
     def __init__(self, edges: Floats, title: str, *, regular: bool) -> None:
         self._edges, self._title, self._regular = edges, title, regular
         self._on_title: Callable[[str], None] = lambda title: None
+        self._on_limits: Callable[[float, float], None] | None = None
         self._bin_labels: dict[int, str] = {}
 
     def GetNbins(self) -> int:
@@ -95,7 +96,10 @@ class AxisView:
         self._range = None if is_all else (max(first, 0), min(last, most))
 
     def SetRangeUser(self, ufirst: float, ulast: float) -> None:
-        """Choose the bins between two values; see `SetRange`."""
+        """Choose the bins between two values; see `SetRange`. Of contents, as `SetMinimum` and `SetMaximum`."""
+        if self._on_limits is not None:
+            self._on_limits(ufirst, ulast)
+            return
         first, last = self.FindBin(ufirst), self.FindBin(ulast)
         first += self.GetBinUpEdge(first) <= ufirst
         last -= self.GetBinLowEdge(last) >= ulast
@@ -210,6 +214,9 @@ class _Binned(ABC):
         for number, view in enumerate(self._axes):
             view._on_title = partial(self._set_axis_title, number)
         self._shape = [axis.GetNbins() + 2 for axis in self._axes]
+        self._contents_axes: dict[int, AxisView] = {}
+        if CURRENT:
+            self._style = dict(CURRENT)
 
     def _changeable_value(self) -> Any:
         return changeable(self._value)
@@ -261,9 +268,17 @@ class _Binned(ABC):
     def _axis_or_contents(self, number: int) -> AxisView:
         if number < len(self._axes):
             return self._axes[number]
-        axis = AxisView(np.array([0.0, 1.0]), self._labels.get(number, ""), regular=True)
-        axis._on_title = partial(self._set_axis_title, number)
+        axis = self._contents_axes.get(number)
+        if axis is None:
+            axis = AxisView(np.array([0.0, 1.0]), self._labels.get(number, ""), regular=True)
+            axis._on_title = partial(self._set_axis_title, number)
+            if number == len(self._axes):
+                axis._on_limits = self._set_limits
+            self._contents_axes[number] = axis
         return axis
+
+    def _set_limits(self, low: float, high: float) -> None:
+        self._limits = (float(low), float(high))
 
     def _set_axis_title(self, number: int, title: str) -> None:
         self._labels[number] = title
@@ -806,6 +821,8 @@ class HistogramView(_Binned, Reshaped):
         for ours, theirs in zip(self._axes, other._axes, strict=True):
             theirs._style, theirs._range = ours._style, ours._range
             theirs._bin_labels = dict(ours._bin_labels)
+        for number, axis in self._contents_axes.items():
+            other._axis_or_contents(number)._style = axis._style
 
     def _require_all_bins(self, method: str) -> None:
         if self._has_range():
@@ -1232,14 +1249,118 @@ class ProfileView(_Binned):
         return to_profile(self._value)
 
 
+class _GraphAxis(AxisView):
+    """An axis of a graph, whose limits are its own."""
+
+    _user: tuple[float, float] | None = None
+
+    def SetRangeUser(self, ufirst: float, ulast: float) -> None:
+        """Set the limits in pictures."""
+        if not ufirst < ulast:
+            raise UsageError(f"an axis from {ufirst} to {ulast} has no range")
+        self._user = (float(ufirst), float(ulast))
+        self._edges = np.linspace(ufirst, ulast, len(self._edges))
+
+    SetLimits = SetRangeUser
+
+    def UnZoom(self) -> None:
+        """Let the points tell the limits again."""
+        self._user = None
+
+
 @styled("graph")
 class GraphView:
     """Points with the methods of TGraph and TGraphAsymmErrors."""
 
     _style: dict[str, Any] = {}  # noqa: RUF012 (replaced, never changed)
+    _limits: tuple[float | None, float | None] = (None, None)
+    """What `SetMinimum` and `SetMaximum` set."""
 
     def __init__(self, points: GraphPoints) -> None:
         self.points, self.name = points, points.name
+        self._graph_axes: dict[int, _GraphAxis] = {}
+
+    def _graph_axis(self, number: int) -> _GraphAxis:
+        axis = self._graph_axes.get(number)
+        if axis is None:
+            values = self._along(number + 1)
+            low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+            room = 0.1 * (high - low or 1.0)
+            labels = split_title(self.points.title)[1]
+            title = labels[number] if number < len(labels) else ""
+            axis = _GraphAxis(np.linspace(low - room, high + room, 101), title, regular=True)
+            axis._on_title = partial(self._set_axis_title, number)
+            self._graph_axes[number] = axis
+        return axis
+
+    def _set_axis_title(self, number: int, title: str) -> None:
+        first, labels = split_title(self.points.title)
+        labels = [*labels, *[""] * (number + 1 - len(labels))]
+        labels[number] = title
+        self.points = dataclasses.replace(self.points, title=joined_title(first, labels))
+
+    def GetXaxis(self) -> AxisView:
+        """Return the first axis."""
+        return self._graph_axis(0)
+
+    def GetYaxis(self) -> AxisView:
+        """Return the second axis."""
+        return self._graph_axis(1)
+
+    def SetTitle(self, title: str = "") -> None:
+        """Change the title, and those of the axes that follow it behind semicolons."""
+        self.points = dataclasses.replace(self.points, title=title)
+        self._graph_axes.clear()
+
+    def SetName(self, name: str = "") -> None:
+        """Change the name."""
+        self.name = name
+
+    def SetMinimum(self, minimum: float = -1111) -> None:
+        """Set the beginning of the second axis in pictures; -1111 for none."""
+        self._limits = (None if minimum == -1111 else float(minimum), self._limits[1])
+
+    def SetMaximum(self, maximum: float = -1111) -> None:
+        """Set the end of the second axis in pictures; -1111 for none."""
+        self._limits = (self._limits[0], None if maximum == -1111 else float(maximum))
+
+    def Clone(self, newname: str = "") -> GraphView:
+        """Return a copy, with a name of its own if one is given."""
+        copied = type(self)(dataclasses.replace(self.points))
+        copied.name = newname or self.name
+        copied._style, copied._limits = self._style, self._limits
+        for number, axis in self._graph_axes.items():
+            theirs = copied._graph_axis(number)
+            theirs._style, theirs._user, theirs._edges = axis._style, axis._user, axis._edges
+        return copied
+
+    def SetPoint(self, number: int, x: float, y: float) -> None:
+        """Change a point, or add it, with points at 0 before it if there are fewer, without errors."""
+        if number < 0:
+            raise UsageError(f"a graph has no point {number}")
+        points = self.points
+        missing = max(number + 1 - len(points), 0)
+        arrays = [np.append(each, np.zeros(missing)) for each in (points.x, points.y, *points.errors)]
+        arrays[0][number], arrays[1][number] = x, y
+        self.points = dataclasses.replace(points, x=arrays[0], y=arrays[1], errors=tuple(arrays[2:]))
+
+    def AddPoint(self, x: float, y: float) -> None:
+        """Add a point behind the others."""
+        self.SetPoint(self.GetN(), x, y)
+
+    def SetPointError(self, number: int, *errors: float) -> None:
+        """Change the errors of a point: of x and y, or x low, x high, y low and y high."""
+        if len(errors) == 2:
+            errors = (errors[0], errors[0], errors[1], errors[1])
+        if len(errors) != 4 or not 0 <= number < self.GetN():
+            raise UsageError(
+                f"a graph of {self.GetN()} points cannot have errors {errors} of point {number}",
+                "SetPointError(number, ex, ey), or exl, exh, eyl, eyh",
+            )
+        arrays = [each.copy() for each in self.points.errors] or [np.zeros(self.GetN()) for _ in range(4)]
+        for each, error in zip(arrays, errors, strict=True):
+            each[number] = error
+        self.points = dataclasses.replace(self.points, errors=tuple(arrays))
 
     def GetN(self) -> int:
         """Return the number of points."""
@@ -1327,7 +1448,7 @@ class GraphView:
 
     def GetTitle(self) -> str:
         """Return the title."""
-        return self.points.title
+        return split_title(self.points.title)[0]
 
     def Write(self, name: str = "", *_: Any) -> int:
         """Write it to the `TFile` that was opened last for writing, under its own name if none is given."""

@@ -1,4 +1,4 @@
-"""Histograms that scripts make by hand, `ROOT.TH1D("h", "title", 10, 0, 1)`, and those that are read from files."""
+"""Histograms and graphs that scripts make by hand, `ROOT.TH1D("h", "title", 10, 0, 1)`, and those of files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,27 @@ from numpy.typing import NDArray
 
 from colonnade.errors import UnsupportedError, UsageError
 from colonnade.frame.histograms import joined_title, split_title
+from colonnade.frame.results import GraphPoints
 
-from .histograms import HistogramView, ProfileView
+from .histograms import GraphView, HistogramView, ProfileView
 from .reshaping import axis_of
 from .styles import AXIS, HISTOGRAM
 
-__all__ = ["TH1", "TH1D", "TH1F", "TH2", "TH2D", "TH2F", "TH3", "TH3D", "TH3F", "histogram_in"]
+__all__ = [
+    "TH1",
+    "TH1D",
+    "TH1F",
+    "TH2",
+    "TH2D",
+    "TH2F",
+    "TH3",
+    "TH3D",
+    "TH3F",
+    "TGraph",
+    "TGraphAsymmErrors",
+    "TGraphErrors",
+    "histogram_in",
+]
 
 Floats = NDArray[np.float64]
 
@@ -135,6 +150,89 @@ class TH3F(TH3):
     """A histogram with three axes, whose contents have single precision."""
 
     single = True
+
+
+class _GraphKind(type):
+    """A class of ROOT's: its objects are views of points."""
+
+    errors: int | None
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, GraphView) and (cls.errors is None or bool(value.points.errors))
+
+
+class TGraph(metaclass=_GraphKind):
+    """Points."""
+
+    errors: int | None = None
+
+    def __new__(cls, *arguments: Any) -> Any:
+        """Make a graph: the number of points, their coordinates, and errors if the class has them.
+
+        `TGraph(3, x, y)`, `TGraph(x, y)`, `TGraph(3)`, `TGraph()`; `TGraphErrors(3, x, y, ex, ey)`;
+        `TGraphAsymmErrors(3, x, y, exl, exh, eyl, eyh)`. Errors that are left out, or 0, are 0. A histogram becomes
+        the centers of its bins and their contents.
+
+        Raises:
+            UsageError: other arguments.
+        """
+        rest = list(arguments)
+        if rest and isinstance(view := getattr(rest[0], "GetPtr", lambda: rest[0])(), HistogramView):
+            return _points_of(view, with_errors=cls.errors is not None)
+        count = int(rest.pop(0)) if rest and isinstance(rest[0], int | np.integer) else None
+        arrays = [_values(each, count) for each in rest]
+        arrays += [_values(0, count)] * max(2 - len(arrays), 0)
+        size = len(arrays[0]) if count is None else count
+        arrays = [each if len(each) else np.zeros(size) for each in arrays]
+        if len(arrays) > 2 + (cls.errors or 0) or any(len(each) != size for each in arrays):
+            raise UsageError(
+                f"the arguments of {cls.__name__} are wrong: {len(arguments)} of other lengths or too many",
+                f"ROOT.{cls.__name__}(n, x, y{', errors ...' if cls.errors else ''})",
+            )
+        if cls.errors is not None:
+            arrays += [np.zeros(size)] * (2 + cls.errors - len(arrays))
+            if cls.errors == 2:
+                arrays = [*arrays[:2], arrays[2], arrays[2], arrays[3], arrays[3]]
+        return GraphView(GraphPoints("Graph", "Graph", arrays[0], arrays[1], tuple(arrays[2:])))
+
+
+class TGraphErrors(TGraph):
+    """Points with errors, as large in both directions."""
+
+    errors = 2
+
+
+class TGraphAsymmErrors(TGraph):
+    """Points with errors in each direction."""
+
+    errors = 4
+
+
+def _values(given: Any, count: int | None) -> Floats:
+    """Return a copy of the first values; none for ROOT's null pointer."""
+    if given is None or (isinstance(given, int) and given == 0):
+        return np.zeros(0)
+    if isinstance(given, str) or not hasattr(given, "__getitem__") or not hasattr(given, "__len__"):
+        raise UsageError(f"{given!r} is no array of coordinates", "an array or a list of numbers")
+    found = np.array(
+        [float(given[k]) for k in range(len(given) if count is None else min(count, len(given)))]
+    )
+    if count is not None and len(found) < count:
+        raise UsageError(f"{count} points were requested of {len(found)} values")
+    return found
+
+
+def _points_of(view: HistogramView, *, with_errors: bool) -> GraphView:
+    if view.GetDimension() != 1:
+        raise UsageError(f"'{view.GetName()}' has {view.GetDimension()} axes", "a histogram with one axis")
+    bins = range(1, view.GetNbinsX() + 1)
+    x, y = (np.array([each(k) for k in bins]) for each in (view.GetBinCenter, view.GetBinContent))
+    errors: tuple[Floats, ...] = ()
+    if with_errors:
+        half = np.array([view.GetBinWidth(k) / 2 for k in bins])
+        error = np.array([view.GetBinError(k) for k in bins])
+        errors = (half, half, error, error)
+    return GraphView(GraphPoints(view.GetName(), view.GetTitle(), x, y, errors))
 
 
 def _axis(rest: list[Any], number: int) -> SimpleNamespace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +11,14 @@ import numpy as np
 
 from colonnade.errors import UsageError
 
-__all__ = ["AXIS", "COLORS", "HISTOGRAM", "MARKERS", "PALETTES", "TColor", "styled"]
+__all__ = ["AXIS", "COLORS", "CURRENT", "HISTOGRAM", "MARKERS", "PALETTES", "TColor", "styled"]
 
+_COLOR_BLIND = (
+    "kP6Blue kP6Yellow kP6Red kP6Grape kP6Gray kP6Violet"
+    " kP8Blue kP8Orange kP8Red kP8Pink kP8Green kP8Cyan kP8Azure kP8Gray"
+    " kP10Blue kP10Yellow kP10Red kP10Gray kP10Violet kP10Brown kP10Orange kP10Green kP10Ash kP10Cyan"
+)
+"""Sets of colours that those who are colour-blind can tell apart."""
 COLORS = {
     "kWhite": 0,
     "kBlack": 1,
@@ -28,6 +35,7 @@ COLORS = {
     "kAzure": 860,
     "kViolet": 880,
     "kPink": 900,
+    **{name: 103 + number for number, name in enumerate(_COLOR_BLIND.split())},
 }
 """ROOT's numbers of colours."""
 MARKERS = {
@@ -59,7 +67,23 @@ MARKERS = {
     "kDashDotted": 4,
 }
 """ROOT's numbers of markers, and of lines."""
-PALETTES = {"kBird": 57, "kViridis": 112, "kRainBow": 55}
+PALETTES = {
+    "kDeepSea": 51,
+    "kGreyScale": 52,
+    "kDarkBodyRadiator": 53,
+    "kBlueYellow": 54,
+    "kRainBow": 55,
+    "kInvertedDarkBodyRadiator": 56,
+    "kBird": 57,
+    "kCMYK": 73,
+    "kCherry": 75,
+    "kLightTemperature": 87,
+    "kTemperatureMap": 104,
+    "kVisibleSpectrum": 107,
+    "kCool": 109,
+    "kViridis": 112,
+    "kCividis": 113,
+}
 
 HISTOGRAM = {
     "LineColor": 602,
@@ -86,24 +110,47 @@ AXIS = {
     "Ndivisions": 510,
 }
 """What ROOT has before anything is set, in single precision where it is no integer."""
+_TEXT = {"TextColor": 1, "TextSize": 0.05, "TextFont": 62, "TextAlign": 11, "TextAngle": 0.0}
+_LINE = {"LineColor": 1, "LineStyle": 1, "LineWidth": 1}
+_FILL = {"FillColor": 19, "FillStyle": 1001}
 _IN_VAIN = {
     "histogram": (
-        *("SetStats", "SetDrawOption", "SetContour", "SetBarWidth", "SetBarOffset", "SetHighlight"),
+        *("SetDrawOption", "SetContour", "SetBarWidth", "SetBarOffset", "SetHighlight"),
         *("SetLineAttributes", "SetFillAttributes", "SetMarkerAttributes", "UseCurrentStyle", "SetBit"),
     ),
     "graph": ("SetDrawOption", "SetEditable", "SetBit", "SetHighlight"),
     "axis": (
-        *("CenterTitle", "CenterLabels", "RotateTitle", "SetMoreLogLabels", "SetNoExponent", "SetDecimals"),
-        *("SetMaxDigits", "SetTickSize", "SetTimeDisplay", "SetTimeFormat", "SetTimeOffset", "LabelsOption"),
+        *("CenterLabels", "RotateTitle", "SetMoreLogLabels", "SetNoExponent", "SetDecimals"),
+        *(
+            "ChangeLabel",
+            "SetMaxDigits",
+            "SetTickSize",
+            "SetTimeDisplay",
+            "SetTimeFormat",
+            "SetTimeOffset",
+            "LabelsOption",
+        ),
         "SetTicks",
     ),
 }
 """Methods without effect."""
-_KINDS = {"histogram": HISTOGRAM, "graph": _GRAPH, "axis": AXIS}
+CURRENT: dict[str, Any] = {}
+"""What `gStyle` gives to histograms that are made later."""
+_KINDS: dict[str, dict[str, Any]] = {
+    "histogram": HISTOGRAM,
+    "graph": _GRAPH,
+    "axis": AXIS,
+    "text": _TEXT,
+    "line": _LINE,
+    "box": {**_LINE, **_FILL},
+    "paved text": {**_TEXT, "TextSize": 0.0, "TextAlign": 22, **_LINE, **_FILL},
+    "legend": {**_TEXT, "TextSize": 0.0, "TextFont": 42, "TextAlign": 12, **_LINE, **_FILL, "FillColor": 0},
+    "pad": {"FillColor": 0, "FillStyle": 1001},
+}
 
 
 def styled(kind: str) -> Callable[[type], type]:
-    """Give a class the setters and getters of pictures: of a "histogram", a "graph" or an "axis".
+    """Give a class the setters and getters of pictures: of a "histogram", an "axis", a "text" and so on.
 
     Its objects keep what is set in `_style`, by names such as "LineColor".
     """
@@ -114,9 +161,15 @@ def styled(kind: str) -> Callable[[type], type]:
             _add(cls, f"Get{name}", _getter(name, preset))
             if name.endswith("Color") and kind != "axis":
                 _add(cls, f"Set{name}Alpha", _alpha_setter(name))
-        for name in _IN_VAIN[kind]:
+        for name in _IN_VAIN.get(kind, ()):
             _add(cls, name, _nothing)
+        if kind == "axis":
+            _add(cls, "CenterTitle", _switch("CenterTitle"))
+        if kind in ("histogram", "graph"):
+            for name, method in (("Draw", _draw), ("DrawCopy", _draw_copy), ("DrawClone", _draw_copy)):
+                _add(cls, name, method)
         if kind == "histogram":
+            _add(cls, "SetStats", _switch("Stats"))
             for name in AXIS:
                 _add(cls, f"Set{name}", _setter_of_axis(name))
         return cls
@@ -137,8 +190,8 @@ def _kept(value: Any, preset: float) -> int | float:
 def _setter(name: str, preset: float) -> Callable[..., None]:
     def set_it(self: Any, value: Any = preset, *_: Any) -> None:
         """Keep it for pictures."""
-        if isinstance(value, str):
-            value = TColor.GetColor(value)
+        if name.endswith("Color") and not isinstance(value, int):
+            value = _color_number(value)
         self._style = {**self._style, name: _kept(value, preset)}
 
     return set_it
@@ -151,6 +204,19 @@ def _getter(name: str, preset: float) -> Callable[..., int | float]:
         return found
 
     return get_it
+
+
+def _color_number(given: Any) -> int:
+    """Return the number of a colour that is given as in PyROOT: "red", "kRed+2", "#ff0000", or its parts."""
+    if isinstance(given, str):
+        if parts := re.fullmatch(r"\s*(\w+)\s*([+-]\s*\d+)?\s*", given):
+            known = COLORS.get(parts[1], COLORS.get(f"k{parts[1].capitalize()}"))
+            if known is not None:
+                return known + int((parts[2] or "0").replace(" ", ""))
+        return TColor.GetColor(given)
+    if isinstance(given, tuple | list) and len(given) == 3:
+        return TColor.GetColor(*given)
+    return int(given)
 
 
 def _alpha_setter(name: str) -> Callable[..., None]:
@@ -170,6 +236,30 @@ def _setter_of_axis(name: str) -> Callable[..., None]:
                 getattr(getattr(self, f"Get{letter}axis")(), f"Set{name}")(value)
 
     return set_it
+
+
+def _switch(name: str) -> Callable[..., None]:
+    def set_it(self: Any, on: bool = True) -> None:
+        """Keep it for pictures."""
+        self._style = {**self._style, name: bool(on)}
+
+    return set_it
+
+
+def _draw(self: Any, option: str = "") -> None:
+    """Put it on the current pad: a histogram in place of what is there, unless the option has "SAME"."""
+    from .drawing.pads import draw
+
+    draw(self, option)
+
+
+def _draw_copy(self: Any, option: str = "", *_: Any) -> Any:
+    """Put a copy on the current pad, and return it: what is changed later does not show."""
+    from .drawing.pads import draw
+
+    copied = self.Clone() if hasattr(type(self), "Clone") else copy.copy(self)
+    draw(copied, option)
+    return copied
 
 
 def _nothing(self: Any, *_: Any, **__: Any) -> None:
