@@ -362,6 +362,10 @@ def test_formulas(text, expected):
     assert readable(text) == expected
 
 
+def test_bold_texts_have_parts_that_are_not():
+    assert readable("#bf{x}", True) == "$\\mathrm{\\mathrm{x}}$"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -445,6 +449,12 @@ def test_styles(canvas, filled):
     ROOT.gStyle.SetLabelSize(0.02, "Y")
     assert ROOT.gStyle.GetTitleSize("Y") == 0.06
     assert ROOT.gStyle.GetLabelSize("X") == 0.035
+    ROOT.gStyle.SetTextFont(42)
+    assert [ROOT.TLatex().GetTextFont(), ROOT.TPaveText(0, 0, 1, 1).GetTextFont()] == [42, 62]
+    ROOT.gStyle.SetHistLineWidth(3)
+    ROOT.gStyle.SetMarkerStyle(21)
+    later = ROOT.TH1D("later", "", 1, 0, 1)
+    assert (later.GetLineWidth(), later.GetMarkerStyle(), filled.GetLineWidth()) == (3, 21, 1)
     for name in ("GetNothing", "Nothing"):
         with pytest.raises(AttributeError, match="gStyle has no"):
             getattr(ROOT.gStyle, name)

@@ -1,7 +1,7 @@
 """Histograms, profiles and graphs with the methods of ROOT's classes that scripts use on results.
 
-They are views of values, which histograms change as ROOT's do; `Draw` puts them on pads (`drawing`), `to_hist()` returns a
-`hist.Hist`. Bins are numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 the overflow.
+They are views of values, which histograms change as ROOT's do; `Draw` puts them on pads (`drawing`), `to_hist()`
+returns a `hist.Hist`. Bins are numbered as in ROOT: 0 is the underflow, GetNbinsX() + 1 the overflow.
 """
 
 from __future__ import annotations

@@ -75,8 +75,9 @@ _BRACKETS = {"(": ("(", ")"), "[": ("[", "]"), "{": ("\\{", "\\}"), "|": ("|", "
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, bold: str) -> None:
         self._tokens = _TOKEN.findall(text)
+        self._bold = bold
         self._at = 0
 
     def _peek(self) -> str:
@@ -94,7 +95,8 @@ class _Parser:
             token = self._peek()
             if token.startswith("#splitline"):
                 self._take()
-                made += f"{_Parser(self._raw()).text()}\n{_Parser(self._raw()).text()}"
+                first, second = (_Parser(self._raw(), self._bold).text() for _ in range(2))
+                made += f"{first}\n{second}"
             elif token.startswith("#") or token in "_^{":
                 made += f"${self._atom()}$"
             else:
@@ -124,7 +126,7 @@ class _Parser:
         return taken[1:-1]
 
     def _formula(self, text: str) -> str:
-        inner = _Parser(text)
+        inner = _Parser(text, self._bold)
         made = ""
         while inner._peek():
             made += inner._atom()
@@ -159,7 +161,7 @@ class _Parser:
         if name == "it":
             return f"\\mathit{{{self._group()}}}".replace("\\mathregular", "\\mathit")
         if name == "bf":
-            return f"\\mathbf{{{self._group()}}}".replace("\\mathregular", "\\mathbf")
+            return f"\\{self._bold}{{{self._group()}}}".replace("\\mathregular", f"\\{self._bold}")
         if name in ("left", "right"):
             return self._half(name)
         if name in _PLAIN:
@@ -200,13 +202,18 @@ def _letter(letter: str) -> str:
 
 
 @lru_cache(maxsize=1000)
-def readable(text: str) -> str:
-    """Return a text of ROOT's in mathtext; as it is written if that makes no formula."""
+def readable(text: str, is_bold: bool = False) -> str:
+    """Return a text of ROOT's in mathtext; as it is written if that makes no formula.
+
+    Args:
+        text: with `#mu` and the like.
+        is_bold: whether the font is bold; `#bf` is not, then.
+    """
     from matplotlib.mathtext import MathTextParser
 
     if "#" not in text and "_" not in text and "^" not in text and "\\" not in text:
         return text.replace("$", "\\$")
-    made = f"${text.strip('$')}$" if "\\" in text else _Parser(text).text()
+    made = f"${text.strip('$')}$" if "\\" in text else _Parser(text, "mathrm" if is_bold else "mathbf").text()
     try:
         for line in made.split("\n"):
             MathTextParser("path").parse(line)

@@ -79,7 +79,7 @@ class Area:
         return self.axes.text(
             x,
             y,
-            text if is_plain else readable(text),
+            text if is_plain else readable(text, looks.font(font)["weight"] == "bold"),
             parse_math=not is_plain,
             fontsize=self.points_of(size, font),
             color=looks.color(color),

@@ -125,6 +125,10 @@ class _Style:
         """Return what axes have: `letter` is "X", "Y" or "Z"."""
         return self._axes.get((name, letter), _OF_AXES.get(name))
 
+    def of_texts(self) -> dict[str, Any]:
+        """Return what was set for texts that are made later."""
+        return {name: value for name, value in self._set.items() if name.startswith("Text")}
+
     def Reset(self, *_: Any) -> None:
         """Forget all that was set."""
         self._set.clear()

@@ -8,6 +8,7 @@ from colonnade.errors import UsageError
 from colonnade.frame.root.styles import styled
 
 from . import looks
+from .style import gStyle
 
 __all__ = ["TArrow", "TBox", "TEllipse", "TLatex", "TLine", "TMarker", "TPaveLabel", "TPaveText", "TText"]
 
@@ -69,6 +70,7 @@ class TText(_Drawable):
 
     def __init__(self, x: float = 0, y: float = 0, text: str = "") -> None:
         """Make a text at a place."""
+        self._style = gStyle.of_texts()
         self._x, self._y, self._text = float(x), float(y), str(text)
 
     def DrawText(self, x: float, y: float, text: str) -> Any:
