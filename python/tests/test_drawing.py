@@ -578,3 +578,30 @@ def test_boxes_arrows_and_other_shapes(canvas, filled):
     assert found["one"].get_color() == looks.color(ROOT.kRed)
     assert found["two"].get_color() == looks.color(1)
     assert any(patch.get_facecolor() == looks.color(ROOT.kYellow) for patch in figure.axes[0].patches)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of sums of infinite contents
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_the_contents_are_a_picture_is_made(seed):
+    chosen = random.Random(seed)
+    values = [0, 1, -1, 1e-300, 1e300, float("nan"), float("inf"), -float("inf"), 1e-5, 123456, 0.1]
+    options = ["", "HIST", "E", "E0", "E1", "E2", "E3", "P", "L", "LF2", "BAR", "TEXT", "AXIS", "*H", "E1 X0"]
+    for number in range(12):
+        canvas = ROOT.TCanvas("canvas", "", chosen.choice([20, 300]), chosen.choice([50, 300]))
+        for letter in "xyz":
+            getattr(canvas, f"SetLog{letter}")(chosen.random() < 0.3)
+        canvas.SetMargin(*(0.6 * chosen.random() for _ in range(4)))
+        h = ROOT.TH1D("h", "t;#mu_{;x", chosen.choice([1, 2, 20]), chosen.choice([-1, 0, 1e-9]), 1)
+        two = ROOT.TH2D("two", "", chosen.choice([1, 5]), 0, 3, chosen.choice([1, 4]), -1, 1)
+        for each in (h, two):
+            for k in range(each.GetNcells()):
+                each.SetBinContent(k, chosen.choice(values))
+        h.SetFillColor(chosen.choice([0, 2, 99999, -5]))
+        h.SetFillStyle(chosen.choice([0, 1001, 3004, 3654, 4050, 9999]))
+        h.SetMarkerStyle(chosen.choice([1, 20, 5, 77, -1]))
+        thing = [h, two, ROOT.TGraph(h)][number % 3]
+        thing.Draw(
+            chosen.choice([options, ["COLZ", "BOX", "SCAT", "TEXT"], ["AP", "ALP", "AB", "A*"]][number % 3])
+        )
+        canvas.BuildLegend()
+        assert canvas._repr_png_().startswith(b"\x89PNG")

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from .style import gStyle
 
-__all__ = ["Frame", "Option", "frame_of", "frame_of_graphs", "frame_of_pad", "shows_errors", "spreads"]
+__all__ = [
+    "Frame",
+    "Option",
+    "frame_of",
+    "frame_of_graphs",
+    "frame_of_pad",
+    "shows_errors",
+    "spreads",
+    "usable",
+]
 
 Floats = NDArray[np.float64]
 Limits = tuple[float, float]
@@ -253,11 +262,9 @@ def _chosen(
 
 def frame_of_pad(pad: Any) -> Frame | None:
     """Return the limits of the first object with axes on a pad; None if there is none."""
-    for thing, option in pad._primitives:
-        frame = frame_of(thing, option, pad)
-        if frame is not None:
-            return frame
-    return None
+    with np.errstate(all="ignore"):
+        frames = (frame_of(thing, option, pad) for thing, option in pad._primitives)
+        return next((frame for frame in frames if frame is not None), None)
 
 
 def frame_of(thing: Any, option: str, pad: Any) -> Frame | None:
@@ -270,3 +277,22 @@ def frame_of(thing: Any, option: str, pad: Any) -> Frame | None:
     if hasattr(thing, "points"):
         return _frame_of_graph(thing, pad)
     return None
+
+
+_LARGEST = 1e100
+"""Of limits: matplotlib squares them."""
+
+
+def usable(limits: Limits, *, is_log: bool = False) -> Limits:
+    """Return finite limits that differ: contents may be anything."""
+    low, high = (min(max(0.0 if np.isnan(each) else each, -_LARGEST), _LARGEST) for each in limits)
+    if is_log:
+        low, high = _positive((low, high))
+    return (low, high) if low < high else (low, low + (abs(low) or 1.0))
+
+
+def _positive(limits: Limits) -> Limits:
+    """Return limits for a logarithmic scale."""
+    low, high = limits
+    high = high if high > 0 else 1.0
+    return (low if low > 0 else high / 1000), high

@@ -9,7 +9,7 @@ import numpy as np
 from colonnade.errors import UnsupportedError
 
 from . import looks
-from .frames import Option, shows_errors
+from .frames import Option, shows_errors, usable
 from .style import gStyle
 
 __all__ = ["paint_histogram"]
@@ -122,7 +122,8 @@ def _errors(view: Any, option: Option, bins: Any, axes: Any, order: float, area:
 
 
 def _number(area: Any, x: float, y: float, value: float, **more: Any) -> None:
-    if value:
+    place = np.abs(area.axes.transData.transform((x, y)))
+    if value and np.all(place < 1e5):  # of pixels; not so where there is no logarithm
         text = f"%{gStyle.value('PaintTextFormat')}" % value
         area.text(x, y, text, 42, 0.02, 1, ha="center", transform=area.axes.transData, is_plain=True, **more)
 
@@ -179,9 +180,7 @@ def _range_of_contents(view: Any, contents: Any) -> tuple[float, float]:
     finite = contents[np.isfinite(contents)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     minimum, maximum = view._limits
-    low = low if minimum is None else minimum
-    high = high if maximum is None else maximum
-    return (low, high) if low < high else (low, low + 1)
+    return usable((low if minimum is None else minimum, high if maximum is None else maximum))
 
 
 def _contours(contents: Any, centers: Any, option: Option, axes: Any, order: float, area: Any) -> Any:

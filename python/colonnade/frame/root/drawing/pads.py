@@ -386,11 +386,9 @@ class TPad:
 
     def _repr_png_(self) -> bytes:
         """Show the picture in a notebook."""
-        import io
+        from .painting import saved
 
-        made = io.BytesIO()
-        self.figure().savefig(made, format="png")
-        return made.getvalue()
+        return saved(self, format="png").getvalue()
 
     def __bool__(self) -> bool:
         return True

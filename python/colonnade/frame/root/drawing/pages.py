@@ -6,15 +6,17 @@ import io
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from colonnade.errors import UsageError
 from colonnade.reading.aside import written_whole
+
+from .painting import DOTS, saved
 
 __all__ = ["save"]
 
 _begun: dict[str, tuple[io.BytesIO, Any]] = {}
 """By their paths: documents that are not complete, with what writes their pages."""
-_DOTS = 100
-"""Per inch."""
 
 
 def save(pad: Any, path: str, ending: str) -> None:
@@ -22,9 +24,7 @@ def save(pad: Any, path: str, ending: str) -> None:
     mark = path[-1] if path[-1] in "()[]" else ""
     name = path.removesuffix(mark)
     if not mark and name not in _begun:
-        made = io.BytesIO()
-        pad.figure().savefig(made, format=ending, dpi=_DOTS)
-        _write(name, made)
+        _write(name, saved(pad, format=ending))
         return
     if ending != "pdf":
         raise UsageError(f"only a PDF has pages, not '{name}'", f"{Path(name).with_suffix('.pdf')}{mark}")
@@ -39,7 +39,8 @@ def save(pad: Any, path: str, ending: str) -> None:
         )
     made, pages = _begun[name]
     if mark not in ("[", "]"):
-        pages.savefig(pad.figure(), dpi=_DOTS)
+        with np.errstate(all="ignore"):
+            pages.savefig(pad.figure(), dpi=DOTS)
     if mark in (")", "]"):
         del _begun[name]
         pages.close()

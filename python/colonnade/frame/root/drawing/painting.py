@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from colonnade.errors import UnsupportedError
 
 from . import looks
-from .frames import Frame, frame_of
+from .frames import Frame, frame_of, usable
 from .graphs import paint_graph
 from .histograms import paint_histogram
 from .latex import readable
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Area", "figure_of"]
+__all__ = ["DOTS", "Area", "figure_of", "saved"]
 
 DOTS = 100
 """Pixels per inch."""
@@ -118,7 +121,7 @@ class Area:
         for letter, limits in (("x", frame.x), ("y", frame.y)):
             if self.pad._log[letter]:
                 getattr(axes, f"set_{letter}scale")("log", nonpositive="clip")
-            getattr(axes, f"set_{letter}lim")(*(_positive(limits) if self.pad._log[letter] else limits))
+            getattr(axes, f"set_{letter}lim")(*usable(limits, is_log=self.pad._log[letter]))
         if not frame.has_axes:
             axes.set_axis_off()
             return
@@ -212,13 +215,6 @@ class Area:
             )
 
 
-def _positive(limits: tuple[float, float]) -> tuple[float, float]:
-    """Return limits for a logarithmic scale."""
-    low, high = limits
-    high = high if high > 0 else 1.0
-    return (low if low > 0 else high / 1000), high
-
-
 def figure_of(pad: Any) -> Figure:
     """Return the picture of a pad, or of a canvas, as a figure of matplotlib."""
     try:
@@ -231,8 +227,17 @@ def figure_of(pad: Any) -> Figure:
     width, height = pad._pixels()
     figure = Figure(figsize=(width / DOTS, height / DOTS), dpi=DOTS)  # without pyplot: no display
     FigureCanvasAgg(figure)
-    _paint_pad(figure, pad, (0.0, 0.0, 1.0, 1.0))
+    with np.errstate(all="ignore"):
+        _paint_pad(figure, pad, (0.0, 0.0, 1.0, 1.0))
     return figure
+
+
+def saved(pad: Any, **options: Any) -> io.BytesIO:
+    """Return the picture of a pad as the bytes of a file; `options` are those of matplotlib's `savefig`."""
+    made = io.BytesIO()
+    with np.errstate(all="ignore"):
+        figure_of(pad).savefig(made, dpi=DOTS, **options)
+    return made
 
 
 def _paint_pad(figure: Figure, pad: Any, box: tuple[float, float, float, float]) -> None:
