@@ -198,14 +198,7 @@ class TLegend(_Paved):
             box = (x1, y - 0.35 * height, x2, y + 0.35 * height)
             if looks.is_filled(thing):
                 area.rectangle(box, **looks.fill(thing))
-            line = looks.line(thing, area.points)
-            area.rectangle(
-                box,
-                facecolor="none",
-                edgecolor=line["color"],
-                linestyle=line["linestyle"],
-                linewidth=line["linewidth"],
-            )
+            area.outline(box, thing)
         if has["l"] and hasattr(thing, "GetLineColor") and not has["f"]:
             line = looks.line(thing, area.points)
             area.axes.add_line(Line2D([x1, x2], [y, y], zorder=area.next_order(), **line, **shared))

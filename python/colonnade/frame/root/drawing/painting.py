@@ -101,6 +101,12 @@ class Area:
         )
         self.axes.add_patch(patch)
 
+    def outline(self, box: tuple[float, float, float, float], thing: Any, **look: Any) -> None:
+        """Paint the lines of an object around a box; see `rectangle`."""
+        line = looks.line(thing, self.points)
+        look |= {"linestyle": line["linestyle"], "linewidth": line["linewidth"]}
+        self.rectangle(box, facecolor="none", edgecolor=line["color"], **look)
+
     # ---- The frame
 
     def set_frame(self, frame: Frame) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from colonnade.errors import UnsupportedError
-from colonnade.frame.root.styles import CURRENT, HISTOGRAM
+from colonnade.frame.root.styles import AXIS, CURRENT, HISTOGRAM
 
 __all__ = ["gStyle"]
 
@@ -79,19 +79,6 @@ _PRESET: dict[str, Any] = {
     "TitleFillColor": 0,
     "TitleStyle": 0,
 }
-_OF_AXES: dict[str, Any] = {
-    "TitleSize": 0.035,
-    "TitleOffset": 1.0,
-    "TitleFont": 42,
-    "TitleColor": 1,
-    "LabelSize": 0.035,
-    "LabelOffset": 0.005,
-    "LabelFont": 42,
-    "LabelColor": 1,
-    "AxisColor": 1,
-    "TickLength": 0.03,
-    "Ndivisions": 510,
-}
 _ATLAS = {
     "PadTopMargin": 0.05,
     "PadRightMargin": 0.05,
@@ -123,7 +110,7 @@ class _Style:
 
     def of_axis(self, name: str, letter: str) -> Any:
         """Return what axes have: `letter` is "X", "Y" or "Z"."""
-        return self._axes.get((name, letter), _OF_AXES.get(name))
+        return self._axes.get((name, letter), AXIS.get(name))
 
     def of_texts(self) -> dict[str, Any]:
         """Return what was set for texts that are made later."""
@@ -157,7 +144,7 @@ class _Style:
         if found is None:
             raise _missing(name)
         what = found[2]
-        if what in _OF_AXES:
+        if what in AXIS:
             return self._axis_setter(what) if found[1] == "Set" else self._axis_getter(what)
         if found[1] == "Get":
             if what not in _PRESET and what not in self._set:

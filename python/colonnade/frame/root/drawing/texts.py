@@ -221,15 +221,7 @@ class TBox(_Drawable):
         if looks.is_filled(self):
             area.rectangle(box, transform=transform, **looks.fill(self))
         if "L" in option.upper() or not looks.is_filled(self):
-            line = looks.line(self, area.points)
-            area.rectangle(
-                box,
-                transform=transform,
-                facecolor="none",
-                edgecolor=line["color"],
-                linestyle=line["linestyle"],
-                linewidth=line["linewidth"],
-            )
+            area.outline(box, self, transform=transform)
 
 
 @styled("box")
@@ -324,14 +316,7 @@ class _Paved(_Drawable):
         if looks.is_filled(self) or (self.GetFillColor() == 0 and self.GetFillStyle() == 1001):
             area.rectangle(corners, **looks.fill(self))
         if self._border:
-            line = looks.line(self, area.points)
-            area.rectangle(
-                corners,
-                facecolor="none",
-                edgecolor=line["color"],
-                linestyle=line["linestyle"],
-                linewidth=line["linewidth"],
-            )
+            area.outline(corners, self)
         return corners
 
 
