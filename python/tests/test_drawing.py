@@ -91,6 +91,16 @@ def test_what_is_drawn_replaces_what_was_there_unless_it_is_the_same(canvas, fil
     assert canvas.GetPrimitive("h") is None
 
 
+def test_the_same_as_nothing_is_a_frame(canvas, filled):
+    filled.Draw("HIST SAME")
+    assert axes_of(canvas).get_xlim() == (0, 2)
+    assert "Entries" in texts_of(canvas.figure())
+    other = filled.DrawNormalized("SAME", 8)
+    assert list(other) == [0, 2, 4, 0, 2, 2]
+    with pytest.raises(colonnade.UsageError, match="sum 0"):
+        ROOT.TH1D("empty", "", 1, 0, 1).DrawNormalized()
+
+
 def test_errors_are_drawn_where_they_are_known(canvas, filled):
     from matplotlib.collections import LineCollection
 
@@ -141,6 +151,8 @@ def test_colors_are_those_of_root():
         ROOT.kP6Blue: "5790fc",
         ROOT.kP10Cyan: "92dadd",
         8: "59d454",
+        51: "9200ff",
+        99: "ff1800",
         1: "000000",
         99999: "000000",
         ROOT.TColor.GetColor("#123456"): "123456",
@@ -245,6 +257,9 @@ def test_graphs_made_by_hand():
     assert [with_errors.GetErrorXhigh(1), with_errors.GetErrorYlow(1)] == [2, 3]
     assert isinstance(with_errors, ROOT.TGraph)
     assert not isinstance(graph, ROOT.TGraphErrors)
+    line = ROOT.TGraph([3.0, 1, 2], [30.0, 10, 25])
+    assert [line.Eval(x) for x in (0, 1, 1.5, 2.5, 4)] == [-5, 10, 17.5, 27.5, 35]
+    assert [ROOT.TGraph().Eval(1), ROOT.TGraph([1.0], [2.0]).Eval(5)] == [0, 2]
     h = ROOT.TH1D("h", "t", 2, 0, 4)
     h.Fill(1, 9)
     assert ROOT.TGraph(h).GetX().tolist() == [1, 3]
@@ -537,14 +552,10 @@ def test_frames(canvas):
 
 
 def test_what_cannot_be_drawn_says_so(canvas, filled):
-    for option in ("LEGO2", "SURF", "W"):
+    for option in ("LEGO2", "SURF"):
         filled.Draw(option)
         with pytest.raises(colonnade.UnsupportedError, match="cannot be painted"):
             canvas.figure()
-    graph = ROOT.TGraph([1.0], [1.0])
-    graph.Draw("AW")
-    with pytest.raises(colonnade.UnsupportedError, match="no option"):
-        canvas.figure()
     for thing in (canvas, ROOT.TLatex(), ROOT.TLegend(), ROOT.THStack()):
         with pytest.raises(colonnade.UnsupportedError, match="Sideways"):
             thing.Sideways()
@@ -555,7 +566,7 @@ def test_words_of_options():
     assert Option("COLZ").words == {"COLZ", "COL", "Z"}
     assert Option("PE1SAMES").words == {"P", "E1", "SAME"}
     assert Option("NOSTACK HIST").words == {"NOSTACK", "HIST"}
-    assert Option("W").unknown == "W"
+    assert Option("HISTO W").words == {"HIST"}
 
 
 def test_boxes_arrows_and_other_shapes(canvas, filled):

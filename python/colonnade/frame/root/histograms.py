@@ -1389,6 +1389,18 @@ class GraphView:
         errors = tuple(each[order] for each in points.errors)
         self.points = dataclasses.replace(points, x=points.x[order], y=points.y[order], errors=errors)
 
+    def Eval(self, x: float, *_: Any) -> float:
+        """Return the second coordinate at `x`: on the line through the points beside it, or the nearest two outside."""
+        if self.GetN() < 2:
+            return float(self.points.y[0]) if self.GetN() else 0.0
+        order = np.argsort(self.points.x, kind="stable")
+        along, up = self.points.x[order], self.points.y[order]
+        low = min(max(int(np.searchsorted(along, x, side="right")) - 1, 0), len(along) - 2)
+        if along[low] == along[low + 1]:
+            return float(up[low])
+        slope = (up[low + 1] - up[low]) / (along[low + 1] - along[low])
+        return float(up[low] + (x - along[low]) * slope)
+
     def GetMean(self, axis: int = 1) -> float:
         """Return the mean of the coordinates along an axis, counted from 1; 0 without points."""
         return float(np.mean(self._along(axis))) if self.GetN() else 0.0

@@ -67,23 +67,17 @@ MARKERS = {
     "kDashDotted": 4,
 }
 """ROOT's numbers of markers, and of lines."""
-PALETTES = {
-    "kDeepSea": 51,
-    "kGreyScale": 52,
-    "kDarkBodyRadiator": 53,
-    "kBlueYellow": 54,
-    "kRainBow": 55,
-    "kInvertedDarkBodyRadiator": 56,
-    "kBird": 57,
-    "kCMYK": 73,
-    "kCherry": 75,
-    "kLightTemperature": 87,
-    "kTemperatureMap": 104,
-    "kVisibleSpectrum": 107,
-    "kCool": 109,
-    "kViridis": 112,
-    "kCividis": 113,
-}
+_PALETTE_NAMES = (
+    "kDeepSea kGreyScale kDarkBodyRadiator kBlueYellow kRainBow kInvertedDarkBodyRadiator kBird kCubehelix "
+    "kGreenRedViolet kBlueRedYellow kOcean kColorPrintableOnGrey kAlpine kAquamarine kArmy kAtlantic kAurora "
+    "kAvocado kBeach kBlackBody kBlueGreenYellow kBrownCyan kCMYK kCandy kCherry kCoffee kDarkRainBow "
+    "kDarkTerrain kFall kFruitPunch kFuchsia kGreyYellow kGreenBrownTerrain kGreenPink kIsland kLake "
+    "kLightTemperature kLightTerrain kMint kNeon kPastel kPearl kPigeon kPlum kRedBlue kRose kRust "
+    "kSandyTerrain kSienna kSolar kSouthWest kStarryNight kSunset kTemperatureMap kThermometer kValentine "
+    "kVisibleSpectrum kWaterMelon kCool kCopper kGistEarth kViridis kCividis"
+)
+PALETTES = {name: 51 + number for number, name in enumerate(_PALETTE_NAMES.split())}
+"""ROOT's numbers of palettes."""
 
 HISTOGRAM = {
     "LineColor": 602,
@@ -140,7 +134,7 @@ _KINDS: dict[str, dict[str, Any]] = {
     "histogram": HISTOGRAM,
     "graph": _GRAPH,
     "axis": AXIS,
-    "text": _TEXT,
+    "text": {**_TEXT, **_LINE},
     "line": _LINE,
     "box": {**_LINE, **_FILL},
     "paved text": {**_TEXT, "TextSize": 0.0, "TextAlign": 22, **_LINE, **_FILL},
@@ -170,6 +164,7 @@ def styled(kind: str) -> Callable[[type], type]:
                 _add(cls, name, method)
         if kind == "histogram":
             _add(cls, "SetStats", _switch("Stats"))
+            _add(cls, "DrawNormalized", _draw_normalized)
             for name in AXIS:
                 _add(cls, f"Set{name}", _setter_of_axis(name))
         return cls
@@ -259,6 +254,20 @@ def _draw_copy(self: Any, option: str = "", *_: Any) -> Any:
 
     copied = self.Clone() if hasattr(type(self), "Clone") else copy.copy(self)
     draw(copied, option)
+    return copied
+
+
+def _draw_normalized(self: Any, option: str = "", norm: float = 1) -> Any:
+    """Put a copy on the current pad whose contents have the sum `norm`, and return it.
+
+    Raises:
+        UsageError: the sum of the contents is 0.
+    """
+    total = self.Integral()
+    if total == 0:
+        raise UsageError(f"the contents of '{self.GetName()}' have the sum 0, which nothing makes {norm}")
+    copied = _draw_copy(self, option)
+    copied.Scale(norm / total)
     return copied
 
 

@@ -41,7 +41,7 @@ class Frame:
 
 
 class Option:
-    """The words of an option: "HIST SAME E1", in any order and without spaces."""
+    """The words of an option: "HIST SAME E1", in any order and without spaces. Others have no effect, as in ROOT."""
 
     _WORDS = (
         *(
@@ -99,14 +99,11 @@ class Option:
     def __init__(self, text: str, words: tuple[str, ...] = _WORDS) -> None:
         rest = text.upper().replace(" ", "").replace(",", "").replace(";", "")
         self.words: set[str] = set()
-        self.unknown = ""
         while rest:
             found = next((word for word in words if rest.startswith(word)), None)
-            if found is None:
-                self.unknown, found = self.unknown + rest[0], rest[0]
-            else:
+            if found is not None:
                 self.words.add("SAME" if found == "SAMES" else found)
-            rest = rest[len(found) :]
+            rest = rest[len(found or rest[0]) :]
         if "COLZ" in self.words:
             self.words |= {"COL", "Z"}
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from colonnade.errors import UnsupportedError
-
 from . import looks
 from .frames import Option
 
@@ -14,9 +12,7 @@ __all__ = ["paint_graph"]
 
 def paint_graph(graph: Any, text: str, area: Any) -> None:
     """Paint the points of a graph with an option of TGraphPainter: A, P, L, C, F, B, X, Z, 2, 3, 4."""
-    option = Option(text or "ALP" if text.strip() else "LP")
-    if option.unknown:
-        raise UnsupportedError(f"a graph has no option '{text}'", '"AP", "ALP", "L", "PZ", "A3", "F", "B"')
+    option = Option(text if text.strip() else "LP")
     axes, order = area.axes, area.next_order()
     x, y, errors = graph.GetX(), graph.GetY(), graph.points.errors
     line = looks.line(graph, area.points)

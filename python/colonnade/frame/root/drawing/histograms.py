@@ -10,6 +10,7 @@ from colonnade.errors import UnsupportedError
 
 from . import looks
 from .frames import Option, shows_errors, usable
+from .palettes import palette
 from .style import gStyle
 
 __all__ = ["paint_histogram"]
@@ -21,8 +22,8 @@ def paint_histogram(view: Any, text: str, area: Any) -> None:
     Raises:
         UnsupportedError: the option is none of those that are painted here, or there are more than two axes.
     """
-    option = Option(text or view.GetOption() if hasattr(view, "GetOption") else text)
-    if option.unknown or option.words & {"LEGO", "SURF", "CANDLE", "VIOLIN", "ARR"} or len(view._axes) > 2:
+    option = Option(text or view.GetOption())
+    if option.words & {"LEGO", "SURF", "CANDLE", "VIOLIN", "ARR"} or len(view._axes) > 2:
         what = f"with the option '{text}'" if len(view._axes) <= 2 else f"of {len(view._axes)} axes"
         raise UnsupportedError(
             f"the histogram '{view.GetName()}' {what} cannot be painted",
@@ -171,9 +172,7 @@ def _colors(view: Any, contents: Any, edges: Any, axes: Any, order: float, area:
         norm: Any = LogNorm(low, max(high, low * 1.001))
     else:
         norm = Normalize(low, high)
-    return axes.pcolormesh(
-        *edges, shown.T, cmap=looks.palette(gStyle.value("Palette")), norm=norm, zorder=order
-    )
+    return axes.pcolormesh(*edges, shown.T, cmap=palette(gStyle.value("Palette")), norm=norm, zorder=order)
 
 
 def _range_of_contents(view: Any, contents: Any) -> tuple[float, float]:
@@ -188,7 +187,7 @@ def _contours(contents: Any, centers: Any, option: Option, axes: Any, order: flo
         raise UnsupportedError("contours need two bins on each axis", '"COLZ"')
     is_line = option.words & {"1", "2", "3"}
     method = axes.contour if is_line else axes.contourf
-    colors = looks.palette(gStyle.value("Palette"))
+    colors = palette(gStyle.value("Palette"))
     made = method(*centers, contents.T, gStyle.value("NumberContours"), cmap=colors, zorder=order)
     return None if is_line else made
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import colorsys
 from typing import Any
 
 from colonnade.frame.root.styles import COLORS, TColor
 
-__all__ = ["color", "fill", "font", "is_filled", "line", "marker", "palette"]
+__all__ = ["color", "fill", "font", "is_filled", "line", "marker"]
 
 RGBA = tuple[float, float, float, float]
 
@@ -41,27 +42,6 @@ _SETS = (
 )
 """From kP6Blue on: sets of 6, 8 and 10 colours that those who are colour-blind can tell apart."""
 
-_PALETTES = {
-    1: "9200ff 0300ff 008bff 00ffe4 00ff55 52ff00 e0ff00 ff8f00 ff0000",
-    51: "00001c 09002b 0d003c 11024e 182562 204a81 1b7099 199fb7 1ddbdc",
-    52: "000000 212121 414141 606060 808080 a0a0a0 bfbfbf dfdfdf fefefe",
-    53: "000000 2f0001 650101 9c2d03 d46509 e6a808 edec0b eaee5c f2f3e2",
-    54: "000061 171164 2d2a63 444363 5d5d5d 7c7d44 9fa12d bfc11b ecf049",
-    55: "000063 053290 107ec6 23c0c9 66ce5a c4e216 d0650d c71308 710102",
-    56: "f2f3e6 eaee5c edec0b e6a808 d46509 9c2d03 650101 2f0001 010000",
-    57: "352a87 0f5ddd 1382d5 06a4ca 2eb7a4 87bf77 cebb5a fcc833 f9f90f",
-    62: "000000 00006a 0200e4 4600e7 9400b1 e7457c eb4389 edd318 f4f3ed",
-    70: "f30006 f33009 f06526 f0955b f1c2a9 efdceb bcb8f6 98a7f0 8294e9",
-    75: "252525 681d20 9e1921 bc252d c44342 d65b62 df8388 ebb7b9 faf9f9",
-    87: "1f28ea 4977d6 7cace4 a0d3de d2e7d2 dedca0 d6bf6b c7863d b74323",
-    104: "2230ea 485dd4 8394d8 bbc2e0 e1e2ce e2e56e d8c537 c27128 b30f1d",
-    107: "120033 4601ca 062fac 17a71a 1dd30a c97509 c80408 650003 1f0000",
-    109: "21ffff 1faecd 2b90ca 446acb 5658d0 6f37cd 8c10cb ab00ce e100e6",
-    112: "1a091e 331961 2b3870 215772 1c7670 239665 49b349 8ec724 f3dd01",
-    113: "00204d 07376e 424e6b 61646f 7c7b78 9c9477 bcae6f dfca5f fee947",
-}
-"""Nine colours of each palette, at equal distances. Others look like the default, 57."""
-
 
 def _channels(text: str) -> tuple[float, float, float]:
     return int(text[:2], 16) / 255, int(text[2:4], 16) / 255, int(text[4:6], 16) / 255
@@ -71,6 +51,9 @@ def _code(number: int) -> str:
     made = TColor._made.get(number)
     if made is not None:
         return made.removeprefix("#")
+    if 51 <= number <= 99:  # a rainbow
+        parts = colorsys.hsv_to_rgb((100 - number) / 50 * 280 / 360, 1, 1)
+        return "".join(f"{round(255 * part):02x}" for part in parts)
     first, sets = _FIRST.split(), _SETS.split()
     if 0 <= number < len(first):
         return first[number]
@@ -91,14 +74,6 @@ def _code(number: int) -> str:
 def color(number: int, alpha: float = 1.0) -> RGBA:
     """Return red, green, blue and how opaque a colour is, each up to 1; black for numbers that are none."""
     return (*_channels(_code(number)), alpha)
-
-
-def palette(number: int) -> Any:
-    """Return a palette as a colour map of matplotlib."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    codes = _PALETTES.get(number, _PALETTES[57]).split()
-    return LinearSegmentedColormap.from_list(f"root{number}", [_channels(code) for code in codes])
 
 
 _DASHES = {

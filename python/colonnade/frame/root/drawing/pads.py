@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,15 @@ def is_beside(thing: Any, option: str) -> bool:
     if hasattr(thing, "to_hist"):
         return "SAME" in words
     return "A" not in words.replace("SAME", "") if hasattr(thing, "points") else True
+
+
+class _Box:
+    """The frame of a pad: what scripts set has no effect, see `gStyle`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("Set") or name == "Draw":
+            return lambda *_: None
+        raise AttributeError(f"the frame of a pad has no {name}")
 
 
 @styled("pad")
@@ -92,6 +102,8 @@ class TPad:
 
     def _add(self, thing: Any, option: str) -> None:
         option = str(option)
+        if not self._primitives and not isinstance(thing, TPad):
+            option = re.sub("(?i)sames?", "", option)  # the same as nothing
         if not is_beside(thing, option):
             self.Clear()
         if isinstance(thing, TPad):
@@ -308,6 +320,10 @@ class TPad:
     def GetUymax(self) -> float:
         """Return the upper limit of the frame; see `GetUxmin`."""
         return self._limit("y", 1)
+
+    def GetFrame(self) -> _Box:
+        """Return the box of the axes, which has no looks of its own."""
+        return _Box()
 
     def Update(self) -> None:
         """Do nothing: what is drawn is painted when a picture is saved."""

@@ -17,6 +17,7 @@ class _Drawable:
     """What is put beside other objects on a pad."""
 
     _style: dict[str, Any] = {}  # noqa: RUF012 (replaced, never changed)
+    _name = ""
     _is_fraction = False
     """Whether coordinates are fractions of the pad, instead of those of its axes."""
 
@@ -25,6 +26,19 @@ class _Drawable:
         from .pads import draw
 
         draw(self, option)
+
+    def SetName(self, name: str) -> None:
+        """Give it a name, for `GetPrimitive` of a pad."""
+        self._name = str(name)
+
+    def GetName(self) -> str:
+        """Return the name; "" without one."""
+        return self._name
+
+    def SetBit(self, *_: Any) -> None:
+        """Do nothing: there are no windows."""
+
+    ResetBit = SetDrawOption = SetShadowColor = SetBit
 
     def SetNDC(self, isNDC: bool = True) -> None:
         """Let coordinates be fractions of the pad."""
