@@ -602,3 +602,50 @@ int raised() { n::P p; p.raise(3); return p.k; }
         frame = frame.define(f"c{number}", name)
     found = frame.to_awkward([f"c{number}" for number in range(len(names))])[0].to_list()
     assert list(found.values()) == [[1, 7, 2, 4, 7, 8, 100], 5, 12, 510, 200]
+
+
+def test_for_each_changes_the_items_of_members() -> None:
+    functions = colonnade.functions("""
+        struct Track {
+          std::vector<float> hits;
+          void twice() { std::for_each(hits.begin(), hits.end(), [](float& hit) { hit *= 2; }); }
+          void more() { std::for_each(this->hits.begin(), this->hits.end(), [](float& hit) { hit += 1; }); }
+          void thrice() { auto change = [](float& hit) { hit *= 3; };
+                          std::for_each(std::begin(hits), std::end(hits), change); }
+        };
+        double of_this(float x) { Track t; t.hits = {x, x + 1}; t.twice(); t.more(); t.thrice();
+                                  return t.hits[0] * 100 + t.hits[1]; }
+        double of_variable(float x) { Track t; t.hits = {x, x + 1};
+          std::for_each(t.hits.begin(), t.hits.end(), [](float& hit) { hit = -hit; });
+          return t.hits[0] * 100 + t.hits[1]; }
+        double of_reference(float x) { Track t; t.hits = {x, x + 1}; Track& other = t;
+          std::for_each(other.hits.begin(), other.hits.end(), [](float& hit) { hit = -hit; });
+          return t.hits[0] * 100 + t.hits[1]; }
+        double of_pair(float x) { std::pair<std::vector<float>, int> p; p.first = {x, 2};
+          std::for_each(p.first.begin(), p.first.end(), [](float& hit) { hit = -hit; });
+          return p.first[0] * 100 + p.first[1]; }
+        """)
+    df = DataFrame(3).with_functions(functions).define("x", "float(rdfentry_)")
+    expected = {
+        "of_this": [309, 915, 1521],
+        "of_variable": [-1, -102, -203],
+        "of_reference": [-1, -102, -203],
+        "of_pair": [-2, -102, -202],
+    }
+    for name, values in expected.items():
+        assert df.take(f"{name}(x)").value.tolist() == values, name
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "const auto c = v; std::for_each(c.begin(), c.end(), [](float& x) { x = 1; });",
+        "std::vector<Floats> w; for (const auto& c : w) std::for_each(c.begin(), c.end(), [](float& x) { x = 1; });",
+        "std::for_each(v.begin(), v.end(), [](float& x) { x = 1; });",
+    ],
+)
+def test_for_each_changes_nothing_else(body: str) -> None:
+    with pytest.raises(UsageError, match="cannot change"):
+        colonnade.functions(
+            f"using Floats = std::vector<float>; int f(const Floats& v) {{ {body} return 0; }}"
+        )

@@ -212,10 +212,9 @@ void Parser::for_each(Block& block) {
   Item item{.variable = {.name = "each item"}, .type = "auto", .mark = mark};
   std::optional<std::size_t> changes;
   if (called->parameters[0].changes) {
-    const bool is_variable =
-        range && range->end == end && range->last == range->first + 1 && is_changeable(token(range->first));
-    if (!is_variable) fail(mark, fmt::format("'{}' changes the items of what cannot change", name));
-    changes = find_variable(token(range->first).text);
+    if (range && range->end == end)
+      changes = let_change(item.variable, *syntax_[first].list, range->first, range->last);
+    if (!changes) fail(mark, fmt::format("'{}' changes the items of what cannot change", name));
   } else {
     fix_variables(begin, end, "a loop goes through it");
   }
@@ -228,7 +227,10 @@ void Parser::for_each(Block& block) {
       std::vector<std::size_t> referred;
       const std::size_t number = *find_variable("each item");
       Given given{named(number, mark), std::nullopt};
-      if (changes) given = {item_of(number, mark), changes};
+      if (changes)
+        given = {variables_[number].refers_to ? copy_of(*variables_[number].refers_to, *changes, mark)
+                                              : item_of(number, mark),
+                 changes};
       require_own(*called, {given}, referred, name, mark);
       reads_.resize(first_read);
       static_cast<void>(invoked(*called, {given}, mark, depth));

@@ -108,23 +108,7 @@ void Parser::range_loop(Block& block, const Type& type) {
     item.variable.fixed_as = "it is a reference to an item of something that cannot change";
     if (const auto named = find_variable(token(begin).text); named && at_ == begin + 2)
       item.variable.of = item_class(variables_[*named].of);
-    const auto is_part = [&] {  // a member of a variable, or another name of a part of one
-      const auto name = find_variable(token(begin).text);
-      const auto root = variable_of(list);
-      if (!name || !root || *root < own_variables_ || end_of_target(begin) != at_ - 1) return false;
-      for (std::size_t i = begin; i + 1 < at_; ++i)
-        if (token(i).is("[") || end_of_part(i) != i || (token(i).is("->") && !token(i - 1).is_name("this")))
-          return false;
-      const Variable& alias = variables_[*name];
-      const bool is_item = !alias.place.empty();  // a loop goes through the list, which it fixes
-      return alias.fixed_as.empty() && (is_item || variables_[*root].fixed_as.empty());
-    };
-    if (at_ == begin + 2 && is_changeable(token(begin))) {
-      changes = find_variable(token(begin).text);
-    } else if (is_part()) {
-      changes = variable_of(list);
-      item.variable.refers_to = list;
-    }
+    changes = let_change(item.variable, list, begin, at_ - 1);
   }
   fix_variables(begin, at_ - 1, "a loop goes through it");
   go_through(block, std::move(made), std::move(item), list, changes, [this](Block& body) {
@@ -132,6 +116,24 @@ void Parser::range_loop(Block& block, const Type& type) {
     body.ends = !inner.leads_on();
     add_step(body, body_of(inner));
   });
+}
+
+// The variable whose items a loop can change that goes through these tokens, if there is one: it is a
+// variable, a member of one, or another name of a part of one.
+std::optional<std::size_t> Parser::let_change(Variable& item, NodeIndex list, std::size_t begin,
+                                              std::size_t end) const {
+  if (end == begin + 1 && is_changeable(token(begin))) return find_variable(token(begin).text);
+  const auto name = find_variable(token(begin).text);
+  const auto root = variable_of(list);
+  if (!name || !root || *root < own_variables_ || end_of_target(begin) != end) return std::nullopt;
+  for (std::size_t i = begin; i < end; ++i)
+    if (token(i).is("[") || end_of_part(i) != i || (token(i).is("->") && !token(i - 1).is_name("this")))
+      return std::nullopt;
+  const Variable& alias = variables_[*name];
+  const bool is_item = !alias.place.empty();  // a loop goes through the list, which it fixes
+  if (!alias.fixed_as.empty() || !(is_item || variables_[*root].fixed_as.empty())) return std::nullopt;
+  item.refers_to = list;
+  return root;
 }
 
 // `changes`: the variable whose items the loop can change, if there is one.

@@ -343,6 +343,8 @@ class Parser {
     TextRange mark;
     std::vector<const Token*> members;
   };
+  std::optional<std::size_t> let_change(Variable& item, NodeIndex list, std::size_t begin,
+                                        std::size_t end) const;
   void go_through(Block& block, Loop made, Item item, NodeIndex list, std::optional<std::size_t> changes,
                   const std::function<void(Block&)>& parse_body);
   void refer_to_members(const Item& item, TextRange mark);

@@ -292,4 +292,4 @@ def _positive(limits: Limits) -> Limits:
     """Return limits for a logarithmic scale."""
     low, high = limits
     high = high if high > 0 else 1.0
-    return (low if low > 0 else high / 1000), high
+    return max(low if low > 0 else high / 1000, 1 / _LARGEST), high

@@ -169,7 +169,7 @@ def _colors(view: Any, contents: Any, edges: Any, axes: Any, order: float, area:
     if area.pad._log["z"]:
         positive = contents[contents > 0]
         low = low if low > 0 else float(positive.min()) if len(positive) else 0.1
-        norm: Any = LogNorm(low, max(high, low * 1.001))
+        norm: Any = LogNorm(*usable((low, max(high, low * 1.001)), is_log=True))
     else:
         norm = Normalize(low, high)
     return axes.pcolormesh(*edges, shown.T, cmap=palette(gStyle.value("Palette")), norm=norm, zorder=order)
