@@ -37,7 +37,6 @@ class Frame:
     axes: tuple[Any, Any]
     """Those of ROOT's kind, for titles and styles."""
     z: Limits | None = None
-    has_axes: bool = True
 
 
 class Option:

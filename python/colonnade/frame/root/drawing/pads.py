@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from functools import partial
@@ -16,8 +17,6 @@ from .style import gStyle
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from .frames import Frame
 
 __all__ = ["TCanvas", "TPad", "current", "draw", "is_beside"]
 
@@ -48,7 +47,7 @@ def is_beside(thing: Any, option: str) -> bool:
     return "A" not in words.replace("SAME", "") if hasattr(thing, "points") else True
 
 
-class _Box:
+class _PadFrame:
     """The frame of a pad: what scripts set has no effect, see `gStyle`."""
 
     def __getattr__(self, name: str) -> Any:
@@ -290,16 +289,10 @@ class TPad:
         """Set the coordinates of the corners, which hold where no frame has others."""
         self._range = (float(x1), float(y1), float(x2), float(y2))
 
-    def Frame(self) -> Frame | None:
-        """Return the limits of what is drawn; None without axes."""
+    def _limit(self, axis: str, which: int) -> float:
         from .frames import frame_of_pad
 
-        return frame_of_pad(self)
-
-    def _limit(self, axis: str, which: int) -> float:
-        import math
-
-        frame = self.Frame()
+        frame = frame_of_pad(self)
         if frame is None:
             return self._range[{"x": 0, "y": 1}[axis] + 2 * which]
         value = float(getattr(frame, axis)[which])
@@ -321,9 +314,9 @@ class TPad:
         """Return the upper limit of the frame; see `GetUxmin`."""
         return self._limit("y", 1)
 
-    def GetFrame(self) -> _Box:
+    def GetFrame(self) -> _PadFrame:
         """Return the box of the axes, which has no looks of its own."""
-        return _Box()
+        return _PadFrame()
 
     def Update(self) -> None:
         """Do nothing: what is drawn is painted when a picture is saved."""

@@ -128,9 +128,6 @@ class Area:
             if self.pad._log[letter]:
                 getattr(axes, f"set_{letter}scale")("log", nonpositive="clip")
             getattr(axes, f"set_{letter}lim")(*usable(limits, is_log=self.pad._log[letter]))
-        if not frame.has_axes:
-            axes.set_axis_off()
-            return
         self._dress("x", frame.axes[0])
         self._dress("y", frame.axes[1])
         for spine in axes.spines.values():
@@ -140,42 +137,29 @@ class Area:
 
     def _dress(self, letter: Literal["x", "y"], view: Any) -> None:
         """Give an axis its ticks, labels and title."""
-        from matplotlib import ticker
-
         axes, pad = self.axes, self.pad
         axis = axes.xaxis if letter == "x" else axes.yaxis
 
         def look(name: str) -> Any:
             return view._style.get(name, gStyle.of_axis(name, letter.upper()))
 
-        divisions = abs(int(look("Ndivisions")))
-        count, minor = max(divisions % 100, 1), divisions // 100 % 100
-        if view._bin_labels and (shown := sorted(view._bin_labels.items())):
-            axis.set_major_locator(ticker.FixedLocator([view.GetBinCenter(k) for k, _ in shown]))
-            axis.set_major_formatter(ticker.FixedFormatter([readable(text) for _, text in shown]))
-        elif not pad._log[letter]:
-            axis.set_major_locator(ticker.MaxNLocator(count, steps=[1, 2, 5, 10]))
-            axis.set_minor_locator(ticker.AutoMinorLocator(max(minor, 1)))
-            axis.set_major_formatter(ticker.ScalarFormatter(useMathText=True))
-            axes.ticklabel_format(axis=letter, scilimits=(-4, 5), useOffset=False)
+        self._place_ticks(letter, view, int(look("Ndivisions")))
         size = self.points_of(look("LabelSize"), look("LabelFont"))
         length = look("TickLength") * (self.height if letter == "x" else self.width) * self.points
         shared: dict[str, Any] = {
+            "axis": letter,
             "direction": "in" if length >= 0 else "out",
             "color": looks.color(look("AxisColor")),
             "width": self.points,
             "top" if letter == "x" else "right": pad._ticks[letter] > 0,
         }
-        axes.tick_params(
-            axis=letter,
-            which="major",
-            length=abs(length),
-            labelsize=size,
-            labelcolor=looks.color(look("LabelColor")),
-            labelfontfamily=looks.font(look("LabelFont"))["family"],
-            **shared,
-        )
-        axes.tick_params(axis=letter, which="minor", length=abs(length) / 2, **shared)
+        label: dict[str, Any] = {
+            "labelcolor": looks.color(look("LabelColor")),
+            "labelsize": size,
+            "labelfontfamily": looks.font(look("LabelFont"))["family"],
+        }
+        axes.tick_params(which="major", length=abs(length), **label, **shared)
+        axes.tick_params(which="minor", length=abs(length) / 2, **shared)
         axis.get_offset_text().set_fontsize(size)
         if look("LabelSize") == 0:
             axes.tick_params(axis=letter, labelbottom=False, labelleft=False)
@@ -186,6 +170,21 @@ class Area:
             color = looks.color(gStyle.value("GridColor") or 1)
             axes.grid(visible=True, axis=letter, linestyle=":", linewidth=self.points, color=color)
         self._title_of_axis(letter, view, look)
+
+    def _place_ticks(self, letter: Literal["x", "y"], view: Any, divisions: int) -> None:
+        """Choose the places of ticks: of names of bins, or by ROOT's number of divisions."""
+        from matplotlib import ticker
+
+        axis = self.axes.xaxis if letter == "x" else self.axes.yaxis
+        if view._bin_labels and (shown := sorted(view._bin_labels.items())):
+            axis.set_major_locator(ticker.FixedLocator([view.GetBinCenter(k) for k, _ in shown]))
+            axis.set_major_formatter(ticker.FixedFormatter([readable(text) for _, text in shown]))
+        elif not self.pad._log[letter]:
+            major, minor = abs(divisions) % 100, abs(divisions) // 100 % 100
+            axis.set_major_locator(ticker.MaxNLocator(max(major, 1), steps=[1, 2, 5, 10]))
+            axis.set_minor_locator(ticker.AutoMinorLocator(max(minor, 1)))
+            axis.set_major_formatter(ticker.ScalarFormatter(useMathText=True))
+            self.axes.ticklabel_format(axis=letter, scilimits=(-4, 5), useOffset=False)
 
     def _title_of_axis(self, letter: str, view: Any, look: Any) -> None:
         title = view.GetTitle()
@@ -205,7 +204,7 @@ class Area:
 
     def title(self) -> None:
         """Paint the title of the picture."""
-        if self.frame is None or not gStyle.value("OptTitle") or not self.frame.has_axes:
+        if self.frame is None or not gStyle.value("OptTitle"):
             return
         title = self.frame.owner.GetTitle()
         if title:
