@@ -60,12 +60,8 @@ def _paint_bins(view: Any, option: Option, area: Any) -> None:
         axes.bar(centers, contents, width=np.diff(edges), zorder=order, **looks.fill(view))
     if has_errors:
         _errors(view, option, (edges, centers, contents), axes, order, area)
-    if (has_errors and not option.words & {"E2", "E3", "E4", "E5", "E6"}) or option.words & {
-        "P",
-        "P0",
-        "*H",
-        "*",
-    }:
+    has_bars = has_errors and not option.words & {"E2", "E3", "E4", "E5", "E6"}
+    if has_bars or option.words & {"P", "P0", "*H", "*"}:
         shown = np.isfinite(contents)
         if "P0" not in option and "E0" not in option:
             shown &= contents != 0
@@ -101,8 +97,11 @@ def _errors(view: Any, option: Option, bins: Any, axes: Any, order: float, area:
         errors = np.sqrt(view._squared_errors()[view._chosen()[0]])
     line = looks.line(view, area.points)
     if option.words & {"E2", "E5"}:
-        for low, high, y, error in zip(edges[:-1], edges[1:], contents, errors, strict=True):
-            axes.fill_between([low, high], y - error, y + error, zorder=order, **looks.fill(view))
+        from matplotlib.collections import PolyCollection
+
+        x = np.stack([edges[:-1], edges[1:], edges[1:], edges[:-1]], axis=1)
+        y = np.stack([contents - errors, contents - errors, contents + errors, contents + errors], axis=1)
+        axes.add_collection(PolyCollection(np.stack([x, y], axis=2), zorder=order, **looks.fill(view)))
         return
     if option.words & {"E3", "E4", "E6"}:
         axes.fill_between(centers, contents - errors, contents + errors, zorder=order, **looks.fill(view))
