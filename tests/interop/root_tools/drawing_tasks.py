@@ -12,7 +12,7 @@ def limits(root: Any, seed: int) -> list[float]:
     chosen = random.Random(seed)
     canvas = root.TCanvas(f"canvas{seed}", "", chosen.choice([700, 800, 1200]), chosen.choice([500, 600]))
     canvas.SetLogy(chosen.random() < 0.4)
-    kind = chosen.choice(["histogram", "histogram", "graph", "stack", "map", "frame", "graphs"])
+    kind = chosen.choice(["histogram", "histogram", "graph", "stack", "map", "frame", "graphs", "profile"])
     things = {
         "histogram": _histogram,
         "graph": _graph,
@@ -20,6 +20,7 @@ def limits(root: Any, seed: int) -> list[float]:
         "map": _map,
         "frame": _frame,
         "graphs": _graphs,
+        "profile": _profile,
     }[kind](root, chosen, canvas)
     canvas.Update()
     found = [canvas.GetUxmin(), canvas.GetUymin(), canvas.GetUxmax(), canvas.GetUymax()]
@@ -126,6 +127,16 @@ def _map(root: Any, chosen: random.Random, canvas: Any) -> Any:
         histogram.GetYaxis().SetRangeUser(1.0, 3.0)
     histogram.Draw(chosen.choice(["COLZ", "COL", "BOX", "", "TEXT"]))
     return histogram
+
+
+def _profile(root: Any, chosen: random.Random, canvas: Any) -> Any:
+    low = 0.5 if canvas.GetLogy() else -2.0
+    histogram = root.TH2D("h2", "", chosen.randint(2, 9), -3.0, 2.0, chosen.randint(2, 9), low, 4.0)
+    for _ in range(chosen.randint(1, 60)):
+        histogram.Fill(chosen.uniform(-3, 2), chosen.uniform(low, 4))
+    profile = histogram.ProfileX("profile")
+    profile.Draw(chosen.choice(["", "E", "HIST", "P"]))
+    return profile, histogram
 
 
 def _frame(root: Any, chosen: random.Random, canvas: Any) -> Any:

@@ -118,8 +118,10 @@ def shows_errors(view: Any, option: Option) -> bool:
     """Whether errors are painted: they are asked for, or known and nothing else is asked for."""
     if option.has_errors():
         return True
-    others = {"HIST", "P", "P0", "L", "C", "BAR", "B", "LF2", "AXIS", "TEXT", "*H", "*"}
-    return not option.words & others and (view.kind == "MEAN" or bool(view._value.weighted))
+    others = {"HIST", "L", "C", "BAR", "B", "LF2", "AXIS", "TEXT"}
+    if view.kind == "MEAN":
+        return not option.words & others
+    return not option.words & (others | {"P", "P0", "*H", "*"}) and bool(view._value.weighted)
 
 
 def _linear(low: float, high: float, has_low: bool, has_high: bool) -> Limits:
