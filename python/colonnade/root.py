@@ -27,7 +27,7 @@ from .frame.root.drawing import pads as _pads
 from .frame.root.drawing.legends import TLegend
 from .frame.root.drawing.pads import TCanvas, TPad
 from .frame.root.drawing.stacks import THStack, TMultiGraph
-from .frame.root.drawing.style import gStyle
+from .frame.root.drawing.style import TGaxis, TStyle, gStyle
 from .frame.root.drawing.texts import (
     TArrow,
     TBox,
@@ -98,6 +98,7 @@ __all__ = [
     "TColor",
     "TEllipse",
     "TFile",
+    "TGaxis",
     "TGraph",
     "TGraphAsymmErrors",
     "TGraphErrors",
@@ -108,9 +109,11 @@ __all__ = [
     "TMarker",
     "TMath",
     "TMultiGraph",
+    "TObject",
     "TPad",
     "TPaveLabel",
     "TPaveText",
+    "TStyle",
     "TText",
     "gInterpreter",
     "gROOT",
@@ -219,6 +222,11 @@ class gROOT(metaclass=_Namespace):  # noqa: N801
         gStyle.choose(name)
 
     @staticmethod
+    def GetStyle(name: str = "") -> Any:
+        """Return `gStyle`: there is one style."""
+        return gStyle
+
+    @staticmethod
     def ForceStyle(force: bool = True) -> None:
         """Do nothing: what has no looks of its own follows `gStyle`."""
 
@@ -232,6 +240,10 @@ class gROOT(metaclass=_Namespace):  # noqa: N801
         """Define the functions of a file, and return 0."""
         _declared.declare_files(path)
         return 0
+
+
+class TObject:
+    """Something without looks, for lines of legends that are texts alone."""
 
 
 def SetOwnership(thing: object, python_owns: bool) -> None:

@@ -170,6 +170,9 @@ def test_pads_are_divided_row_by_row(canvas, filled):
     assert (pad.GetXlowNDC(), pad.GetYlowNDC()) == pytest.approx((0.01, 0.01))
     assert (pad.GetWNDC(), pad.GetHNDC()) == pytest.approx((0.48, 0.48))
     assert pad.GetMother() is canvas
+    assert (pad.GetAbsWNDC(), pad.GetAbsHNDC(), pad.GetWw(), pad.GetWh()) == pytest.approx(
+        (0.48, 0.48, 796, 572)
+    )
     (axes,) = canvas.figure().axes
     assert axes.get_position().bounds == pytest.approx((0.058, 0.058, 0.384, 0.384))
     assert canvas.cd() is canvas
@@ -470,6 +473,13 @@ def test_styles(canvas, filled):
     ROOT.gStyle.SetMarkerStyle(21)
     later = ROOT.TH1D("later", "", 1, 0, 1)
     assert (later.GetLineWidth(), later.GetMarkerStyle(), filled.GetLineWidth()) == (3, 21, 1)
+    own = ROOT.TStyle("own", "a style")
+    own.SetPadLeftMargin(0.3)
+    own.cd()
+    assert own is ROOT.gStyle is ROOT.gROOT.GetStyle("Plain")
+    assert ROOT.TPad("p", "", 0, 0, 1, 1).GetLeftMargin() == 0.3
+    ROOT.TGaxis.SetMaxDigits(3)
+    assert ROOT.gStyle.GetAxisMaxDigits() == 3
     for name in ("GetNothing", "Nothing"):
         with pytest.raises(AttributeError, match="gStyle has no"):
             getattr(ROOT.gStyle, name)

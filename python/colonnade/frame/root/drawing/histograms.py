@@ -101,7 +101,7 @@ def _errors(view: Any, option: Option, bins: Any, axes: Any, order: float, area:
 
         x = np.stack([edges[:-1], edges[1:], edges[1:], edges[:-1]], axis=1)
         y = np.stack([contents - errors, contents - errors, contents + errors, contents + errors], axis=1)
-        axes.add_collection(PolyCollection(np.stack([x, y], axis=2), zorder=order, **looks.fill(view)))
+        axes.add_collection(PolyCollection(list(np.stack([x, y], axis=2)), zorder=order, **looks.fill(view)))
         return
     if option.words & {"E3", "E4", "E6"}:
         axes.fill_between(centers, contents - errors, contents + errors, zorder=order, **looks.fill(view))

@@ -285,6 +285,24 @@ class TPad:
         """Return the height, as a fraction of the pad that it is on."""
         return self._box[3]
 
+    def GetAbsWNDC(self) -> float:
+        """Return the width, as a fraction of the canvas."""
+        return self._box[2] * (self._mother.GetAbsWNDC() if self._mother else 1.0)
+
+    def GetAbsHNDC(self) -> float:
+        """Return the height, as a fraction of the canvas."""
+        return self._box[3] * (self._mother.GetAbsHNDC() if self._mother else 1.0)
+
+    def GetWw(self) -> int:
+        """Return the width of the canvas in pixels."""
+        return self.GetCanvas()._pixels()[0]
+
+    def GetWh(self) -> int:
+        """Return the height of the canvas in pixels."""
+        return self.GetCanvas()._pixels()[1]
+
+    GetWindowWidth, GetWindowHeight = GetWw, GetWh
+
     def Range(self, x1: float, y1: float, x2: float, y2: float) -> None:
         """Set the coordinates of the corners, which hold where no frame has others."""
         self._range = (float(x1), float(y1), float(x2), float(y2))
@@ -448,16 +466,6 @@ class TCanvas(TPad):
 
     def _pixels(self) -> tuple[int, int]:
         return self._size
-
-    def GetWw(self) -> int:
-        """Return the width in pixels."""
-        return self._size[0]
-
-    def GetWh(self) -> int:
-        """Return the height in pixels."""
-        return self._size[1]
-
-    GetWindowWidth, GetWindowHeight = GetWw, GetWh
 
     def SetCanvasSize(self, width: int, height: int) -> None:
         """Change the size of the picture, in pixels."""

@@ -184,7 +184,9 @@ class Area:
             axis.set_major_locator(ticker.MaxNLocator(max(major, 1), steps=[1, 2, 5, 10]))
             axis.set_minor_locator(ticker.AutoMinorLocator(max(minor, 1)))
             axis.set_major_formatter(ticker.ScalarFormatter(useMathText=True))
-            self.axes.ticklabel_format(axis=letter, scilimits=(-4, 5), useOffset=False)
+            self.axes.ticklabel_format(
+                axis=letter, scilimits=(-4, gStyle.value("AxisMaxDigits")), useOffset=False
+            )
 
     def _title_of_axis(self, letter: str, view: Any, look: Any) -> None:
         title = view.GetTitle()

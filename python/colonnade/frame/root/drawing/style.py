@@ -9,7 +9,7 @@ from typing import Any
 from colonnade.errors import UnsupportedError
 from colonnade.frame.root.styles import AXIS, CURRENT, HISTOGRAM
 
-__all__ = ["gStyle"]
+__all__ = ["TGaxis", "TStyle", "gStyle"]
 
 _PRESET: dict[str, Any] = {
     "OptStat": 1111,
@@ -44,6 +44,7 @@ _PRESET: dict[str, Any] = {
     "HistMinimumZero": False,
     "EndErrorSize": 2.0,
     "ErrorX": 0.5,
+    "AxisMaxDigits": 5,
     "GridColor": 0,
     "GridStyle": 3,
     "GridWidth": 1,
@@ -190,3 +191,20 @@ def _missing(name: str) -> AttributeError:
 
 
 gStyle = _Style()  # noqa: N816
+
+
+class TStyle:
+    """A style that a script makes: what it sets has an effect at once, as there is one style."""
+
+    def __new__(cls, name: str = "", title: str = "") -> Any:
+        """Return `gStyle`."""
+        return gStyle
+
+
+class TGaxis:
+    """What scripts set for all axes."""
+
+    @staticmethod
+    def SetMaxDigits(maxd: int = 5) -> None:
+        """Let labels have no more digits than these before they get a power of ten."""
+        gStyle.SetAxisMaxDigits(maxd)
