@@ -145,7 +145,8 @@ class Area:
 
         self._place_ticks(letter, view, int(look("Ndivisions")))
         size = self.points_of(look("LabelSize"), look("LabelFont"))
-        length = look("TickLength") * (self.height if letter == "x" else self.width) * self.points
+        window = axes.get_window_extent()
+        length = look("TickLength") * (window.height if letter == "x" else window.width) * self.points
         shared: dict[str, Any] = {
             "axis": letter,
             "direction": "in" if length >= 0 else "out",
