@@ -291,6 +291,8 @@ def test_stacks(canvas, filled):
     assert [entry.GetLabel() for entry in legend.GetListOfPrimitives()] == ["title", "title"]
     with pytest.raises(colonnade.UsageError, match="2 bins"):
         stack.Add(ROOT.TH1D("other", "", 2, 0, 2))
+    with pytest.raises(colonnade.UsageError, match="the stack has 4 from"):
+        stack.Add(ROOT.TH1D("other", "", 4, 0, 3))
 
 
 def test_results_are_drawn(canvas):

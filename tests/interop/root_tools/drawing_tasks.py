@@ -115,7 +115,9 @@ def _stack(root: Any, chosen: random.Random, canvas: Any) -> Any:
         stack.SetMaximum(1e6)
     if chosen.random() < 0.2:
         stack.SetMinimum(0.001)
-    stack.Draw(chosen.choice(["HIST", "HIST NOSTACK", "NOSTACK HIST"]))
+    options = ["", "HIST", "HIST NOSTACK", "NOSTACK", "P"]
+    options += [] if canvas.GetLogy() else ["E", "E NOSTACK"]
+    stack.Draw(chosen.choice(options))
     return stack, members
 
 

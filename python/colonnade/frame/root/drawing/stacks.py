@@ -99,9 +99,11 @@ class THStack(_Several):
         if not isinstance(view, HistogramView) or len(view._axes) != 1:
             raise UsageError(f"{view!r} cannot be stacked", "histograms with one axis")
         first = self._members[0][0] if self._members else view
-        if first.GetNbinsX() != view.GetNbinsX():
+        ours, theirs = first._axes[0]._edges, view._axes[0]._edges
+        if len(ours) != len(theirs) or not np.allclose(ours, theirs, rtol=1e-12, atol=0):
             raise UsageError(
-                f"'{view.GetName()}' has {view.GetNbinsX()} bins, the stack has {first.GetNbinsX()}",
+                f"'{view.GetName()}' has {len(theirs) - 1} bins from {theirs[0]} to {theirs[-1]}, the stack has "
+                f"{len(ours) - 1} from {ours[0]} to {ours[-1]}",
                 "histograms with the same axis",
             )
         self._members.append((view, option))
@@ -139,22 +141,29 @@ class THStack(_Several):
         return self.GetHists() if "NOSTACK" in option else list(self.GetStack())
 
     def GetMaximum(self, option: str = "") -> float:
-        """Return the largest content of the sums, or of the histograms with the option "nostack"."""
-        return max((view.GetMaximum() for view in self._painted(Option(option))), default=0.0)
+        """Return the largest content of the sums, or of the histograms with the option "nostack"; "e" adds errors."""
+        chosen = Option(option)
+        tops = (_with_errors(view, chosen, 1) for view in self._painted(chosen))
+        return max((float(np.max(top)) for top in tops), default=0.0)
 
     def GetMinimum(self, option: str = "") -> float:
-        """Return the smallest content of the highest sum, or of the histograms with the option "nostack"."""
-        painted = self._painted(Option(option))
-        return min(
-            (view.GetMinimum() for view in (painted if "NOSTACK" in Option(option) else painted[-1:])),
-            default=0.0,
-        )
+        """Return the smallest content of the highest sum, or of the histograms with the option "nostack".
+
+        The option "e" takes errors away.
+        """
+        chosen = Option(option)
+        feet = (_with_errors(view, chosen, -1) for view in self._outermost(chosen))
+        return min((float(np.min(foot)) for foot in feet), default=0.0)
+
+    def _outermost(self, option: Option) -> list[HistogramView]:
+        """The highest sum, or all histograms if they are not stacked."""
+        painted = self._painted(option)
+        return painted if "NOSTACK" in option else painted[-1:]
 
     def _frame(self, text: str, pad: Any) -> Frame:
-        option = Option(text)
         x_axis = self._view(0)
         x = (x_axis.GetBinLowEdge(x_axis.GetFirst()), x_axis.GetBinUpEdge(x_axis.GetLast()))
-        y = self._logarithmic(option) if pad._log["y"] else self._linear(text)
+        y = self._logarithmic(text) if pad._log["y"] else self._linear(text)
         y = y if y[0] < y[1] else (y[0], y[0] + 1)
         return Frame(x, y, self, (x_axis, self.GetYaxis()))
 
@@ -163,20 +172,17 @@ class THStack(_Several):
         minimum, maximum = self._limits
         return min(low, 0.0) if minimum is None else minimum, 1.05 * high if maximum is None else maximum
 
-    def _logarithmic(self, option: Option) -> tuple[float, float]:
-        is_stacked = "NOSTACK" not in option
-        painted = self._painted(option)
-        contents = [view._inner(view._contents()) for view in (painted[-1:] if is_stacked else painted)]
+    def _logarithmic(self, text: str) -> tuple[float, float]:
+        option = Option(text)
+        is_exact = "NOSTACK" in option
+        contents = [_with_errors(view, option, -1) for view in self._outermost(option)]
         smallest = min((float(each[each > 0].min(initial=math.inf)) for each in contents), default=math.inf)
         minimum, maximum = self._limits
         low = minimum if minimum is not None else 0.9 * smallest if smallest < math.inf else 0.01
-        high = (
-            maximum if maximum is not None else max(view.GetMaximum() for view in painted) if painted else 1.0
-        )
+        high = maximum if maximum is not None else self.GetMaximum(text)
         high = high if high > 0 else 10.0
         low = low if low > 0 else high / 1000
         below, above = spreads(low, high)
-        is_exact = not is_stacked
         return (
             low if minimum is not None and is_exact else below,
             high if maximum is not None and is_exact else above,
@@ -184,7 +190,7 @@ class THStack(_Several):
 
     def _paint(self, text: str, area: Any) -> None:
         option = Option(text)
-        rest = "".join(sorted(option.words - {"NOSTACK", "NOSTACKB", "SAME", "PADS"}))
+        rest = " ".join(sorted(option.words - {"NOSTACK", "NOSTACKB", "SAME", "PADS"}))
         painted = self._painted(option)
         if "NOSTACK" not in option:
             painted.reverse()  # the lower ones above the sums
@@ -193,7 +199,13 @@ class THStack(_Several):
             members = self._members
         for view, (original, own) in zip(painted, members, strict=True):
             view._style = original._style
-            paint_histogram(view, f"SAME {own or rest or 'HIST'}", area)
+            paint_histogram(view, f"SAME {own or rest}", area)
+
+
+def _with_errors(view: HistogramView, option: Option, sign: int) -> Any:
+    """The contents of bins, with their errors added or taken away if the option shows them."""
+    contents = view._inner(view._contents())
+    return contents + sign * np.sqrt(view._inner(view._squared_errors())) if option.has_errors() else contents
 
 
 class _Sums(list[HistogramView]):
