@@ -315,6 +315,24 @@ def test_results_are_drawn(canvas):
     assert {"entries", "means", "points"} <= set(texts_of(figure))
 
 
+def test_profiles_are_copied(canvas):
+    df = ROOT.RDataFrame(10).Define("x", "0.2 * rdfentry_").Define("y", "x * x")
+    profile = df.Profile1D(("p", "t;a;b", 4, 0, 2), "x", "y")
+    profile.GetYaxis().SetTitleSize(0.1)
+    profile.SetLineColor(ROOT.kRed)
+    copied = profile.Clone("other")
+    profile.SetLineColor(ROOT.kBlue)
+    profile.GetYaxis().SetTitleSize(0.2)
+    profile.GetXaxis().SetTitle("changed")
+    assert (copied.GetName(), copied.GetLineColor(), copied.GetEntries()) == ("other", ROOT.kRed, 10)
+    assert copied.GetYaxis().GetTitleSize() == pytest.approx(0.1)
+    assert copied.GetXaxis().GetTitle() == "a"
+    assert list(copied) == list(profile)
+    drawn = copied.DrawCopy("HIST")
+    copied.SetLineColor(ROOT.kGreen)
+    assert drawn.GetLineColor() == ROOT.kRed
+
+
 def test_legends_show_what_objects_look_like(canvas, filled):
     filled.SetFillColor(ROOT.kRed)
     line = ROOT.TLine(0, 0, 1, 1)

@@ -280,6 +280,15 @@ class _Binned(ABC):
     def _set_limits(self, low: float, high: float) -> None:
         self._limits = (float(low), float(high))
 
+    def _give_looks(self, other: Any) -> None:
+        """Let one with the same bins have what is set for pictures, and the ranges of axes."""
+        other._style, other._limits = self._style, self._limits
+        for ours, theirs in zip(self._axes, other._axes, strict=True):
+            theirs._style, theirs._range = ours._style, ours._range
+            theirs._bin_labels = dict(ours._bin_labels)
+        for number, axis in self._contents_axes.items():
+            other._axis_or_contents(number)._style = axis._style
+
     def _set_axis_title(self, number: int, title: str) -> None:
         self._labels[number] = title
         labels = [self._labels.get(k, "") for k in range(max(self._labels) + 1)]
@@ -816,13 +825,8 @@ class HistogramView(_Binned, Reshaped):
         return copied
 
     def _give_looks(self, other: Any) -> None:
-        """Let a histogram with the same bins have what is set for pictures, and the ranges of axes."""
-        other._style, other._limits, other._single = self._style, self._limits, self._single
-        for ours, theirs in zip(self._axes, other._axes, strict=True):
-            theirs._style, theirs._range = ours._style, ours._range
-            theirs._bin_labels = dict(ours._bin_labels)
-        for number, axis in self._contents_axes.items():
-            other._axis_or_contents(number)._style = axis._style
+        super()._give_looks(other)
+        other._single = self._single
 
     def _require_all_bins(self, method: str) -> None:
         if self._has_range():
@@ -1142,6 +1146,13 @@ class ProfileView(_Binned):
         super().__init__(value)
         for axis in self._axes:
             axis._has_range = False
+
+    def Clone(self, newname: str = "") -> ProfileView:
+        """Return a copy, with a name of its own if one is given."""
+        copied = type(self)(self._changeable_value())
+        copied.name = newname or self.name
+        self._give_looks(copied)
+        return copied
 
     def _changeable_value(self) -> Any:
         sums = ("sum_w", "sum_w2", "sum_wy", "sum_wyy", "sum_wx", "sum_wxx")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable
 from typing import Any
@@ -252,7 +251,7 @@ def _draw_copy(self: Any, option: str = "", *_: Any) -> Any:
     """Put a copy on the current pad, and return it: what is changed later does not show."""
     from .drawing.pads import draw
 
-    copied = self.Clone() if hasattr(type(self), "Clone") else copy.copy(self)
+    copied = self.Clone()
     draw(copied, option)
     return copied
 
