@@ -940,3 +940,10 @@ def test_damage_names_the_file(files):
         with pytest.raises(colonnade.ChecksumError) as caught:
             read()
         assert caught.value.uri == files[1]
+
+
+@pytest.mark.parametrize("name", [np.arange(3), 5, ["Events"], b"Events"])
+def test_the_name_of_a_data_set_is_a_text(name):
+    for target in ("f.root", ["f.root"], ["f.root", "g.root"]):
+        with pytest.raises(colonnade.TypeMismatchError, match="is not the name of a data set"):
+            colonnade.open(target, name)

@@ -179,9 +179,10 @@ def open(  # noqa: A001
             return _open_joins(members, name, index, options)
         given = list(_expanded(members, kept))
         policy = missing or _policy_of(members)
-        named = [] if name else of_different_names(given)
+        common = "" if name is None else column_name(name, "data set")
+        named = [] if common else of_different_names(given)
         if not named:
-            found, files = split_targets("" if name is None else column_name(name, "data set"), given)
+            found, files = split_targets(common, given)
             named = [(file, found) for file in files]
     try:
         return Chain(named, missing=policy, max_open_files=max_open_files, index=index, **settings)
