@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -646,3 +647,11 @@ def test_whatever_the_contents_are_a_picture_is_made(seed):
         )
         canvas.BuildLegend()
         assert canvas._repr_png_().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_error_says_what_to_install(canvas, filled, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    filled.Draw()
+    assert canvas.GetUymax() == 2.1  # limits need none
+    with pytest.raises(colonnade.UnsupportedError, match=r"matplotlib.*pip install"):
+        canvas.figure()
